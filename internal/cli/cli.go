@@ -23,29 +23,52 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	return a.Execute(ctx, a.root(), args)
 }
 
-const exitCodes = `  0  done as asked; a run that still works or waits counts as that,
-     and one that ended blocked or stopped
-  1  it failed: the run ended in error, the decision was refused, agents check or agents test found
-     something wrong, doctor damage, agents diff a waiting run that is affected,
-     enqueue --keep-going left lines out, new found a file in its way, the server answered
-     with an error or could not start, or the command was interrupted
-  2  wrong usage: unknown command or flag, missing argument, a value that the server does not take,
-     an agent that is not there, approvals -i without a terminal; nothing was changed
-  3  no server answers at the address`
+// exitCodes is what each exit code means, in the order of their numbers.
+var exitCodes = []cmdline.ExitCode{
+	{Code: cmdline.ExitOK, Means: []string{
+		"success; also if a run is still running or waiting, or ended stopped or blocked"}},
+	{Code: cmdline.ExitFailed, Means: []string{
+		"failure:",
+		"run, retry, messages, watch: the run ended in error",
+		"decide: the decision was refused",
+		"agents check, agents test: there are errors or failed tests",
+		"agents diff: a waiting run is affected",
+		"doctor: there is damage, or the check did not finish in time",
+		"enqueue --keep-going: invalid lines were skipped",
+		"new: a file already exists",
+		"dev, serve: the server could not start",
+		"any command: the server returned an error, or the command was interrupted"}},
+	{Code: cmdline.ExitUsage, Means: []string{
+		"usage error; nothing was changed:",
+		"an unknown command or flag, or a missing argument",
+		"a value or a file that is invalid, or that the server rejects as invalid",
+		"an agent that doesn't exist",
+		"approvals -i without a terminal"}},
+	{Code: cmdline.ExitUnreachable, Means: []string{
+		"no server answers at the address"}},
+}
 
 // app is one invocation of the program, for the verbs of this package.
 type app struct{ *cmdline.App }
 
 func (a *app) root() *cobra.Command {
-	root := a.Root("Run agents that sleep while they wait", `Dormouse runs agents one step at a time. A run that needs a person is written down
-and nothing stays in memory; the decision wakes it where it was.`, exitCodes)
-	root.AddCommand(a.devCommand(), a.serveCommand(), a.tokensCommand(), a.doctorCommand())
-	root.AddCommand(runs.Commands(a.App)...)
-	root.AddCommand(inbox.Commands(a.App)...)
-	root.AddCommand(agents.Commands(a.App)...)
-	root.AddCommand(jobs.Commands(a.App)...)
+	root := a.Root("Run durable AI agents", `Dormouse runs AI agents one step at a time and stores every step. A run that needs an
+approval is suspended and uses no memory. The decision resumes it where it stopped.`, exitCodes)
+	addGroup(root, "Agent Commands:", agents.Commands(a.App)...)
+	addGroup(root, "Run Commands:", append(runs.Commands(a.App), jobs.Commands(a.App)...)...)
+	addGroup(root, "Approval Commands:", inbox.Commands(a.App)...)
+	addGroup(root, "Server Commands:", a.devCommand(), a.serveCommand(), a.tokensCommand(), a.doctorCommand())
 	root.AddCommand(a.completionCommand(root))
 	a.completeAll(root)
 	a.explainAll(root)
 	return root
+}
+
+// addGroup adds commands under a heading of their own in the list of commands.
+func addGroup(root *cobra.Command, heading string, commands ...*cobra.Command) {
+	root.AddGroup(&cobra.Group{ID: heading, Title: heading})
+	for _, cmd := range commands {
+		cmd.GroupID = heading
+	}
+	root.AddCommand(commands...)
 }

@@ -17,13 +17,15 @@ import (
 func (a *app) completionCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "completion SHELL",
-		Short: "Print what makes a shell complete verbs, flags, agents and runs",
-		Long: fmt.Sprintf(`Print a script that makes a shell complete what is typed behind %[1]s: verbs and flags, and, if the server
-answers within a second, the names of its agents and the ids of its runs. SHELL is bash, zsh or fish.
+		Short: "Print a shell completion script",
+		Long: fmt.Sprintf(`Print a completion script for bash, zsh or fish. It completes commands and flags. If
+the server answers within a second, it also completes agent names and run ids.
 
-  bash   source <(%[1]s completion bash)        in ~/.bashrc; needs the package bash-completion
-  zsh    source <(%[1]s completion zsh)         in ~/.zshrc, after compinit
-  fish   %[1]s completion fish | source         in ~/.config/fish/config.fish`, a.Name()),
+To load it in every new shell, add this line to the file named beside it:
+
+  bash   source <(%[1]s completion bash)        ~/.bashrc (needs the bash-completion package)
+  zsh    source <(%[1]s completion zsh)         ~/.zshrc (after compinit)
+  fish   %[1]s completion fish | source         ~/.config/fish/config.fish`, a.Name()),
 		Example: fmt.Sprintf(`  %[1]s completion bash > /etc/bash_completion.d/%[1]s
   %[1]s completion fish > ~/.config/fish/completions/%[1]s.fish`, a.Name()),
 		Args:      cmdline.Takes(1, 1),
@@ -37,7 +39,7 @@ answers within a second, the names of its agents and the ids of its runs. SHELL 
 			case "fish":
 				return root.GenFishCompletion(out, true)
 			}
-			return cmdline.Usagef("SHELL is bash, zsh or fish, not %q", args[0])
+			return cmdline.Usagef("unknown shell %q; use bash, zsh or fish", args[0])
 		},
 	}
 }

@@ -28,18 +28,30 @@ func (a *app) devCommand() *cobra.Command {
 	o := local.Options{Watch: true}
 	var e example
 	cmd := a.serverCommand(&o, &e)
-	cmd.Flags().BoolVar(&e.on, "example", false, "serve a built-in example agent, which needs no files; its files and data are in .dormouse/example")
-	cmd.Use, cmd.Short = "dev", "Serve agents on this machine, and reload their files when they change"
-	cmd.Long = `Serve the API and work on runs until the process is told to stop (SIGINT or SIGTERM): steps at hand are finished,
-runs that wait or are due go on at the next start. A kill at any moment loses nothing.
-An agent file that changes, appears or is removed, or a file that it names, counts within about a second for runs that start from then on; runs
-that were started keep their version. A file with a mistake is reported, and the version before it stays in use. --watch=false turns that off.
-An agent that cannot be served, because its file has a mistake, a secret is not set or a file it names is not there, does not keep the
-others from being served: it is listed with the reason, starts of it are refused, and its runs wait. --strict refuses to start instead.
-An address that other machines can reach needs --tokens; behind it, put something that speaks TLS in front.
---example serves a built-in agent, named refunds, whose model is a script. Its files and data are kept in --data, by default .dormouse/example.
-At an address that other machines can reach, it creates an access token, keeps it in the file token there, and prints it.
-dormouse serve is the same server for production.`
+	cmd.Flags().BoolVar(&e.on, "example", false, "serve a built-in example agent; its files and data are kept in --data (default .dormouse/example)")
+	cmd.Use, cmd.Short = "dev", "Serve agents and reload their files when they change"
+	cmd.Long = `Serve the API and execute runs until SIGINT (Ctrl-C) or SIGTERM. The server finishes
+the steps in progress before it exits. Runs continue at the next start. Killing the
+server at any moment loses nothing.
+
+When you change, add or remove an agent file, or a file that it names, new runs use the
+new version within about a second. Existing runs keep their version. If a file has an
+error, the server reports it and keeps the previous version. --watch=false turns
+reloading off.
+
+An agent can't be served if its file has an error, a secret is not set, or a file that
+it names is missing. The server lists the agent with the reason and refuses to start
+runs of it; its existing runs wait. The other agents are served. With --strict, the
+server refuses to start instead.
+
+To listen on an address that other machines can reach, pass --tokens and put a TLS proxy
+in front.
+
+With --example, the server needs no agent files: it serves a built-in agent named refunds
+whose model is a script. If other machines can reach the address, it creates an access
+token, stores it in the file token in the data directory, and prints it.
+
+For production, use dormouse serve.`
 	cmd.Example = `  dormouse dev --example
   dormouse dev --agents examples/invoice-check
   dormouse dev --addr 127.0.0.1:0 --data /tmp/desk --json
@@ -50,11 +62,15 @@ dormouse serve is the same server for production.`
 func (a *app) serveCommand() *cobra.Command {
 	o := local.Options{Strict: true}
 	cmd := a.serverCommand(&o, &example{})
-	cmd.Use, cmd.Short = "serve", "Serve agents in production: as dev, but strict and without reloading"
-	cmd.Long = `Serve the API and work on runs, as dormouse dev does and with the same flags. Two of them are set otherwise:
---watch is off, so that a changed agent file counts from the next start on, when you decide to deploy it; and --strict is on, so that a start
-with an agent that cannot be served fails at once, and not when that agent is needed. With --strict=false the others are served.
-For a machine that others depend on, see docs/guides/run-in-production.md: it has the flags for tokens, quotas and links, and a unit for systemd.`
+	cmd.Use, cmd.Short = "serve", "Serve agents in production: strict, and without reloading"
+	cmd.Long = `Serve the API and execute runs, like dormouse dev, with two different defaults:
+
+  --watch is off. A changed agent file takes effect when you restart the server.
+  --strict is on. The server refuses to start if any agent can't be served;
+  with --strict=false it serves the other agents.
+
+See docs/guides/run-in-production.md for tokens, quotas, approval links and a systemd
+unit.`
 	cmd.Example = `  dormouse serve --addr 0.0.0.0:8420 --tokens tokens --tenant acme --must-exist
   dormouse serve --tokens tokens --public-url https://desk.example.com/dormouse`
 	return cmd
@@ -135,29 +151,29 @@ func (a *app) warnOfLinks(o local.Options) {
 func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	f.tenantBytes = 1 << 30
 	flags := cmd.Flags()
-	flags.StringVar(&o.Addr, "addr", usualAddr, "where to listen; port 0 takes a free one")
-	flags.StringVar(&o.Data, "data", ".dormouse", "directory of everything that must last")
-	flags.StringVar(&o.Agents, "agents", "agents", "directory of the agents' YAML files")
-	flags.IntVar(&o.Workers, "workers", 4, "how many steps may compute at once; one that waits for a tool or the model is not counted")
-	flags.IntVar(&o.Steps.Most, "steps", 0, "how many steps may be in progress at once, those that wait for a tool or the model included (default 16 for each worker)")
-	flags.IntVar(&o.Steps.Tenant, "tenant-steps", 0, "how many of them may be of one tenant (default half of --steps)")
-	flags.StringVar(&o.TokensFile, "tokens", "", "file of access tokens, as dormouse tokens writes it; it is read again when it changes")
-	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "site whose pages may call, as https://host; may be given more than once (default: none may)")
-	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "runs, messages, retries and interrupts that each tenant may send, over time; 0 is no limit")
-	flags.Var(&f.tenantBytes, "tenant-bytes", "how much each tenant may store; 0 is no limit")
-	flags.IntVar(&o.Quota.Runs, "tenant-runs", 10_000, "how many runs that are not done each tenant may have; 0 is no limit")
+	flags.StringVar(&o.Addr, "addr", usualAddr, "listen on this `HOST:PORT`; port 0 picks a free port")
+	flags.StringVar(&o.Data, "data", ".dormouse", "`DIR` for the store and all other data that must survive a restart")
+	flags.StringVar(&o.Agents, "agents", "agents", "`DIR` with the agent files")
+	flags.IntVar(&o.Workers, "workers", 4, "maximum number of steps that compute at once; a step that waits for a tool or a model doesn't count")
+	flags.IntVar(&o.Steps.Most, "steps", 0, "maximum number of steps in progress, including steps that wait for a tool or a model (default 16 per worker)")
+	flags.IntVar(&o.Steps.Tenant, "tenant-steps", 0, "maximum number of steps in progress per tenant (default half of --steps)")
+	flags.StringVar(&o.TokensFile, "tokens", "", "`FILE` of access tokens, as dormouse tokens writes it; reloaded when it changes")
+	flags.StringArrayVar(&o.Origins, "cors-origin", nil, "`ORIGIN` of web pages that may call the API, such as https://app.example.com; repeatable (default: none)")
+	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "maximum `RATE` per tenant of runs, messages, retries and interrupts, per second; 0 is no limit")
+	flags.Var(&f.tenantBytes, "tenant-bytes", "maximum storage per tenant; 0 is no limit")
+	flags.IntVar(&o.Quota.Runs, "tenant-runs", 10_000, "maximum number of unfinished runs per tenant; 0 is no limit")
 	cmdline.PrivateFlag(cmd, &f.private)
 	cmdline.CommandsFlag(cmd, &o.Commands)
-	flags.StringVar(&o.Record, "record", "", "file to add each run's conversation to when it is done, for dormouse-proof replay and the model provider \"recorded\"")
-	flags.StringVar(&o.Tenant, "tenant", access.Tenant, "the tenant that deploys the agents; agents whose files name no tenants are its own")
-	flags.BoolVar(&o.Strict, "strict", o.Strict, "refuse to start if any agent cannot be served")
-	flags.BoolVar(&o.MustExist, "must-exist", false, "refuse to start if there is no store in --data, in place of making an empty one")
-	flags.BoolVar(&o.Damaged, "serve-damaged", false, "serve what is whole of a store in which dormouse doctor finds damage; without it the start is refused")
-	flags.StringVar(&o.Policy, "policy", "", "YAML file of permissions over all agents: what it blocks, denies or asks counts for each")
-	flags.StringVar(&o.Names.Product, "product-name", "", "what the pages of approval links call this service (default Dormouse)")
-	flags.StringArrayVar(&f.tenantNames, "tenant-name", nil, "what those pages call a tenant, as TENANT=NAME; may be given more than once (default: its id)")
-	flags.BoolVar(&o.Watch, "watch", o.Watch, "look for agent files that change, and deploy them for runs that start from then on")
-	flags.StringVar(&f.public, "public-url", "", "where people reach the server, such as https://desk.example.com/dormouse; approval links begin with it (default: links are paths)")
+	flags.StringVar(&o.Record, "record", "", "append each finished run's conversation to this `FILE`, for dormouse-proof replay and the model provider \"recorded\"")
+	flags.StringVar(&o.Tenant, "tenant", access.Tenant, "`TENANT` that owns agents whose files name no tenants")
+	flags.BoolVar(&o.Strict, "strict", o.Strict, "refuse to start if any agent can't be served")
+	flags.BoolVar(&o.MustExist, "must-exist", false, "refuse to start if --data has no store, instead of creating an empty one")
+	flags.BoolVar(&o.Damaged, "serve-damaged", false, "start although dormouse doctor finds damage in the store, and serve the undamaged runs")
+	flags.StringVar(&o.Policy, "policy", "", "YAML `FILE` of permissions that apply to all agents, in addition to their own")
+	flags.StringVar(&o.Names.Product, "product-name", "", "`NAME` of this service on approval pages (default Dormouse)")
+	flags.StringArrayVar(&f.tenantNames, "tenant-name", nil, "name of a tenant on approval pages, as `TENANT=NAME`; repeatable (default: its id)")
+	flags.BoolVar(&o.Watch, "watch", o.Watch, "reload agent files when they change; new runs use the new version")
+	flags.StringVar(&f.public, "public-url", "", "public `URL` of the server, the start of every approval link, such as https://desk.example.com/dormouse (default: links are paths)")
 }
 
 // checkSteps refuses bounds that would keep workers idle. Zero is the default.

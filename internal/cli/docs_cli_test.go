@@ -7,14 +7,12 @@ import (
 	"slices"
 	"strings"
 	"testing"
-
-	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 const cliPage = "../../docs/reference/cli.md"
 
-const cliIntro = "# Command line\n\nThe commands and flags of `dormouse` and `dormouse-proof`, and their exit codes. Run `dormouse help COMMAND` for details and examples,\n`dormouse version` for the version." +
-	" This page is generated from the help texts.\n\nFlags of every command: "
+const cliIntro = "# Command line\n\nThis page lists the commands, flags and exit codes of `dormouse` and `dormouse-proof`. Run `dormouse help COMMAND` for details and examples,\n" +
+	"and `dormouse version` for the version. The page is generated from the help texts.\n\nAll commands accept these flags: "
 
 // TestTheCLIPageHasEveryCommand writes docs/reference/cli.md with -update. Otherwise it reports a
 // page that differs from the help texts.
@@ -39,8 +37,7 @@ func TestTheCLIPageHasEveryCommand(t *testing.T) {
 // helpOf is a program's help, by its arguments.
 type helpOf func(args ...string) string
 
-// program is the part of the page about one program. The exit codes of dormouse-proof begin with
-// the one that dormouse lacks.
+// program is the part of the page about one program.
 func program(name string, help helpOf) string {
 	page := fmt.Sprintf("\n## %s\n\n|command|purpose|flags|\n|---|---|---|\n", name)
 	var long []command // those with a long list of flags
@@ -51,11 +48,23 @@ func program(name string, help helpOf) string {
 			long = append(long, c)
 		}
 	}
-	codes, lead := section(help("help", "exit-codes"), "Exit codes:"), "Exit codes:"
-	if at := strings.Index(codes, fmt.Sprintf("  %d  ", cmdline.ExitBroken)); at >= 0 {
-		codes, lead = codes[at:], "Exit codes as for `dormouse`, and:"
+	return page + "\n|exit code|meaning|\n|---|---|\n" + exitCodeRows(help)
+}
+
+// exitCodeRows are the exit codes of a program as rows of a table.
+func exitCodeRows(help helpOf) (rows string) {
+	for _, m := range exitCode.FindAllStringSubmatch(section(help("help", "exit-codes"), "Exit codes:")+"\n", -1) {
+		rows += fmt.Sprintf("|%s|%s|\n", m[1], strings.ReplaceAll(strings.TrimSpace(m[2]), "\n     - ", "<br>"))
 	}
-	return page + "\n" + lead + "\n\n```text\n" + codes + "\n```\n"
+	return rows
+}
+
+// exitCodeNumbers are the codes alone.
+func exitCodeNumbers(help helpOf) (codes []string) {
+	for _, m := range exitCode.FindAllStringSubmatch(section(help("help", "exit-codes"), "Exit codes:")+"\n", -1) {
+		codes = append(codes, m[1])
+	}
+	return codes
 }
 
 // command is a row of the page.
@@ -80,7 +89,9 @@ func (c command) flagsAfter(long []command) string {
 }
 
 var (
-	listed    = regexp.MustCompile(`(?m)^  (\S+) {2,}(.+)$`)
+	listed    = regexp.MustCompile(`(?m)^\S.* Commands:\n((?:  \S+ {2,}.+\n)+)`)
+	oneListed = regexp.MustCompile(`(?m)^  (\S+) {2,}(.+)$`)
+	exitCode  = regexp.MustCompile(`(?m)^  (\d)  (.+\n(?:     - .+\n)*)`)
 	usageLine = regexp.MustCompile(`(?m)^Usage:\n  (.+?)(?: \[flags\])?$`)
 	flagLine  = regexp.MustCompile(`(?m)^ +(?:-\w, )?(--[a-z-]+)`)
 )
@@ -88,7 +99,11 @@ var (
 // commandsOf are the commands below a command, each followed by its own. A command that only groups
 // others is left out.
 func commandsOf(help helpOf, above []string) (all []command) {
-	for _, m := range listed.FindAllStringSubmatch(section(help(append([]string{"help"}, above...)...), "Available Commands:"), -1) {
+	var lists string
+	for _, m := range listed.FindAllStringSubmatch(help(append([]string{"help"}, above...)...), -1) {
+		lists += m[1]
+	}
+	for _, m := range oneListed.FindAllStringSubmatch(lists, -1) {
 		name := append(slices.Clone(above), m[1])
 		text := help(append([]string{"help"}, name...)...)
 		usage := usageLine.FindStringSubmatch(text)

@@ -174,7 +174,7 @@ func TestAgentsNamesEveryKey(t *testing.T) {
 
 var (
 	// flagOf is a flag in the help of a command, with its usage line.
-	flagOf = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)(?: [a-zA-Z]+)?(?: {2,}(.*))?$`)
+	flagOf = regexp.MustCompile(`(?m)^ +(?:-\w, )?--([a-z-]+)(?: [a-zA-Z:=]+)?(?: {2,}(.*))?$`)
 	// flagOn is a flag that a page names in prose, not in a command line.
 	flagOn = regexp.MustCompile("`--([a-z-]+)")
 )

@@ -21,10 +21,13 @@ func (a *app) doctorCommand() *cobra.Command {
 	data, most := "", time.Duration(0)
 	cmd := &cobra.Command{
 		Use:   "doctor",
-		Short: "Examine a data directory for damage",
-		Long: `Examine the store in a data directory and change nothing: the structure of the database, every run's state against its journal, and every
-journal's chain. Says what is wrong, and what to do. Exits with 1 if something is wrong or could not be examined in time, and with 2 if there is
-no store. A server may be at work on the directory.`,
+		Short: "Check a data directory for damage",
+		Long: `Check the store in a data directory: the structure of the database, the state of every
+run against its journal, and the chain of every journal. Print each problem and what to
+do about it. Nothing is changed. You can run it while a server uses the directory.
+
+The exit code is 1 if there is damage or the check didn't finish in time, and 2 if there
+is no store.`,
 		Example: `  dormouse doctor
   dormouse doctor --data /var/lib/dormouse --for 1h --json`,
 		Args: cmdline.Takes(0, 0),
@@ -35,8 +38,8 @@ no store. A server may be at work on the directory.`,
 			return a.doctor(cmd.Context(), data, most)
 		},
 	}
-	cmd.Flags().StringVar(&data, "data", ".dormouse", "the server's data directory")
-	cmd.Flags().DurationVar(&most, "for", 10*time.Minute, "how long it may take")
+	cmd.Flags().StringVar(&data, "data", ".dormouse", "data `DIR` of the server")
+	cmd.Flags().DurationVar(&most, "for", 10*time.Minute, "maximum time for the check")
 	return cmd
 }
 

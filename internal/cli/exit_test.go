@@ -26,7 +26,7 @@ func TestExitCodes(t *testing.T) {
 		{"unknown command", nil, []string{"sleep"}, cmdline.ExitUsage, "unknown command"},
 		{"unknown flag", nil, []string{"runs", "--colour"}, cmdline.ExitUsage, "unknown flag"},
 		{"missing argument", nil, []string{"run", "refund-desk"}, cmdline.ExitUsage, "usage: dormouse run AGENT INPUT"},
-		{"help for nothing", nil, []string{"help", "sleep"}, cmdline.ExitUsage, `no help for "sleep"`},
+		{"help for nothing", nil, []string{"help", "sleep"}, cmdline.ExitUsage, `unknown help topic "sleep"`},
 		{"a limit of nothing", nil, []string{"runs", "--limit", "0"}, cmdline.ExitUsage, "--limit is a number from 1"},
 		{"no workers", nil, []string{"dev", "--workers", "0"}, cmdline.ExitUsage, "--workers is a number from 1"},
 		{"a rate that is no number", nil, []string{"dev", "--starts-per-second", "NaN"}, cmdline.ExitUsage, "--starts-per-second is a number from 0, not NaN"},

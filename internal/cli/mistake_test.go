@@ -43,7 +43,7 @@ func TestMistakesAreToldInWordsThatHelp(t *testing.T) {
 		"where none is":                   {map[string]http.HandlerFunc{"POST /v1/runs": noAgent}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, `there is no agent "dsk", and the server shows no other`},
 		"no token":                        {map[string]http.HandlerFunc{"GET /v1/runs": problem(401, "unauthorized", "the request has no bearer token; send it as Authorization: Bearer TOKEN")}, []string{"runs"}, cmdline.ExitFailed, "$DORMOUSE_TOKEN or --token-file, made beside the server with: dormouse tokens add"},
 		"a role that is missing":          {map[string]http.HandlerFunc{"GET /v1/runs": problem(403, "role_required", "it needs read or admin")}, []string{"runs"}, cmdline.ExitFailed, "it needs read or admin; use a token that has the role, made beside the server with: dormouse tokens add"},
-		"words that are not the shell":    {nil, []string{"completion", "ksh"}, cmdline.ExitUsage, `SHELL is bash, zsh or fish, not "ksh"`},
+		"words that are not the shell":    {nil, []string{"completion", "ksh"}, cmdline.ExitUsage, `unknown shell "ksh"; use bash, zsh or fish`},
 		"a server with an evil tongue":    {map[string]http.HandlerFunc{"GET /v1/runs": problem(500, "internal", "a\x1b[2J\u202eb")}, []string{"runs"}, cmdline.ExitFailed, `a\x1b[2J\u202eb`},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestCompletion(t *testing.T) {
 		args []string
 		want []string
 	}{
-		"verbs":           {[]string{"wat"}, []string{"watch\tFollow what a run does, or suspensions, decisions and run ends of all runs"}},
+		"verbs":           {[]string{"wat"}, []string{"watch\tFollow one run, or the suspensions, decisions and ends of all runs"}},
 		"agents":          {[]string{"run", ""}, []string{"desk", "shop"}},
 		"the input":       {[]string{"run", "desk", ""}, nil},
 		"runs":            {[]string{"watch", ""}, []string{runID + "\trefund-desk done (natural_end)", `run_b_0` + "\t" + `desk\x1b[2J x waiting`}},

@@ -20,15 +20,18 @@ const tokensFile = "tokens"
 func (a *app) tokensCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tokens",
-		Short: "Make, list and remove access tokens",
-		Long: `Access tokens are kept in a file, as hashes: name, tenant, roles and hash, one token a line. The server that was
-started with --tokens FILE reads it again when it changes.
+		Short: "Create, list and remove access tokens",
+		Long: `Manage the file of access tokens. Each line has the name, tenant, roles and hash of one
+token; the token itself is not stored. A server started with --tokens FILE reloads the
+file when it changes.
 
 Roles:
-  start    start runs, send messages, interrupt, cancel, retry; a message lets an interrupted run go on
-  read     read everything of the tenant
-  decide   see what waits, answer it, interrupt, resume, cancel
-  admin    all of that`,
+  start    start runs, send messages (which resumes an interrupted run), interrupt,
+           cancel and retry runs
+  read     read everything in the tenant
+  decide   list and decide waiting calls; interrupt, resume and cancel runs
+  link     create and revoke approval links
+  admin    everything`,
 		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens list
   dormouse tokens remove ci`,
@@ -40,7 +43,7 @@ Roles:
 }
 
 func fileFlag(cmd *cobra.Command, file *string) {
-	cmd.Flags().StringVar(file, "file", tokensFile, "file of the tokens")
+	cmd.Flags().StringVar(file, "file", tokensFile, "tokens `FILE`")
 }
 
 func (a *app) tokensAddCommand() *cobra.Command {
@@ -48,11 +51,13 @@ func (a *app) tokensAddCommand() *cobra.Command {
 	var out tokenOut
 	cmd := &cobra.Command{
 		Use:   "add NAME",
-		Short: "Make a token, print it once, and keep its hash",
-		Long: `Make a token and add its hash to the file, which is made if it is not there. The token is printed this once and kept
-nowhere else; with --out it is written to a new file instead, which only its owner may read. A file that is there is never written over.
-NAME is recorded as token:NAME with everything the token does: starts, messages, decisions, cancels and interrupts. The approvers
-and starters of an agent file name callers this way.`,
+		Short: "Create a token and print it",
+		Long: `Create a token, print it, and add its hash to the tokens file. The file is created if it
+doesn't exist. The token is shown only once and is not stored. With --out, it is written
+to a new file that only its owner can read; an existing file is never overwritten.
+
+Runs, messages, decisions, cancels and interrupts made with the token are recorded as
+made by token:NAME. Use the same form under approvers and starters in an agent file.`,
 		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens add anna --tenant acme --roles read,decide --file /etc/dormouse/tokens`,
 		Args: cmdline.Takes(1, 1),
@@ -69,8 +74,8 @@ and starters of an agent file name callers this way.`,
 	}
 	fileFlag(cmd, &file)
 	outFlag(cmd, &out)
-	cmd.Flags().StringVar(&tenant, "tenant", access.Tenant, "whose runs it is for")
-	cmd.Flags().StringVar(&roles, "roles", "", "its roles: start, read, decide, link, admin, with commas")
+	cmd.Flags().StringVar(&tenant, "tenant", access.Tenant, "`TENANT` that the token has access to")
+	cmd.Flags().StringVar(&roles, "roles", "", "comma-separated `ROLES`: start, read, decide, link, admin")
 	return cmd
 }
 
@@ -120,7 +125,7 @@ func (a *app) tokensListCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:     "list",
-		Short:   "List the tokens of a file, without the tokens",
+		Short:   "List the names, tenants and roles of tokens",
 		Example: "  dormouse tokens list",
 		Args:    cmdline.Takes(0, 0),
 		RunE: func(*cobra.Command, []string) error {
@@ -158,7 +163,7 @@ func (a *app) tokensRemoveCommand() *cobra.Command {
 	var file string
 	cmd := &cobra.Command{
 		Use:     "remove NAME",
-		Short:   "Remove a token; the server lets it in no more within a second",
+		Short:   "Remove a token; the server rejects it within a second",
 		Example: "  dormouse tokens remove ci",
 		Args:    cmdline.Takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {

@@ -19,7 +19,7 @@ type tokenOut struct {
 
 // outFlag adds the flag, which check reads.
 func outFlag(cmd *cobra.Command, out *tokenOut) {
-	cmd.Flags().StringVar(&out.file, "out", "", "new file for the token itself, for its owner only; without it the token is printed")
+	cmd.Flags().StringVar(&out.file, "out", "", "write the token to this new `FILE`, readable only by its owner, instead of printing it")
 }
 
 func (o *tokenOut) check(cmd *cobra.Command) error {

@@ -31,8 +31,8 @@ func TestTheFlagsOfTheVersionTakeNothingElseAway(t *testing.T) {
 		exit int
 		says string
 	}{
-		"no verb is help":       {nil, cmdline.ExitOK, "Available Commands:"},
-		"JSON alone is help":    {[]string{"--json"}, cmdline.ExitOK, "Available Commands:"},
+		"no verb is help":       {nil, cmdline.ExitOK, "Run Commands:"},
+		"JSON alone is help":    {[]string{"--json"}, cmdline.ExitOK, "Run Commands:"},
 		"before it as well":     {[]string{"--json", "-v"}, cmdline.ExitOK, `{"version":"v1.2.3"}`},
 		"not with a verb":       {[]string{"runs", "-v"}, cmdline.ExitUsage, "unknown shorthand flag: 'v'"},
 		"not with another word": {[]string{"--version", "now"}, cmdline.ExitUsage, `unknown command "now"`},

@@ -22,7 +22,7 @@ import (
 func (a *app) agentsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:     "agents",
-		Short:   "Check agent files, play their tests, deploy them, and compare them with what a server runs",
+		Short:   "Check, test, compare and deploy agent files",
 		Example: "  dormouse agents check",
 		Args:    cmdline.NoVerb,
 		// cobra refuses no argument of what cannot be run
@@ -36,13 +36,16 @@ func (a *app) agentsCommand() *cobra.Command {
 func (a *app) agentsDiffCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "diff [DIR]",
-		Short: "Say what serving the agents of DIR would do to the runs that wait",
-		Long: `Say what serving the agents of DIR (default agents) would do to the runs that wait now. Nothing is changed.
+		Short: "Show how changed agent files would affect waiting runs",
+		Long: `Show how serving the agents in DIR (default agents) would affect the runs that wait now.
+Nothing is changed.
 
-A run keeps the version it started with, except that what the served version denies or blocks counts for it too. For each
-agent that is different in DIR, or not there, the runs that wait are listed with the calls they wait for.
+A run keeps the version it started with, but the deny and block rules of the served
+version apply to it too. For each agent that is changed in or missing from DIR, its
+waiting runs are listed with their calls.
 
-The exit code is 1 if a call that waits would be denied, or is of a tool that its agent no longer has.`,
+The exit code is 1 if a waiting call would be denied, or if its agent no longer has the
+tool.`,
 		Example: `  dormouse agents diff
   dormouse agents diff examples/invoice-check --json`,
 		Args: cmdline.Takes(0, 1),

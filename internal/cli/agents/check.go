@@ -23,19 +23,29 @@ func (a *app) agentsCheckCommand() *cobra.Command {
 	var strict bool
 	cmd := &cobra.Command{
 		Use:   "check [DIR|FILE...]",
-		Short: "Say what is wrong with agent files, with file, line and what to do",
-		Long: `Say everything that serving the agents of DIR (default agents), or of the files, would be refused for: what the files say, the scripts
-and recordings they name, and the functions, hooks, memories and effects that this program has. The tests in the directory tests below DIR are
-read, too, and the file of --policy. Nothing is started and nothing is changed; no server is needed.
+		Short: "Find errors in agent files",
+		Long: `Check agent files and report every error with its file, line and fix. DIR defaults to
+agents. The check covers the agents, the scripts and recordings they name, the tests in
+DIR/tests and the --policy file. It verifies that this program has every function, hook,
+memory and effect they name. It needs no server, starts nothing and changes nothing.
 
-What the server needs besides the files is a note, and nothing wrong: each secret that is not set in this environment, each host that must be
-allowed with --allow-private-hosts, and each effect that runs a command, which --allow-commands allows. The server leaves out an agent that
-lacks one, and with --strict it does not start. Each http, lambda or mcp tool whose schema lets arguments through that it does not name
-(additionalProperties) is a note, too, if a permission decides by an argument of it. So is an agent without a bound on rounds, tokens and
-time, and what each effect with detect finds in its workspace now. Here --strict makes every note a problem.
+Notes are not errors. A note reports:
+  - a secret that is not set in this environment
+  - a host that needs --allow-private-hosts
+  - an effect that runs a command, which needs --allow-commands
+  - a permission that tests an argument of an http, lambda or mcp tool whose schema
+    accepts undeclared arguments (additionalProperties)
+  - an agent with no limit on rounds, tokens or time
+  - what an effect with detect finds in its workspace
 
-The exit code is 1 if something is wrong, and 2 if there is nothing to check. With --json it is
-{"problems":[{"file":..., "line":..., "problem":..., "fix":...}], "notes":[{"file":..., "note":...}]}; both lists may be empty.`,
+A server doesn't serve an agent that lacks one of the first three. With --strict, every
+note is an error.
+
+The exit code is 1 if there are errors, and 2 if there is nothing to check. The --json
+output has two lists, which may be empty:
+
+  {"problems":[{"file":..., "line":..., "problem":..., "fix":...}],
+   "notes":[{"file":..., "note":...}]}`,
 		Example: `  dormouse agents check
   dormouse agents check agents/my-desk.yaml
   dormouse agents check examples/invoice-check --policy policy.yaml --json`,
@@ -51,11 +61,11 @@ The exit code is 1 if something is wrong, and 2 if there is nothing to check. Wi
 		},
 	}
 	cmd.Flags().StringVar(&policy, "policy", "", policyFlag)
-	cmd.Flags().BoolVar(&strict, "strict", false, "count every note as a problem")
+	cmd.Flags().BoolVar(&strict, "strict", false, "treat notes as errors")
 	return cmd
 }
 
-const policyFlag = "YAML file of permissions over all agents, as dev takes it"
+const policyFlag = "YAML `FILE` of permissions that apply to all agents, as in dev --policy"
 
 // checked is what agents check found.
 type checked struct {

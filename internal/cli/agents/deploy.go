@@ -27,24 +27,28 @@ type deployFlags struct {
 }
 
 func (f *deployFlags) where(cmd *cobra.Command) {
-	cmd.Flags().StringVar(&f.table, "table", "", "name of the stack's DynamoDB table, its output TableName")
-	cmd.Flags().StringVar(&f.tenant, "tenant", access.Tenant, "whose agents they are")
-	cmd.Flags().StringVar(&f.region, "region", "", "AWS region of the table (default: $AWS_REGION or the profile's)")
+	cmd.Flags().StringVar(&f.table, "table", "", "DynamoDB `TABLE` of the stack (its output TableName)")
+	cmd.Flags().StringVar(&f.tenant, "tenant", access.Tenant, "`TENANT` of the agents")
+	cmd.Flags().StringVar(&f.region, "region", "", "AWS `REGION` of the table (default: $AWS_REGION, then the profile's)")
 }
 
 func (a *app) agentsDeployCommand() *cobra.Command {
 	var f deployFlags
 	cmd := &cobra.Command{
 		Use:   "deploy DIR",
-		Short: "Make the agents of DIR what new runs on a stack start with",
-		Long: `Make the agents of DIR, and no others, what new runs of a tenant on an AWS stack start with. Runs that are there keep the version they
-started with, except that what the new version denies or blocks counts for them too.
+		Short: "Deploy agents to an AWS stack",
+		Long: `Deploy the agents in DIR to one tenant of an AWS stack. New runs use the deployed versions.
+Agents that are not in DIR are undeployed, unless you pass --keep. Existing runs keep
+their version, but the deny and block rules of the new version apply to them too. Stored
+versions are never deleted.
 
-The files are read and refused as dormouse dev does it; what a stack cannot run is refused as well: a recording as model, the memory "notes" and
-effects that run a command, all of which are files of a server's own. Nothing is written if one agent cannot be. It shows what is new, changed, the
-same and taken away. Versions are never removed.
+The files are checked as by dormouse dev. Features that need files on a server are
+refused: a recording as the model, the memory "notes", and effects that run a command.
+If any agent is refused, nothing is written. The output shows which agents are new,
+changed, the same and removed.
 
-Credentials, region and endpoint are found as other AWS tools find them: environment, profile, machine. They need dynamodb:GetItem, PutItem,
+Credentials, region and endpoint come from the environment, the AWS profile or the
+machine, as with other AWS tools. The credentials need dynamodb:GetItem, PutItem,
 UpdateItem, DeleteItem, Query and BatchGetItem on the table and its indexes.`,
 		Example: `  dormouse agents deploy agents --table dormouse-prod --region eu-central-1 --dry-run
   AWS_PROFILE=prod dormouse agents deploy agents --table dormouse-prod --tenant acme`,
@@ -52,8 +56,8 @@ UpdateItem, DeleteItem, Query and BatchGetItem on the table and its indexes.`,
 		RunE: func(cmd *cobra.Command, args []string) error { return a.deployAgents(cmd.Context(), args[0], f) },
 	}
 	f.where(cmd)
-	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show what would change, and change nothing")
-	cmd.Flags().BoolVar(&f.keep, "keep", false, "leave agents that are not in DIR deployed; with it DIR may be a file")
+	cmd.Flags().BoolVar(&f.dry, "dry-run", false, "show the changes without making them")
+	cmd.Flags().BoolVar(&f.keep, "keep", false, "keep deployed agents that are not in DIR; DIR may then be a single file")
 	return cmd
 }
 

@@ -14,9 +14,9 @@ func (a *app) agentsListCommand() *cobra.Command {
 	var f deployFlags
 	cmd := &cobra.Command{
 		Use:   "list",
-		Short: "List the agents that can be run, with their versions",
-		Long: `List the agents that new runs can be started of, with the version they start with: those that a server shows, or with --table those that
-are deployed to a stack, read from its table with AWS credentials.`,
+		Short: "List agents and their versions",
+		Long: `List the agents of a server and the versions that new runs use. With --table, list the
+agents deployed to an AWS stack; they are read from its table with your AWS credentials.`,
 		Example: `  dormouse agents list
   dormouse agents list --table dormouse-prod --tenant acme --json`,
 		Args: cmdline.Takes(0, 0),

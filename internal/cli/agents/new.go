@@ -20,11 +20,13 @@ func (a *app) newCommand() *cobra.Command {
 	var dir string
 	cmd := &cobra.Command{
 		Use:   "new NAME",
-		Short: "Write a new agent that runs as it is, with its script and its tests",
-		Long: `Write a new agent into DIR: the agent, the script of its model, and tests. It runs without an account and asks a person before
-it does something large. JSON Schemas for editors are written beside it.
+		Short: "Create an agent with a script and tests",
+		Long: `Create an agent in DIR that works out of the box: the agent file, a script that plays the
+part of the model, and tests. It needs no model account. The agent issues refunds and asks for
+approval when the amount exceeds $100. JSON Schemas for editors are created too.
 
-Nothing is overwritten: a file that is there already is named, and then none is written. Schemas that are there are left as they are.`,
+Existing files are never overwritten. If one of the files exists, nothing is written.
+Existing schemas are kept.`,
 		Example: `  dormouse new my-desk
   dormouse new my-desk --dir work/agents`,
 		Args: cmdline.Takes(1, 1),
@@ -35,7 +37,7 @@ Nothing is overwritten: a file that is there already is named, and then none is 
 			return a.writeAgent(filepath.Clean(dir), args[0])
 		},
 	}
-	cmd.Flags().StringVar(&dir, "dir", scaffold.Usual, "directory of the agents; it is made if it is not there")
+	cmd.Flags().StringVar(&dir, "dir", scaffold.Usual, "`DIR` for the agent; created if it doesn't exist")
 	return cmd
 }
 

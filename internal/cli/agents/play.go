@@ -39,30 +39,36 @@ func (a *app) agentsTestCommand() *cobra.Command {
 	var r rehearse
 	cmd := &cobra.Command{
 		Use:   "test [DIR|FILE...]",
-		Short: "Play the tests of agents",
-		Long: `Play the tests of the agents of DIR (default agents), which are the YAML files in the directory tests below it, or those of the files.
-Each test has a server of its own on a temporary directory, and nothing of it stays. A tool runs as it would otherwise: recorded answers touch
-nothing, but http tools send requests and Go functions do what they do. So http tools need what they need with dev: their secrets in the
-environment, --allow-private-hosts for a service that is not public, and --allow-commands if effects run commands.
+		Short: "Run the tests of agents",
+		Long: `Run agent tests: the YAML files in DIR/tests (DIR defaults to agents), or the given
+files. Each test runs on its own server with a temporary data directory.
 
-A test is a list of steps. The first difference ends the test, and is shown.
+Tools really run. Recorded answers have no side effects, but http tools send requests
+and Go functions are called. They need the same setup as with dev: secrets in the
+environment, --allow-private-hosts for private services, and --allow-commands for
+effects that run commands.
+
+A test is a list of steps. It stops at the first difference, which is printed.
 
   agent: my-desk
   tests:
-    - name: a large refund waits for a person
+    - name: a large refund needs approval
       steps:
         - run: Refund order A-2
         - expect: {status: waiting, pending: [send_refund]}
         - decide: {approve: send_refund}
         - expect: {status: done, output: /on its way/, calls: [look_up, send_refund]}
 
-  run, say   what the user says, in a new thread or as the next message
-  decide     approve, deny, answer or fail: the tool; and arguments, grant, reason, result or error
-  expect     status, reason, code, response_state, error, output, pending, calls;
-             of a call: tool, arguments as the model asked, ran with what the tool was given, result, failed;
-             a text between slashes is a regular expression
+  run        start a new thread with this user message
+  say        send the next user message
+  decide     approve, deny, answer or fail the call of a tool; optionally with
+             arguments, grant, reason, result or error
+  expect     check status, reason, code, response_state, error, output, pending, calls.
+             A call has tool, arguments (as the model asked), ran (the arguments that
+             the tool received), result and failed.
+             Text between slashes is a regular expression.
 
-The exit code is 1 if a test failed, and 2 if there is nothing to play or a file cannot be read.`,
+The exit code is 1 if a test fails, and 2 if there are no tests or a file can't be read.`,
 		Example: `  dormouse agents test
   dormouse agents test agents/tests/my-desk.yaml --json
   DORMOUSE_SECRET_ORDERS=... dormouse agents test --allow-private-hosts localhost:9000`,
@@ -81,11 +87,11 @@ The exit code is 1 if a test failed, and 2 if there is nothing to play or a file
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&r.agents, "agents", "", "directory of the agents (default: the one above the directory of the tests)")
+	flags.StringVar(&r.agents, "agents", "", "`DIR` of the agents (default: the parent of the tests directory)")
 	flags.StringVar(&r.policy, "policy", "", policyFlag)
 	cmdline.PrivateFlag(cmd, &r.allowed)
 	cmdline.CommandsFlag(cmd, &r.commands)
-	flags.DurationVar(&r.patience, "patience", 30*time.Second, "how long a step may take")
+	flags.DurationVar(&r.patience, "patience", 30*time.Second, "maximum time for one step")
 	return cmd
 }
 

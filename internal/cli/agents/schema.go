@@ -18,13 +18,17 @@ func (a *app) agentsSchemaCommand() *cobra.Command {
 	kinds := append(agentfile.Schemas(), schemaTest)
 	return &cobra.Command{
 		Use:   "schema [KIND]",
-		Short: "Print the JSON Schema of a kind of file",
-		Long: `Print the JSON Schema (draft-07) of a kind of file: agent (without KIND, too), policy, script or test. An editor with a YAML language
-server completes, explains and underlines by it if the file begins with a line such as
+		Short: "Print the JSON Schema of a file format",
+		Long: `Print the JSON Schema (draft-07) of a file format. KIND is agent (the default), policy,
+script or test.
+
+Editors with a YAML language server use the schema for completion, documentation and
+error marks if the file starts with a line like this one. The path is relative to the
+file:
 
   # yaml-language-server: $schema=schemas/agent.json
 
-where the name is relative to the file. What the schema takes may still be wrong: agents check says all of it.`,
+A schema can't express every rule. To find all errors, use agents check.`,
 		Example: `  dormouse agents schema > agents/schemas/agent.json
   dormouse agents schema test > agents/schemas/test.json`,
 		Args:      cmdline.Takes(0, 1),

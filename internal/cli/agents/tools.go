@@ -14,10 +14,11 @@ import (
 func (a *app) toolsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "tools",
-		Short: "Write tools that others describe as a part of an agent file",
-		Long: `Write the tools of an MCP server, or the operations of an OpenAPI document, as the part of an agent file that names them. Read it, take out
-what the agent is not to call, and put the rest into the file: what the file says is pinned with the agent's version, and a server that
-changes its list later adds nothing to it.`,
+		Short: "Generate tools from an MCP server or an OpenAPI document",
+		Long: `Generate the tools section of an agent file from an MCP server or an OpenAPI document.
+Review the output, remove the tools that the agent must not call, and paste the rest
+into the agent file. The tools are pinned with the agent's version: if the server adds
+tools later, the agent doesn't get them.`,
 		Example: `  dormouse tools mcp https://tools.example.com/mcp --name crm --header 'Authorization: Bearer {secret:CRM_TOKEN}'
   dormouse tools openapi orders.yaml --only listOrders,getOrder --server https://orders.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {

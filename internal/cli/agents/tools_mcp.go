@@ -31,12 +31,13 @@ func (a *app) toolsMCPCommand() *cobra.Command {
 	var f mcpFlags
 	cmd := &cobra.Command{
 		Use:   "mcp URL",
-		Short: "Write the tools of an MCP server as tools of an agent file",
-		Long: `Ask an MCP server for its tools, over streamable HTTP, and write them as tools of an agent file. What a tool changes is the server's word:
-read_only and idempotent are taken from it, so look at them. A tool that says neither is not repeated after a crash.
+		Short: "Generate tools from an MCP server",
+		Long: `List the tools of an MCP server over streamable HTTP and print them as tools of an agent
+file. The values of read_only and idempotent are the server's claims, so review them. A
+tool that claims neither is not retried after a crash.
 
-A secret is named and not written out: --header 'Authorization: Bearer {secret:CRM_TOKEN}' sends what is in the environment variable
-DORMOUSE_SECRET_CRM_TOKEN, here and where the agent runs.`,
+Refer to secrets by name: --header 'Authorization: Bearer {secret:CRM_TOKEN}' sends the
+value of DORMOUSE_SECRET_CRM_TOKEN, both here and where the agent runs.`,
 		Example: `  dormouse tools mcp https://tools.example.com/mcp --name crm > part.yaml
   dormouse tools mcp https://tools.example.com/mcp --header 'Authorization: Bearer {secret:CRM_TOKEN}' --only search,read`,
 		Args: cmdline.Takes(1, 1),
@@ -56,9 +57,9 @@ DORMOUSE_SECRET_CRM_TOKEN, here and where the agent runs.`,
 			return a.printFragment(fragment)
 		},
 	}
-	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "header to send, 'Name: value' with {secret:NAME} for a secret; may be given several times")
-	cmd.Flags().StringSliceVar(&f.only, "only", nil, "tools to write, as the server calls them, with commas between them (default all)")
-	cmd.Flags().StringVar(&f.name, "name", "", "name of the server in the agent file (default from its address)")
+	cmd.Flags().StringArrayVar(&f.headers, "header", nil, "HTTP header to send, as `'Name: value'`; use {secret:NAME} for a secret; repeatable")
+	cmd.Flags().StringSliceVar(&f.only, "only", nil, "comma-separated names of the `TOOLS` to print, as on the server (default: all)")
+	cmd.Flags().StringVar(&f.name, "name", "", "`NAME` of the server in the agent file (default: derived from its address)")
 	return cmd
 }
 

@@ -18,12 +18,15 @@ func (a *app) toolsOpenAPICommand() *cobra.Command {
 	var o toolimport.OpenAPIOptions
 	cmd := &cobra.Command{
 		Use:   "openapi FILE",
-		Short: "Write the operations of an OpenAPI document as HTTP tools",
-		Long: `Write the operations of an OpenAPI document (3.0 or 3.1, JSON or YAML) as HTTP tools of an agent file. Parameters and the members of a body
-become arguments; a security scheme becomes a header or a query value with a secret, {secret:NAME}, whose value the server that runs the
-agent finds in its environment. References are followed within the document alone, and nothing is fetched.
+		Short: "Generate HTTP tools from an OpenAPI document",
+		Long: `Print the operations of an OpenAPI document (3.0 or 3.1, JSON or YAML) as HTTP tools of an
+agent file. Parameters and body properties become arguments. A security scheme becomes a
+header or query parameter with {secret:NAME}, which the server that runs the agent
+replaces with a value from its environment. Only references within the document are
+resolved; nothing is fetched.
 
-What an agent file cannot say is named on stderr with the reason; the exit code is 1 only if nothing could be written.`,
+Operations that an agent file can't express are skipped and reported on stderr with the
+reason. The exit code is 1 only if there is no tool to print.`,
 		Example: `  dormouse tools openapi orders.yaml > part.yaml
   dormouse tools openapi orders.json --only listOrders,getOrder --server https://eu.orders.example.com/v2`,
 		Args: cmdline.Takes(1, 1),
@@ -40,8 +43,8 @@ What an agent file cannot say is named on stderr with the reason; the exit code 
 			return a.printFragment(f)
 		},
 	}
-	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "operation ids to write, with commas between them (default all)")
-	cmd.Flags().StringVar(&o.Server, "server", "", "address of the service (default the first one that the document names)")
+	cmd.Flags().StringSliceVar(&o.Only, "only", nil, "comma-separated `IDS` of the operations to print (default: all)")
+	cmd.Flags().StringVar(&o.Server, "server", "", "base `URL` of the service (default: the first server in the document)")
 	return cmd
 }
 

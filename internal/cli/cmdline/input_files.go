@@ -33,8 +33,8 @@ type InputFiles struct{ images, documents []string }
 
 // Flags adds the flags --image and --document.
 func (f *InputFiles) Flags(flags *pflag.FlagSet) {
-	flags.StringArrayVar(&f.images, "image", nil, "file to add to the input: "+endings(imageEndings)+"; may be given more than once")
-	flags.StringArrayVar(&f.documents, "document", nil, "file to add to the input: "+endings(documentEndings)+"; may be given more than once")
+	flags.StringArrayVar(&f.images, "image", nil, "attach this image `FILE`: "+endings(imageEndings)+"; repeatable")
+	flags.StringArrayVar(&f.documents, "document", nil, "attach this document `FILE`: "+endings(documentEndings)+"; repeatable")
 }
 
 func endings(of map[string]string) string {

@@ -14,8 +14,8 @@ type Period struct{ after, before string }
 
 // Add adds the flags. what is what the period is of, such as "runs created".
 func (p *Period) Add(flags *pflag.FlagSet, what string) {
-	flags.StringVar(&p.after, "created-after", "", "only "+what+" at this time or later, in RFC 3339")
-	flags.StringVar(&p.before, "created-before", "", "only "+what+" before this time, in RFC 3339")
+	flags.StringVar(&p.after, "created-after", "", "only "+what+" at or after this `TIME` (RFC 3339)")
+	flags.StringVar(&p.before, "created-before", "", "only "+what+" before this `TIME` (RFC 3339)")
 }
 
 // Read is the period that the flags give. A flag that holds no time is wrong usage.

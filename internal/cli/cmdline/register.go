@@ -26,13 +26,13 @@ func PublicURL(text string) (access.PublicURL, error) {
 // PrivateFlag adds --allow-private-hosts; see [ReadPrivate].
 func PrivateFlag(cmd *cobra.Command, hosts *[]string) {
 	cmd.Flags().StringSliceVar(hosts, "allow-private-hosts", nil,
-		"hosts, addresses or networks that models, and tools and servers with allow_private, may reach beside public ones, as localhost:9000,10.0.0.0/8 (default: none)")
+		"comma-separated private `HOSTS` or networks that models, and tools and servers with allow_private, may connect to, such as localhost:9000,10.0.0.0/8 (default: none)")
 }
 
 // CommandsFlag adds --allow-commands.
 func CommandsFlag(cmd *cobra.Command, allowed *bool) {
 	cmd.Flags().BoolVar(allowed, "allow-commands", false,
-		"let effects of agents run commands on this machine, as its user; without it an agent with such an effect is not served")
+		"allow effects to run commands on this machine as the current user; without it, agents with such effects are not served")
 }
 
 // ReadPrivate reads the hosts of --allow-private-hosts. A host that cannot be read is wrong usage.

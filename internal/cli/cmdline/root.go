@@ -23,10 +23,9 @@ func New(stdin io.Reader, stdout, stderr io.Writer, opts Options) *App {
 	return &App{Opts: opts, Stdin: stdin, Stdout: stdout, Stderr: stderr}
 }
 
-// Root is the command that all verbs are below. It has the flags that every verb takes, and the
-// verbs help, version and exit-codes; codes is what the last one says, a line or more for each exit
-// code.
-func (a *App) Root(short, long, codes string) *cobra.Command {
+// Root returns the root command with the flags that every command accepts and the commands help
+// and version. codes is the text of the help topic exit-codes.
+func (a *App) Root(short, long string, codes []ExitCode) *cobra.Command {
 	var version bool
 	root := &cobra.Command{
 		Use:           a.Name(),
@@ -44,13 +43,13 @@ func (a *App) Root(short, long, codes string) *cobra.Command {
 			return cmd.Help()
 		},
 	}
-	root.Flags().BoolVarP(&version, "version", "v", false, "print the version of this program")
+	root.Flags().BoolVarP(&version, "version", "v", false, "print the version and exit")
 	flags := root.PersistentFlags()
 	a.Flags = flags
-	flags.BoolVar(&a.JSON, "json", false, "print JSON: one value, or one a line for watch")
-	flags.StringVar(&a.URL, "url", "", "address of the server (default $DORMOUSE_URL or "+defaultURL+")")
-	flags.StringVar(&a.TokenFile, "token-file", "", "file that holds the access token (default: $DORMOUSE_TOKEN is the token)")
-	flags.BoolVar(&a.AWSIAM, "aws-iam", false, "sign requests with AWS credentials, for a stack that lets callers in by IAM; not with a token (default $DORMOUSE_AWS_IAM=1)")
+	flags.BoolVar(&a.JSON, "json", false, "print JSON: one value, or one value per line for watch")
+	flags.StringVar(&a.URL, "url", "", "`URL` of the server (default $DORMOUSE_URL or "+defaultURL+")")
+	flags.StringVar(&a.TokenFile, "token-file", "", "`FILE` with the access token (default: the token in $DORMOUSE_TOKEN)")
+	flags.BoolVar(&a.AWSIAM, "aws-iam", false, "sign requests with AWS credentials, for a stack with IAM authentication; excludes a token (default: on if $DORMOUSE_AWS_IAM=1)")
 	root.AddCommand(a.versionCommand(), exitCodesTopic(codes))
 	root.CompletionOptions.DisableDefaultCmd = true
 	root.SetFlagErrorFunc(wrongFlag)
@@ -84,12 +83,12 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) i
 // helpCommand is cobra's own, except that help for something that is not there is wrong usage.
 func (a *App) helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
-		Use:   "help [VERB]",
-		Short: "Show what a verb does, its flags and examples",
+		Use:   "help [COMMAND]",
+		Short: "Show help for a command",
 		RunE: func(_ *cobra.Command, args []string) error {
 			cmd, rest, err := root.Find(args)
 			if err != nil || len(rest) > 0 {
-				return Usagef("there is no help for %q%s; see: dormouse help", strings.Join(args, " "), nearest(root, args))
+				return Usagef("unknown help topic %q%s; see: dormouse help", strings.Join(args, " "), nearest(root, args))
 			}
 			cmd.InitDefaultHelpFlag()
 			return cmd.Help()
@@ -114,8 +113,8 @@ func (a *App) helpExamples(root *cobra.Command) string {
 func (a *App) versionCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "version",
-		Short: "Print the version of this program",
-		Long:  "Print the version of this program, as dormouse --version and dormouse -v do.",
+		Short: "Print the version",
+		Long:  "Print the version. dormouse --version and dormouse -v print the same.",
 		Example: `  dormouse version
   dormouse -v`,
 		Args: Takes(0, 0),

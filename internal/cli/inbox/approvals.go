@@ -19,12 +19,22 @@ func (a *app) approvalsCommand() *cobra.Command {
 	var walk bool
 	cmd := &cobra.Command{
 		Use:   "approvals",
-		Short: "List what waits for an answer, and the commands that answer it",
-		Long: `List every call that waits for a person or a client, over all runs, oldest first, each with the commands that answer it.
+		Short: "List calls that need a decision, and the commands to decide them",
+		Long: `List the calls of all runs that wait for a person or a client, oldest first. Each call is
+printed with the commands that decide it.
 
-With -i it is an inbox on the terminal: choose a call with the arrows or j and k, read all of it with Enter, then y approves, n denies
-and asks for a reason, e opens the arguments in $VISUAL or $EDITOR and shows what changes, r gives a result, x an error, o shows
-what the run did, q leaves. Whatever is approved is shown whole and asked about once more, by the id of what waits. The list refreshes by itself.`,
+With -i, decide calls in an interactive inbox. The list refreshes by itself. Before an
+approval is sent, the inbox shows the whole call and asks you to confirm.
+
+  up, down or k, j   select a call
+  Enter              show the call
+  y                  approve
+  n                  deny, with a reason
+  e                  edit the arguments in $VISUAL or $EDITOR and review the changes
+  r                  give a result
+  x                  report an error
+  o                  show what the run did
+  q                  quit`,
 		Example: `  dormouse approvals
   dormouse approvals -i
   dormouse approvals -i --kind approval
@@ -50,12 +60,12 @@ what the run did, q leaves. Whatever is approved is shown whole and asked about 
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVarP(&walk, "interactive", "i", false, "walk through them on the terminal and answer them")
-	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.StringVar(&list.Kind, "kind", "", "only calls of this kind: "+strings.Join(query.CallKinds, ", "))
-	flags.StringVar(&list.Thread, "thread", "", "only calls of this thread")
+	flags.BoolVarP(&walk, "interactive", "i", false, "decide calls in an interactive inbox")
+	flags.StringVar(&list.Agent, "agent", "", "only calls of this `AGENT`")
+	flags.StringVar(&list.Kind, "kind", "", "only calls of this `KIND`: "+strings.Join(query.CallKinds, ", "))
+	flags.StringVar(&list.Thread, "thread", "", "only calls of this `THREAD`")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", cmdline.MostApprovals))
-	flags.StringVar(&list.Cursor, "cursor", "", "continue where an earlier page ended")
+	flags.StringVar(&list.Cursor, "cursor", "", "`CURSOR` printed at the end of the previous page")
 	cmd.AddCommand(a.makeLinkCommand(), a.listLinksCommand(), a.revokeLinkCommand())
 	return cmd
 }

@@ -19,12 +19,16 @@ func (a *app) makeLinkCommand() *cobra.Command {
 	var public string
 	cmd := &cobra.Command{
 		Use:   "link RUN [TARGET]",
-		Short: "Make an approval link for one person",
-		Long: `Make a link by which one person can answer one approval, once, without a token. TARGET is a suspension id, as approvals shows
-it; it may be left out if exactly one call of the run waits. Needs the role link: the bearer of a link may decide.
+		Short: "Create an approval link for one person",
+		Long: `Create a link that lets one person decide one call, once, without a token. TARGET is a
+suspension id, as shown by approvals. You can omit it if the run has exactly one waiting
+call. Anyone who has the link can use it. Requires the role link.
 
-The link is printed now and never again. It ends with the answer, at the deadline of the call, when it expires, or when it is revoked.
-It begins with --public-url; without it with the public URL of the server; and if that has none, with the address of this request.`,
+The link is shown only once. It stops working when the call is decided, when the call's
+deadline passes, when the link expires, or when you revoke it.
+
+The link starts with --public-url. The default is the public URL of the server; if the
+server has none, it is the address of this request.`,
 		Example: `  dormouse approvals link run_3k7q2_0 --for anna@example.com
   dormouse approvals link run_3k7q2_0 sus_2_x7f3 --for "Anna Berg" --expires-in 4h
   dormouse approvals link run_3k7q2_0 --for anna@example.com --public-url https://desk.example.com`,
@@ -44,9 +48,9 @@ It begins with --public-url; without it with the public URL of the server; and i
 			return a.makeLink(cmd, args, req, base)
 		},
 	}
-	cmd.Flags().StringVar(&req.For, "for", "", "whom the link is for: a name or an address, recorded with the decision")
-	cmd.Flags().DurationVar(&life, "expires-in", 0, "how long it is valid, such as 4h (default: as long as the server allows)")
-	cmd.Flags().StringVar(&public, "public-url", "", "where people reach the server, such as https://desk.example.com/dormouse (default: the public URL of the server)")
+	cmd.Flags().StringVar(&req.For, "for", "", "`NAME` or email address of the recipient, recorded with the decision")
+	cmd.Flags().DurationVar(&life, "expires-in", 0, "lifetime of the link, such as 4h (default: the maximum the server allows)")
+	cmd.Flags().StringVar(&public, "public-url", "", "public `URL` of the server, such as https://desk.example.com/dormouse (default: the server's own --public-url)")
 	return cmd
 }
 
@@ -99,7 +103,7 @@ func (a *app) listLinksCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "links RUN",
 		Short:   "List the approval links of a run",
-		Long:    "List the approval links that were made for a run: for whom, by whom, until when, and which were revoked. Needs the role link.",
+		Long:    "List the approval links of a run, with recipient, creator, expiry and state. Requires the role link.",
 		Example: "  dormouse approvals links run_3k7q2_0",
 		Args:    cmdline.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -145,7 +149,7 @@ func (a *app) revokeLinkCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "revoke RUN LINK",
 		Short:   "Revoke an approval link",
-		Long:    "Revoke an approval link: it answers nothing and shows nothing any more. LINK is an id as links shows it. Needs the role link.",
+		Long:    "Revoke an approval link. Its page can no longer be read or used. LINK is an id, as shown by\nlinks. Requires the role link.",
 		Example: "  dormouse approvals revoke run_3k7q2_0 lnk_019c2a41f0bq7x2k5n8m4r6t3v",
 		Args:    cmdline.Takes(2, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {

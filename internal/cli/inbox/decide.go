@@ -29,14 +29,21 @@ func (a *app) decideCommand() *cobra.Command {
 	var v verdict
 	cmd := &cobra.Command{
 		Use:   "decide RUN [TARGET]",
-		Short: "Answer a call that waits",
-		Long: `Answer a call that waits. TARGET is a suspension id, as approvals shows it; it may be left out if exactly one
-call of the run waits. The first answer counts: the same one again is confirmed, another one is refused.
+		Short: "Approve, deny or answer a waiting call",
+		Long: `Approve, deny or answer a waiting call. TARGET is a suspension id, as shown by approvals.
+You can omit it if the run has exactly one waiting call. The first decision wins:
+repeating it is confirmed, a different one is refused.
 
-With --approve the call runs as it is shown, or with the --arguments given instead, which must fit the tool; what they change is
-printed before they are sent, a line with - for what was asked and one with + for what is to run. With --dry-run nothing is sent: whether
-the arguments fit the tool is looked at, whether a rule forbids them is not. With --grant run the later calls of this turn that the same
-rule would ask about are allowed, too. A run that was interrupted is not decided on; see resume.`,
+With --approve, the call runs as shown. Add --arguments to run it with edited arguments,
+which must match the tool's parameters. The changes are printed before they are sent:
+- marks what the model asked for, + marks what will run.
+
+With --dry-run, nothing is sent. The arguments are checked against the tool's
+parameters, but not against permissions, which only the server can check.
+
+With --grant run, later calls in this turn that match the same rule are approved too.
+
+To continue an interrupted run, use resume.`,
 		Example: `  dormouse decide run_3k7q2_0 --approve
   dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
   dormouse decide run_3k7q2_0 --approve --arguments '{"order":"A-17","amount":80}'
@@ -56,16 +63,16 @@ rule would ask about are allowed, too. A run that was interrupted is not decided
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&v.approve, "approve", false, "yes: let the call run")
-	flags.BoolVar(&v.deny, "deny", false, "no: the call does not run, and the model is told")
-	flags.StringVar(&v.result, "result", "", "JSON that is the call's result; with --approve even if it reads like a yes or a no")
-	flags.StringVar(&v.errorText, "error", "", "text: the call failed with it")
-	flags.StringVar(&v.arguments, "arguments", "", "with --approve: the arguments to run with, as a JSON object or @FILE")
-	flags.StringVar(&v.grant, "grant", "", "with --approve: what else is allowed; run: later calls of this turn that the same rule asks about")
-	flags.StringVar(&v.reason, "reason", "", "why, told to the model")
-	flags.StringVar(&v.id, "id", "", "key of this decision: the same key is the same decision")
-	flags.StringVar(&v.shown, "shown", "", "fingerprint of the call as you read it (approvals --json); refused if it has changed")
-	flags.BoolVar(&v.dryRun, "dry-run", false, "show what would be sent, and send nothing")
+	flags.BoolVar(&v.approve, "approve", false, "approve: the call runs")
+	flags.BoolVar(&v.deny, "deny", false, "deny: the call doesn't run, and the model is notified")
+	flags.StringVar(&v.result, "result", "", "answer with this `JSON` as the call's result; add --approve if it could be read as a yes or a no")
+	flags.StringVar(&v.errorText, "error", "", "answer that the call failed with this error `TEXT`")
+	flags.StringVar(&v.arguments, "arguments", "", "with --approve: run with these arguments, a `JSON` object or @FILE")
+	flags.StringVar(&v.grant, "grant", "", "with --approve: `SCOPE` of the approval; run: also later calls in this turn that match the same rule")
+	flags.StringVar(&v.reason, "reason", "", "reason `TEXT`, which the model sees")
+	flags.StringVar(&v.id, "id", "", "decision id, an idempotency `KEY`: the same id is the same decision")
+	flags.StringVar(&v.shown, "shown", "", "`FINGERPRINT` of the call that you reviewed (see approvals --json); refused if the call has changed")
+	flags.BoolVar(&v.dryRun, "dry-run", false, "show the decision without sending it")
 	return cmd
 }
 

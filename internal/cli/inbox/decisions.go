@@ -18,7 +18,7 @@ func (a *app) decisionsCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "decisions",
 		Short: "List the decisions of all runs, newest first",
-		Long:  "List the decisions that were recorded in all runs, newest first: who decided what about which call, and whether it was applied.",
+		Long:  "List the recorded decisions of all runs, newest first: who decided what on which call, and whether\nit was applied.",
 		Example: `  dormouse decisions
   dormouse decisions --by token:anna --action cancel
   dormouse decisions --agent refund-desk --json`,
@@ -43,13 +43,13 @@ func (a *app) decisionsCommand() *cobra.Command {
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&list.By, "by", "", "only decisions of this principal, such as token:anna")
-	flags.StringVar(&list.Via, "via", "", "only decisions made through this entry point, such as api or link")
-	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.StringVar(&list.Action, "action", "", "only decisions with this action: resume or cancel")
+	flags.StringVar(&list.By, "by", "", "only decisions by this `CALLER`, such as token:anna")
+	flags.StringVar(&list.Via, "via", "", "only decisions made through this `ENTRY` point, such as api or link")
+	flags.StringVar(&list.Agent, "agent", "", "only decisions on runs of this `AGENT`")
+	flags.StringVar(&list.Action, "action", "", "only decisions with this `ACTION`: resume or cancel")
 	recorded.Add(flags, "decisions recorded")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", cmdline.MostDecisions))
-	flags.StringVar(&list.Cursor, "cursor", "", "continue where an earlier page ended")
+	flags.StringVar(&list.Cursor, "cursor", "", "`CURSOR` printed at the end of the previous page")
 	return cmd
 }
 

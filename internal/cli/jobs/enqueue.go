@@ -28,19 +28,22 @@ func (a *app) enqueueCommand() *cobra.Command {
 	var f intakeFlags
 	cmd := &cobra.Command{
 		Use:   "enqueue FILE",
-		Short: "Put runs to start into the intake queue",
-		Long: `Put runs to start into the intake queue of a data directory: FILE holds one a line, - is standard input. A line is the body of
-POST /v1/runs with an idempotency_key in it:
+		Short: "Queue runs from a file",
+		Long: `Add runs to the intake queue of a data directory. FILE has one run per line; - reads
+standard input. Each line is the body of POST /v1/runs plus an idempotency_key:
 
   {"idempotency_key":"invoice-1001","agent":"invoice-check","input":"Check invoice 1001"}
 
-A server on that directory starts them within a second, or as soon as there is one. One key starts one run: what is put in twice, here or
-over HTTP, is started once. So if anything goes wrong, run the same command again.
+A server that uses the directory starts the runs within a second, or when it is started.
+Each key starts one run, even if it is sent twice, here or over HTTP. If anything fails,
+run the same command again.
 
-Every line is looked at before any is stored. If one is bad, it is told with its number, nothing is stored, and the exit code is 2; with
---keep-going the good ones are stored, and the exit code is 1. What only the server can see, such as an agent that is not there, makes a
-dead letter. --status shows how many wait and how many are dead, --dead the dead ones with the reason, --retry-dead tries them again,
---forget-dead removes them for good.`,
+All lines are checked before any is stored. If a line is invalid, it is reported with its
+number, nothing is stored, and the exit code is 2. With --keep-going, the valid lines are
+stored and the exit code is 1.
+
+A message that the server can't start, for example because the agent doesn't exist,
+becomes a dead letter. See --status, --dead, --retry-dead and --forget-dead.`,
 		Example: `  dormouse enqueue invoices.jsonl
   make-invoices | dormouse enqueue - --data /var/lib/dormouse
   dormouse enqueue --status
@@ -57,13 +60,13 @@ dead letter. --status shows how many wait and how many are dead, --dead the dead
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&f.data, "data", ".dormouse", "data directory of the server")
-	flags.StringVar(&f.tenant, "tenant", access.Tenant, "whose runs they are")
-	flags.BoolVar(&f.keepGoing, "keep-going", false, "store the good lines although there are bad ones")
-	flags.BoolVar(&f.status, "status", false, "show how far the queue is: how many messages wait, and how many cannot be started")
-	flags.BoolVar(&f.showDead, "dead", false, "the same, and each message that cannot be started, with the reason")
-	flags.BoolVar(&f.retryDead, "retry-dead", false, "put the dead letters back into the queue")
-	flags.BoolVar(&f.forgetDead, "forget-dead", false, "remove the dead letters for good")
+	flags.StringVar(&f.data, "data", ".dormouse", "data `DIR` of the server")
+	flags.StringVar(&f.tenant, "tenant", access.Tenant, "`TENANT` of the runs")
+	flags.BoolVar(&f.keepGoing, "keep-going", false, "skip invalid lines and store the others")
+	flags.BoolVar(&f.status, "status", false, "show how many messages are waiting and how many are dead letters")
+	flags.BoolVar(&f.showDead, "dead", false, "like --status, and list each dead letter with its reason")
+	flags.BoolVar(&f.retryDead, "retry-dead", false, "put all dead letters back into the queue")
+	flags.BoolVar(&f.forgetDead, "forget-dead", false, "delete all dead letters")
 	return cmd
 }
 

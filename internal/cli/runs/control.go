@@ -12,8 +12,8 @@ func (a *app) interruptCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "interrupt RUN",
 		Short: "Pause a run",
-		Long: `Pause a run after its next commit. What it was about to do is done when it goes on: with resume, or with a message to its
-thread. Pausing one that is paused changes nothing.`,
+		Long: `Pause a run at its next commit. It continues where it stopped when you run resume or send
+a message to its thread. Interrupting a paused run changes nothing.`,
 		Example: "  dormouse interrupt run_3k7q2_0",
 		Args:    cmdline.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -31,7 +31,7 @@ thread. Pausing one that is paused changes nothing.`,
 			return a.Printf("accepted: %s will pause; it goes on with: %s\n", run.ID, a.Command("resume "+run.ID))
 		},
 	}
-	cmd.Flags().StringVar(&key, "key", "", "idempotency key: the same key pauses once")
+	cmd.Flags().StringVar(&key, "key", "", "idempotency `KEY`: the same key interrupts only once")
 	return cmd
 }
 
@@ -39,8 +39,8 @@ func (a *app) resumeCommand() *cobra.Command {
 	var req wire.ResumeRequest
 	cmd := &cobra.Command{
 		Use:     "resume RUN",
-		Short:   "Let an interrupted run go on",
-		Long:    "Let an interrupted run go on. A run that waits for something else is answered with decide.",
+		Short:   "Resume an interrupted run",
+		Long:    "Resume an interrupted run. For a run that waits for anything else, use decide.",
 		Example: "  dormouse resume run_3k7q2_0",
 		Args:    cmdline.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -61,8 +61,8 @@ func (a *app) resumeCommand() *cobra.Command {
 			return a.Printf("accepted: %s goes on\n", args[0])
 		},
 	}
-	cmd.Flags().StringVar(&req.Reason, "reason", "", "why, kept in the journal")
-	cmd.Flags().StringVar(&req.DecisionID, "id", "", "key of this decision: the same key is the same decision")
+	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason `TEXT`, stored in the journal")
+	cmd.Flags().StringVar(&req.DecisionID, "id", "", "decision id, an idempotency `KEY`: the same id is the same decision")
 	return cmd
 }
 
@@ -71,9 +71,11 @@ func (a *app) retryCommand() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
-		Short: "Go on after a run that ended in error or was stopped",
-		Long: `Start a run that goes on where one ended in error, or was stopped by a rule, with fresh budgets and the newest version of the agent.
-Only the newest run of a thread can be retried. Repeated, it shows the run that the first retry started.`,
+		Short: "Continue after a run that failed or was stopped",
+		Long: `Start a new run that continues where a run ended in error or was stopped by a rule. It
+has fresh budgets and uses the newest version of the agent. Only the newest run of a
+thread can be retried. Retrying the same run again returns the run that the first retry
+started.`,
 		Example: "  dormouse retry run_3k7q2_0 --wait",
 		Args:    cmdline.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -88,7 +90,7 @@ Only the newest run of a thread can be retried. Repeated, it shows the run that 
 			return a.finish(cmd, c, run, wait)
 		},
 	}
-	cmd.Flags().StringVar(&key, "key", "", "idempotency key: the same key is the same retry (default: the run is the key)")
-	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run waits for an answer or is done")
+	cmd.Flags().StringVar(&key, "key", "", "idempotency `KEY`: the same key is the same retry (default: the run id)")
+	cmd.Flags().BoolVar(&wait, "wait", false, "wait until the run needs a decision or is done")
 	return cmd
 }

@@ -25,14 +25,14 @@ type runFilters struct {
 }
 
 func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
-	flags.StringVar(&list.Status, "status", "", "only runs with this status: "+strings.Join(query.RunStatuses, ", "))
-	flags.StringVar(&list.Agent, "agent", "", "only runs of this agent")
-	flags.StringVar(&list.Reason, "reason", "", "only runs done for this reason: "+strings.Join(query.RunReasons, ", "))
-	flags.StringVar(&list.ResponseState, "response-state", "", "only runs done with this response state: "+strings.Join(query.ResponseStates, ", "))
-	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this metadata, as KEY=VALUE; may be given more than once")
+	flags.StringVar(&list.Status, "status", "", "only runs with this `STATUS`: "+strings.Join(query.RunStatuses, ", "))
+	flags.StringVar(&list.Agent, "agent", "", "only runs of this `AGENT`")
+	flags.StringVar(&list.Reason, "reason", "", "only runs that ended for this `REASON`: "+strings.Join(query.RunReasons, ", "))
+	flags.StringVar(&list.ResponseState, "response-state", "", "only runs that ended with this response `STATE`: "+strings.Join(query.ResponseStates, ", "))
+	flags.StringArrayVar(&f.metadata, "metadata", nil, "only runs with this metadata, as `KEY=VALUE`; repeatable")
 	f.created.Add(flags, "runs created")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", cmdline.MostRuns))
-	flags.StringVar(&list.Cursor, "cursor", "", "continue where an earlier page ended")
+	flags.StringVar(&list.Cursor, "cursor", "", "`CURSOR` printed at the end of the previous page")
 }
 
 // read checks the flags and parses those that list does not hold as they are.

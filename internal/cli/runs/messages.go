@@ -19,15 +19,18 @@ func (a *app) messagesCommand() *cobra.Command {
 	var files cmdline.InputFiles
 	cmd := &cobra.Command{
 		Use:   "messages THREAD [TEXT]",
-		Short: "Show a conversation, or send a message to it",
-		Long: `Show the conversation of a thread, or send a message to it. A thread whose run is done starts its next one with it; an open run
-gets it, also one that was interrupted, which then goes on. A run that waits for a decision refuses it, unless --on-pending says what is to
-become of that. Instead of the thread, any of its runs may be named.`,
+		Short: "Show a conversation or send a message",
+		Long: `Show the conversation of a thread, or send a message to it. THREAD can also be the id of
+any run in the thread.
+
+If the thread's last run is done, the message starts a new run. If the run is open, it
+receives the message; an interrupted run resumes. If the run waits for a decision, the
+message is refused unless you pass --on-pending.`,
 		Example: `  dormouse messages thr_3k7q2
   dormouse messages run_3k7q2_0
   dormouse messages thr_3k7q2 "And order B-02, please" --wait
   dormouse messages thr_3k7q2 "This is the other cup" --image cup-2.jpg
-  dormouse messages thr_3k7q2 "Leave it" --on-pending abandon`,
+  dormouse messages thr_3k7q2 "Never mind, keep the order" --on-pending abandon`,
 		Args: cmdline.TakesText(1, 2, "the message"),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := a.Connect()
@@ -59,9 +62,9 @@ become of that. Instead of the thread, any of its runs may be named.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&key, "key", "", "idempotency key: the same key is the same message")
+	flags.StringVar(&key, "key", "", "idempotency `KEY`: the same key is the same message")
 	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
-	flags.BoolVar(&wait, "wait", false, "wait until the run waits for an answer or is done")
+	flags.BoolVar(&wait, "wait", false, "wait until the run needs a decision or is done")
 	files.Flags(flags)
 	return cmd
 }

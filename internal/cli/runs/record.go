@@ -15,11 +15,16 @@ import (
 func (a *app) recordCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "record RUN [FILE]",
-		Short: "Write down the conversation of a run that is done, to be played again",
-		Long: `Write down the conversation of a run that is done, from the beginning of its thread to the end of the run, as a line that dormouse-proof replay and
-the model provider "recorded" read. It is added to the end of FILE, which is made if it is not there; without FILE it is printed. Images and
-documents are in it, and the agent's instructions, if its version is still the deployed one; what a provider sealed is not. A file may hold a
-thread at the ends of several of its runs: readers take the longest.`,
+		Short: "Record the conversation of a finished run for replay",
+		Long: `Record the conversation of a finished run, from the start of its thread to the end of the
+run, as one line of JSON. dormouse-proof replay and the model provider "recorded" read
+this format. The line is appended to FILE, which is created if it doesn't exist. Without
+FILE, it is printed.
+
+The recording includes images and documents. It includes the agent's instructions if the
+run's version is still deployed. It excludes content that the model provider encrypted.
+
+A file can hold several recordings of the same thread. Readers use the longest.`,
 		Example: `  dormouse runs record run_3k7q2_0 refunds.jsonl
   dormouse runs record run_3k7q2_0 | jq .messages`,
 		Args: cmdline.Takes(1, 2),

@@ -23,11 +23,16 @@ func (a *app) runCommand() *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "run AGENT INPUT",
 		Short: "Start a run",
-		Long: `Start a run of an agent with a text as its input; - reads the text from standard input.
-With the same --key and the same input, a second start finds the first run. --permissions take away from what the agent may do, for this run.
---image and --document add files to the input; what a file is, its ending says. --watch shows what the run does until it waits for an answer or is
-done, as dormouse watch does; --wait shows the run as it is then. --record waits, too, and when the run is done it adds the conversation to a file
-that dormouse-proof replay and the model provider "recorded" read.`,
+		Long: `Start a run of an agent. INPUT is the user's message; - reads it from standard input.
+
+--wait waits until the run needs a decision or is done, then shows it. --watch also shows
+what the run does meanwhile, like dormouse watch. --record also waits, and when the run
+is done it appends the conversation to a file for dormouse-proof replay and the model
+provider "recorded".
+
+--image and --document attach files; the type of a file follows from its extension.
+--permissions narrows what the agent may do in this run. With --key, starting again with
+the same key and input returns the first run.`,
 		Example: `  dormouse run refund-desk "Refund order A-17, it arrived broken" --wait
   dormouse run refund-desk "Refund order A-17" --watch
   dormouse run refund-desk "Is this the cup of order A-17?" --image cup.jpg --document order.pdf
@@ -59,15 +64,15 @@ that dormouse-proof replay and the model provider "recorded" read.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringVar(&thread, "thread", "", "go on in this thread instead of a new one")
-	flags.StringVar(&key, "key", "", "idempotency key: the same key starts one run")
-	flags.StringVar(&metadata, "metadata", "", "JSON object kept with the run")
+	flags.StringVar(&thread, "thread", "", "continue this `THREAD` instead of starting a new one")
+	flags.StringVar(&key, "key", "", "idempotency `KEY`: the same key starts only one run")
+	flags.StringVar(&metadata, "metadata", "", "`JSON` object stored with the run")
 	flags.StringVar(&onPending, "on-pending", "", onPendingFlag)
-	flags.StringVar(&permissions, "permissions", "", "what this run may not do, beside what the agent may not, as JSON or @FILE")
-	flags.BoolVar(&noMemory, "no-memory", false, "neither remember this run nor let it remember")
-	flags.BoolVar(&after.wait, "wait", false, "wait until the run waits for an answer or is done")
-	flags.BoolVar(&after.watch, "watch", false, "wait, and show what the run does meanwhile; with --json one event a line")
-	flags.StringVar(&after.record, "record", "", "wait, and add the conversation to this file when the run is done")
+	flags.StringVar(&permissions, "permissions", "", "narrow the agent's permissions for this run, as `JSON` or @FILE")
+	flags.BoolVar(&noMemory, "no-memory", false, "don't let this run read or write the agent's memory")
+	flags.BoolVar(&after.wait, "wait", false, "wait until the run needs a decision or is done")
+	flags.BoolVar(&after.watch, "watch", false, "wait, and show what the run does meanwhile; with --json, one event per line")
+	flags.StringVar(&after.record, "record", "", "wait, and append the conversation to this `FILE` when the run is done")
 	files.Flags(flags)
 	return cmd
 }
@@ -135,4 +140,4 @@ func (a *app) text(arg string) (json.RawMessage, error) {
 	return core.EncodeAny(arg)
 }
 
-const onPendingFlag = "what to do if the thread's run is not done: refuse (the default), abandon what it waits for, or queue behind it"
+const onPendingFlag = "`ACTION` if the thread has an unfinished run: refuse (the default), abandon its waiting calls, or queue the message"

@@ -13,7 +13,8 @@ func (a *app) runsCommand() *cobra.Command {
 	var filters runFilters
 	cmd := &cobra.Command{
 		Use:   "runs [RUN]",
-		Short: "List runs, newest first, show one, cancel or record one",
+		Short: "List, show, cancel or record runs",
+		Long:  `List runs, newest first. With RUN, show that run. Commands cancel and record a run.`,
 		Example: `  dormouse runs
   dormouse runs --status waiting --limit 5
   dormouse runs --reason error --created-after 2026-03-01T00:00:00Z --metadata order=A-17
@@ -52,7 +53,7 @@ func (a *app) cancelCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:     "cancel RUN",
 		Short:   "Cancel a run",
-		Long:    "Cancel a run. The run ends at its next commit; calls that are still open are closed with a result.",
+		Long:    "Cancel a run. It ends at its next commit, and every open call gets a result that says so.",
 		Example: "  dormouse runs cancel run_3k7q2_0",
 		Args:    cmdline.Takes(1, 1),
 		RunE: func(cmd *cobra.Command, args []string) error {

@@ -16,13 +16,15 @@ func (a *app) watchCommand() *cobra.Command {
 	var agent string
 	cmd := &cobra.Command{
 		Use:   "watch [RUN]",
-		Short: "Follow what a run does, or suspensions, decisions and run ends of all runs",
-		Long: `Without a run: show new suspensions, decisions and run ends of all runs, and how many calls wait, until interrupted (Ctrl-C).
+		Short: "Follow one run, or the suspensions, decisions and ends of all runs",
+		Long: `With RUN, show what the run does from its start until it needs a decision or is done.
+Without RUN, show new suspensions, decisions and ends of all runs, and the number of
+waiting calls, until you press Ctrl-C.
 
-With a run: show what the run does, from its beginning until it waits for an answer or is done. On a terminal events are described in words;
-elsewhere each event is a line of its own, and with --json one JSON value. What a model is saying is shown while it says so on a terminal, and
-with --json as events; elsewhere once it is committed. Text of models and tools is shown with whatever would not show written as an
-escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,
+On a terminal, events are described in words and the model's text appears as it streams.
+Elsewhere, each event is one line, or one JSON value with --json; without --json, the
+model's text appears once it is committed. Invisible characters in text from models and
+tools are shown as escapes such as \x1b. Set NO_COLOR=1 to turn colors off.`,
 		Example: `  dormouse watch
   dormouse watch --agent refund-desk --json
   dormouse watch run_3k7q2_0
@@ -53,9 +55,9 @@ escape, such as \x1b. Colours can be turned off with NO_COLOR=1.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.BoolVar(&follow, "follow", false, "go on while the run waits, until it is done")
-	flags.StringVar(&agent, "agent", "", "without a run: only runs of this agent")
-	flags.BoolVar(&all, "all", false, "without a run: start with the oldest event instead of new ones")
+	flags.BoolVar(&follow, "follow", false, "continue while the run waits, until it is done")
+	flags.StringVar(&agent, "agent", "", "without RUN: only runs of this `AGENT`")
+	flags.BoolVar(&all, "all", false, "without RUN: start with the oldest event instead of new ones")
 	return cmd
 }
 

@@ -30,29 +30,40 @@ func (a *app) replayCommand() *cobra.Command {
 	var to replayArgs
 	cmd := &cobra.Command{
 		Use:   "replay FILE.jsonl",
-		Short: "Run recorded conversations again and compare, with crashes if asked for",
-		Long: `Run recorded conversations again in this process: each becomes a thread, each user message a run. The recorded turns
-are the model and the recorded results are the tools. At the end every transcript is compared with its recording, message by message.
-Exits with 1 on any mismatch, if a tool that must run at most once ran twice, or if a gated call did not come to what was decided about it,
-and with 2 if the file is not of this form, naming the line and the reason. The report goes to standard output, progress to standard error. With --generate it makes up conversations,
-with parallel calls and odd arguments, and prints them as such a file.
+		Short: "Replay recorded conversations and compare the results",
+		Long: `Replay recorded conversations in this process. Each conversation becomes a thread, and
+each user message a run. Recorded turns play the model; recorded results play the tools.
+At the end, every transcript is compared with its recording, message by message. The
+report goes to standard output, progress to standard error.
 
-Gated calls are approved as they are shown. With --deadlines, --denials and --edits, some of them are not: nobody answers before the
-deadline, or the answer is no, or other arguments are approved. The recording goes on as it was recorded; the results of such calls are held
-to what was decided, and the report says in how many conversations there were any.
+The file has one conversation per line, {"id":"...","messages":[...]}, with messages in
+the OpenAI chat format. --generate prints such a file with made-up conversations that
+contain parallel calls and unusual arguments.
 
-With --through the recorded turns pass the wire of a provider in both directions: the real client asks, a double reads the request, holds it against
-the conversation, and answers with the recorded turn in the provider's frames. --faults breaks that wire as well: requests are refused, streams cut,
-frames garbled, and the run must come out the same.
+Calls of the tools in --gate need an approval, and are approved as shown. With
+--deadlines, --denials and --edits, some of them time out, are denied, or are approved
+with edited arguments. The conversation continues as recorded. The results of these
+calls are checked against the decision, and the report counts the conversations that
+have such calls.
 
-With --target the conversations are played against a server that runs, here or elsewhere. It must have an agent for each: --agents-to writes them,
-dormouse dev --agents DIR or dormouse agents deploy DIR --keep serves them. Both commands need the same file, --gate and --limit. A conversation that no agent file can
-say is not played; the report counts and names it. Where a user says the same twice, or a call is repeated and has another result, a
-mark tells the second from the first, and the report counts the marks. Crashes are made by whoever runs the server; --target-faults only
-sends requests twice, or throws answers away and sends them again. There is no --deadlines: those of an agent file run on a real clock, and are the same
-for all calls of a tool.
+With --through, recorded turns pass through the wire format of a provider. The real
+client sends the request. A test double checks it against the conversation and answers
+with the recorded turn. --faults then also refuses requests, cuts streams and corrupts
+frames; the run must have the same outcome.
 
-The file holds one conversation a line: {"id":"...","messages":[...]}, messages in the OpenAI chat format.`,
+With --target, conversations are played against a running server, here or elsewhere. It
+needs one agent per conversation: write them with --agents-to, then serve them with
+dormouse dev --agents DIR or dormouse agents deploy DIR --keep. Use the same file, --gate
+and --limit for both commands. Conversations that an agent file can't express are
+skipped, counted and named in the report. If a user message is repeated, or a repeated
+call has a different result, a mark is added to tell the two apart; the report counts
+the marks. --target-faults sends requests twice, or discards answers and sends the
+request again; to inject crashes, kill the server yourself. --deadlines is not available,
+because deadlines in an agent file use a real clock and apply to all calls of a tool.
+
+The exit code is 1 if a transcript differs, if a tool that must run at most once ran
+twice, or if the outcome of a gated call doesn't match its decision. It is 2 if the file
+has another format; the message names the line and the reason.`,
 		Example: `  dormouse-proof replay conversations.jsonl
   dormouse-proof replay conversations.jsonl --gate book_flight,send_voucher --faults 0.05 --seed 7
   dormouse-proof replay conversations.jsonl --gate book_flight --edits 0.2 --denials 0.2 --deadlines 0.2 --modes --executor parallel
@@ -84,23 +95,23 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 		},
 	}
 	flags := cmd.Flags()
-	flags.StringSliceVar(&o.Gate, "gate", nil, "tools that need an approval, with commas between them; all others are allowed")
-	flags.Float64Var(&o.Faults, "faults", 0, "how often a crash, a lost reply or a doubled or late message is injected, from 0 to below 1")
-	flags.Float64Var(&o.Edits, "edits", 0, "how likely a gated call is approved with edited arguments, from 0 to 1")
-	flags.Float64Var(&o.Denials, "denials", 0, "how likely it is denied")
-	flags.Float64Var(&o.Deadlines, "deadlines", 0, "how likely nobody answers before its deadline; half of these are answered after it")
-	flags.BoolVar(&o.Modes, "modes", false, "vary how the decision on a gated call is used: to run it, as its result, or handed to its body")
-	flags.StringVar(&o.Through, "through", "", "ask the model through the client of a provider, bedrock or openai, which talks to a double of it in this process")
-	flags.StringVar(&to.executor, "executor", "sequential", "how the calls of a round run: sequential or parallel")
-	flags.Uint64Var(&o.Seed, "seed", 1, "of the faults, the decisions, or of what --generate makes up")
-	flags.IntVar(&o.Workers, "workers", 4, "how many steps may be worked on at once")
-	flags.IntVar(&to.generate, "generate", 0, "print so many made-up conversations instead")
-	flags.IntVar(&o.Limit, "limit", 0, "only the first so many conversations; 0 for all")
-	flags.StringVar(&to.agentsTo, "agents-to", "", "write an agent file for each conversation into this directory instead, for --target")
-	flags.StringVar(&to.target, "target", "", "address of a running server to play against, which has the agents of --agents-to")
+	flags.StringSliceVar(&o.Gate, "gate", nil, "comma-separated `TOOLS` that need an approval; all others are allowed")
+	flags.Float64Var(&o.Faults, "faults", 0, "`RATE` of injected crashes, lost replies, and duplicate or late messages, from 0 to below 1")
+	flags.Float64Var(&o.Edits, "edits", 0, "`PROBABILITY` that a gated call is approved with edited arguments, from 0 to 1")
+	flags.Float64Var(&o.Denials, "denials", 0, "`PROBABILITY` that a gated call is denied")
+	flags.Float64Var(&o.Deadlines, "deadlines", 0, "`PROBABILITY` that a gated call times out; half of these are decided after the deadline")
+	flags.BoolVar(&o.Modes, "modes", false, "vary how the decision on a gated call is used: to run it, as its result, or passed to the tool")
+	flags.StringVar(&o.Through, "through", "", "call the model through the client of this `PROVIDER`, bedrock or openai, with a test double in this process")
+	flags.StringVar(&to.executor, "executor", "sequential", "`MODE` in which the calls of a round run: sequential or parallel")
+	flags.Uint64Var(&o.Seed, "seed", 1, "random seed for faults, decisions and generated conversations")
+	flags.IntVar(&o.Workers, "workers", 4, "maximum number of steps in progress")
+	flags.IntVar(&to.generate, "generate", 0, "print `N` generated conversations instead")
+	flags.IntVar(&o.Limit, "limit", 0, "only the first `N` conversations; 0 for all")
+	flags.StringVar(&to.agentsTo, "agents-to", "", "write an agent file for each conversation to this `DIR` instead, for --target")
+	flags.StringVar(&to.target, "target", "", "`URL` of a running server that has the agents of --agents-to")
 	flags.Float64Var(&to.rate, "target-faults", 0,
-		"with --target: how often a request is sent twice, or its answer thrown away and the request sent again, from 0 to below 1")
-	flags.IntVar(&to.atOnce, "at-once", 8, "with --target: how many conversations are played at the same time")
+		"with --target: `RATE` of requests that are sent twice, or whose answer is discarded and the request sent again, from 0 to below 1")
+	flags.IntVar(&to.atOnce, "at-once", 8, "with --target: number of conversations played at once")
 	return cmd
 }
 
@@ -108,23 +119,23 @@ The file holds one conversation a line: {"id":"...","messages":[...]}, messages 
 func checkReplay(cmd *cobra.Command, args []string, o replay.Options, to replayArgs) error {
 	switch {
 	case !rate(o.Faults): // not a number, too
-		return cmdline.Usagef("--faults is a rate from 0 to below 1, not %v", o.Faults)
+		return cmdline.Usagef("--faults is %v; it must be at least 0 and below 1", o.Faults)
 	case !rate(to.rate):
-		return cmdline.Usagef("--target-faults is a rate from 0 to below 1, not %v", to.rate)
+		return cmdline.Usagef("--target-faults is %v; it must be at least 0 and below 1", to.rate)
 	case !probability(o.Edits), !probability(o.Denials), !probability(o.Deadlines):
-		return cmdline.Usagef("--edits, --denials and --deadlines are probabilities, from 0 to 1")
+		return cmdline.Usagef("--edits, --denials and --deadlines must be between 0 and 1")
 	case o.Edits+o.Denials+o.Deadlines > 1+rounding:
-		return cmdline.Usagef("--edits, --denials and --deadlines are together at most 1: one thing becomes of a call")
+		return cmdline.Usagef("the sum of --edits, --denials and --deadlines must be at most 1; each call gets one of them")
 	case len(o.Gate) == 0 && (o.Edits+o.Denials+o.Deadlines > 0 || o.Modes):
-		return cmdline.Usagef("--edits, --denials, --deadlines and --modes are about gated calls; name their tools with --gate")
+		return cmdline.Usagef("--edits, --denials, --deadlines and --modes apply to gated calls; name their tools with --gate")
 	case to.executor != "sequential" && to.executor != "parallel":
-		return cmdline.Usagef("--executor is sequential or parallel, not %q", to.executor)
+		return cmdline.Usagef("unknown --executor %q; use sequential or parallel", to.executor)
 	case cmd.Flags().Changed("through") && o.Through != replay.ThroughBedrock && o.Through != replay.ThroughOpenAI:
-		return cmdline.Usagef("--through is %s or %s, not %q", replay.ThroughBedrock, replay.ThroughOpenAI, o.Through)
+		return cmdline.Usagef("unknown --through %q; use %s or %s", o.Through, replay.ThroughBedrock, replay.ThroughOpenAI)
 	case o.Limit < 0:
-		return cmdline.Usagef("--limit is a number from 0, not %d", o.Limit)
+		return cmdline.Usagef("--limit is %d; it must be at least 0", o.Limit)
 	case to.generate < 0, (to.generate == 0) == (len(args) == 0):
-		return cmdline.Usagef("either name a file to replay, or say --generate N with N from 1 to make one")
+		return cmdline.Usagef("name a file to replay, or generate one with --generate N")
 	}
 	if err := cmp.Or(cmdline.AtLeastOne("--workers", o.Workers), cmdline.AtLeastOne("--at-once", to.atOnce)); err != nil {
 		return err
@@ -133,22 +144,22 @@ func checkReplay(cmd *cobra.Command, args []string, o replay.Options, to replayA
 }
 
 // playsNothing is why a flag of a replay does not go with --agents-to.
-const playsNothing = "goes with a replay, and --agents-to plays nothing"
+const playsNothing = "can't be combined with --agents-to, which plays nothing"
 
 // misplaced are the flags that say nothing in a manner of replay, and why.
 var misplaced = map[string]map[string]string{
-	"": {"target-faults": "is for --target; in this process it is --faults", "at-once": "is for --target; in this process it is --workers"},
+	"": {"target-faults": "needs --target; without it, use --faults", "at-once": "needs --target; without it, use --workers"},
 	"target": {
-		"faults":    "is about a store in this process; kill the server yourself, and use --target-faults for the way to it",
-		"deadlines": "cannot be played against a server: a deadline in an agent file is for all calls of a tool, and runs on a real clock; leave --target out",
-		"modes":     "cannot be played against a server: how a decision is used is said in an agent file for all calls of a tool; leave --target out",
-		"through":   "is about the model of a replay in this process; the agents of --agents-to are scripted",
-		"workers":   "is the server's to say",
-		"executor":  "stands in the agents; give it with --agents-to",
-		"generate":  "makes a file and plays nothing",
+		"faults":    "can't be combined with --target; use --target-faults, and kill the server yourself",
+		"deadlines": "can't be combined with --target: a deadline in an agent file applies to all calls of a tool and uses a real clock",
+		"modes":     "can't be combined with --target: an agent file sets how decisions are used for all calls of a tool",
+		"through":   "can't be combined with --target: the agents of --agents-to have scripted models",
+		"workers":   "can't be combined with --target; set it on the server",
+		"executor":  "can't be combined with --target; pass it with --agents-to",
+		"generate":  "can't be combined with --target; it prints a file and plays nothing",
 	},
 	"agents-to": {
-		"target": "comes after it: write the agents, serve them, then replay against the server", "generate": "makes a file and writes no agents",
+		"target": "can't be combined with --agents-to; write the agents first, serve them, then use --target", "generate": "can't be combined with --agents-to; it prints a file and writes no agents",
 		"faults": playsNothing, "through": playsNothing, "deadlines": playsNothing, "modes": playsNothing, "workers": playsNothing, "edits": playsNothing,
 		"denials": playsNothing, "target-faults": playsNothing, "at-once": playsNothing,
 	},
@@ -199,7 +210,7 @@ func (a *app) warnOfGates(o replay.Options) {
 	}
 	for _, name := range o.Gate {
 		if !called[name] {
-			a.Warn("gate_unused", fmt.Sprintf("--gate %s: no recorded call is of this tool", name))
+			a.Warn("gate_unused", fmt.Sprintf("--gate %s: no recorded call uses this tool", name))
 		}
 	}
 }

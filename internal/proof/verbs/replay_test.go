@@ -32,35 +32,35 @@ func TestReplayRefuses(t *testing.T) {
 		stderr string
 	}{
 		{"neither a file nor generate", nil, "--generate N"},
-		{"both a file and generate", []string{"x.jsonl", "--generate", "2"}, "either"},
-		{"generating less than nothing", []string{"--generate", "-1"}, "N from 1"},
+		{"both a file and generate", []string{"x.jsonl", "--generate", "2"}, "name a file to replay, or"},
+		{"generating less than nothing", []string{"--generate", "-1"}, "--generate N"},
 		{"a file that is not there", []string{"no/such.jsonl"}, "no/such.jsonl"},
 		{"an empty file", []string{recorded(t, "")}, "talks.jsonl"},
 		{"a line that is not JSON", []string{recorded(t, talk+"nonsense\n")}, "talks.jsonl:2: not JSON"},
 		{"a message of an unknown role", []string{recorded(t, talk+`{"messages":[{"role":"user","content":"a"},{"role":"wizard","content":"b"}]}`)},
 			"talks.jsonl:2: message 2"},
-		{"a rate that is none", []string{recorded(t, talk), "--faults", "1"}, "--faults is a rate"},
-		{"a rate that is no number", []string{recorded(t, talk), "--faults", "NaN"}, "--faults is a rate"},
-		{"an edit that is more than certain", []string{recorded(t, talk), "--edits", "1.5"}, "--edits, --denials and --deadlines are probabilities"},
-		{"a denial that is no number", []string{recorded(t, talk), "--denials", "NaN"}, "are probabilities"},
-		{"a deadline that is less than never", []string{recorded(t, talk), "--deadlines", "-0.1"}, "are probabilities"},
+		{"a rate that is none", []string{recorded(t, talk), "--faults", "1"}, "it must be at least 0 and below 1"},
+		{"a rate that is no number", []string{recorded(t, talk), "--faults", "NaN"}, "it must be at least 0 and below 1"},
+		{"an edit that is more than certain", []string{recorded(t, talk), "--edits", "1.5"}, "--edits, --denials and --deadlines must be between 0 and 1"},
+		{"a denial that is no number", []string{recorded(t, talk), "--denials", "NaN"}, "must be between 0 and 1"},
+		{"a deadline that is less than never", []string{recorded(t, talk), "--deadlines", "-0.1"}, "must be between 0 and 1"},
 		{"edits of calls that nobody is asked about", []string{recorded(t, talk), "--edits", "0.5"}, "name their tools with --gate"},
 		{"modes of calls that nobody is asked about", []string{recorded(t, talk), "--modes"}, "name their tools with --gate"},
-		{"more than certain together", []string{recorded(t, talk), "--gate", "pay", "--edits", "0.5", "--denials", "0.4", "--deadlines", "0.2"}, "together at most 1"},
-		{"an executor that is none", []string{recorded(t, talk), "--executor", "fast"}, "--executor is sequential or parallel"},
+		{"more than certain together", []string{recorded(t, talk), "--gate", "pay", "--edits", "0.5", "--denials", "0.4", "--deadlines", "0.2"}, "must be at most 1"},
+		{"an executor that is none", []string{recorded(t, talk), "--executor", "fast"}, "use sequential or parallel"},
 		{"no workers", []string{recorded(t, talk), "--workers", "0"}, "--workers is a number from 1"},
-		{"a rate on the way that is none", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--target-faults", "1"}, "--target-faults is a rate"},
-		{"faults of a server elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--faults", "0.1"}, "--target-faults for the way to it"},
-		{"deadlines on a real clock", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--gate", "pay", "--deadlines", "0.1"}, "runs on a real clock"},
-		{"modes elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--gate", "pay", "--modes"}, "--modes cannot be played against a server"},
-		{"an executor elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--executor", "parallel"}, "give it with --agents-to"},
-		{"agents and a target", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--agents-to", "x"}, "write the agents, serve them"},
-		{"agents and faults", []string{recorded(t, talk), "--agents-to", "x", "--faults", "0.1"}, "--agents-to plays nothing"},
-		{"faults on the way to nowhere", []string{recorded(t, talk), "--target-faults", "0.1"}, "--target-faults is for --target"},
+		{"a rate on the way that is none", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--target-faults", "1"}, "--target-faults is 1; it must be"},
+		{"faults of a server elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--faults", "0.1"}, "use --target-faults, and kill the server yourself"},
+		{"deadlines on a real clock", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--gate", "pay", "--deadlines", "0.1"}, "uses a real clock"},
+		{"modes elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--gate", "pay", "--modes"}, "--modes can't be combined with --target"},
+		{"an executor elsewhere", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--executor", "parallel"}, "pass it with --agents-to"},
+		{"agents and a target", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--agents-to", "x"}, "write the agents first, serve them"},
+		{"agents and faults", []string{recorded(t, talk), "--agents-to", "x", "--faults", "0.1"}, "--agents-to, which plays nothing"},
+		{"faults on the way to nowhere", []string{recorded(t, talk), "--target-faults", "0.1"}, "--target-faults needs --target"},
 		{"nobody at once", []string{recorded(t, talk), "--target", "http://127.0.0.1:1", "--at-once", "0"}, "--at-once is a number from 1"},
 		{"an address that is none", []string{recorded(t, talk), "--target", "localhost"}, "is not the address of a server"},
-		{"the wire of nobody", []string{recorded(t, talk), "--through", ""}, "--through is bedrock or openai"},
-		{"a negative limit", []string{recorded(t, talk), "--limit", "-1"}, "--limit is a number from 0"},
+		{"the wire of nobody", []string{recorded(t, talk), "--through", ""}, "use bedrock or openai"},
+		{"a negative limit", []string{recorded(t, talk), "--limit", "-1"}, "--limit is -1; it must be at least 0"},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
@@ -104,11 +104,11 @@ func TestReplayWarnsOfAGateThatNoCallHas(t *testing.T) {
 	args := []string{"replay", file, "--gate", "pay,pya", "--edits", "0.7", "--denials", "0.2", "--deadlines", "0.1"}
 	out := prove(t, args...)
 	out.wantExit(t, cmdline.ExitOK)
-	if !strings.HasPrefix(out.stderr, "dormouse-proof: warning: --gate pya: no recorded call is of this tool\n") || strings.Contains(out.stderr, "--gate pay:") {
+	if !strings.HasPrefix(out.stderr, "dormouse-proof: warning: --gate pya: no recorded call uses this tool\n") || strings.Contains(out.stderr, "--gate pay:") {
 		t.Errorf("stderr %q", out.stderr)
 	}
 	out = prove(t, append(args, "--json")...)
-	if out.stderr != `{"warning":{"code":"gate_unused","detail":"--gate pya: no recorded call is of this tool"}}`+"\n" {
+	if out.stderr != `{"warning":{"code":"gate_unused","detail":"--gate pya: no recorded call uses this tool"}}`+"\n" {
 		t.Errorf("stderr %q", out.stderr)
 	}
 }

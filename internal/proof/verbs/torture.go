@@ -25,19 +25,26 @@ func (a *app) tortureCommand() *cobra.Command {
 	var agentsTo, service, program string
 	cmd := &cobra.Command{
 		Use:   "torture",
-		Short: "Kill a server again and again, and see whether it keeps its word",
-		Long: `Start a dormouse server on a temporary directory and kill it (SIGKILL) at random moments while callers start runs, decide, send
-messages and cancel. Whatever was acknowledged is written down and, once the faults have stopped, looked for: that all of it is there, and
-none of it twice, and that no tool ran without leave, with other arguments, or more than once.
+		Short: "Kill a server repeatedly and check that nothing is lost",
+		Long: `Start a dormouse server on a temporary directory and kill it (SIGKILL) at random moments
+while callers start runs, send messages, decide and cancel. Every acknowledged action is
+recorded. After the last fault, torture checks that no action was lost or duplicated, and
+that no tool ran without permission, with different arguments, or more than once.
 
-With --url the server is one that runs already, and whoever wants it killed kills it; say with --agent what to run. Callers approve and
-refuse whatever waits, so do not point it at a server whose tools do something that matters.
+With --url, it uses a running server, which you kill yourself; select the agents with
+--agent. The callers approve and deny every waiting call, so don't use a server whose
+tools have real effects.
 
-With --own that server has the agents that --agents-to wrote. With --service their tools are requests to an HTTP service of yours, GET /orders/{order}
-and POST /pay, which appends one line {"key":..., "order":..., "amount":...} to the file of --ledger for each request to pay, the key being its
-Idempotency-Key, and looks for no repeats; what the tools did is checked then, as it is for a server of this command's own.
+With --own, that server has the agents written by --agents-to. With --service, their
+tools send requests to your HTTP service: GET /orders/{order} and POST /pay. For each POST
+/pay, the service must append one line to the file in --ledger without looking for
+repeats, with the request's Idempotency-Key as the key:
 
-Exits with 4 if a promise was broken; the directory is kept then.`,
+  {"key":..., "order":..., "amount":...}
+
+torture then also checks what the tools did, as it does with the server it starts itself.
+
+The exit code is 4 if torture finds a violation. The directory is then kept.`,
 		Example: `  dormouse-proof torture --kills 300
   dormouse-proof torture --kills 20 --callers 4 --seed 7 --dir kept
   dormouse-proof torture --url http://127.0.0.1:8420 --agent refund-desk --input "Refund order A-17" --for 1m
@@ -52,29 +59,29 @@ Exits with 4 if a promise was broken; the directory is kept then.`,
 		},
 	}
 	flags := cmd.Flags()
-	flags.IntVar(&o.Kills, "kills", 50, "how often the server is killed")
-	flags.DurationVar(&o.Every, "every", 400*time.Millisecond, "how long a server lives at most until it is killed")
+	flags.IntVar(&o.Kills, "kills", 50, "number of kills")
+	flags.DurationVar(&o.Every, "every", 400*time.Millisecond, "maximum time between kills")
 	flags.StringVar(&o.Dir, "dir", "",
-		"directory to work in, which must be empty or not there, and is kept (default: a temporary one, removed if all is well)")
-	flags.StringVar(&program, "bin", "", "the dormouse program that is started and killed (default: the one beside this program, or in $PATH)")
-	flags.IntVar(&o.Callers, "callers", 24, "how many callers there are at once")
+		"work in this new or empty `DIR` and keep it (default: a temporary directory, removed on success)")
+	flags.StringVar(&program, "bin", "", "dormouse `PROGRAM` to start and kill (default: the one next to this program, then in $PATH)")
+	flags.IntVar(&o.Callers, "callers", 24, "number of concurrent callers")
 	flags.Uint64Var(&o.Seed, "seed", 0,
-		"of what is done and when; what the operating system makes of it is not repeatable (default: another one each time)")
-	flags.DurationVar(&o.Patience, "patience", time.Minute, "how long runs may take to come to their end once the faults have stopped")
-	flags.StringSliceVar(&o.Agents, "agent", nil, "with --url: agents to run, with commas between them")
-	flags.BoolVar(&o.Own, "own", false, "with --url: the server has the agents of --agents-to; run those")
-	flags.StringVar(&agentsTo, "agents-to", "", "write the agents of --own into this directory, and torture nothing")
-	flags.StringVar(&service, "service", "", "with --agents-to: address of the HTTP service that their tools ask (default: answers that stand in the files)")
-	flags.StringVar(&o.Input, "input", "torture", "with --url: what is said to them; a mark is put behind it")
-	flags.DurationVar(&o.For, "for", 30*time.Second, "with --url: how long new runs are started")
-	flags.StringVar(&o.Ledger, "ledger", "", "with --url: file that says what became of calls whose process was lost, one JSON object with a key a line")
+		"random seed for actions and their timing; scheduling by the operating system still varies (default: random)")
+	flags.DurationVar(&o.Patience, "patience", time.Minute, "maximum time for runs to finish after the last fault")
+	flags.StringSliceVar(&o.Agents, "agent", nil, "with --url: comma-separated `AGENTS` to run")
+	flags.BoolVar(&o.Own, "own", false, "with --url: run the agents written by --agents-to")
+	flags.StringVar(&agentsTo, "agents-to", "", "write the agents for --own to this `DIR` and exit")
+	flags.StringVar(&service, "service", "", "with --agents-to: `URL` of the HTTP service that the tools call (default: recorded answers in the agent files)")
+	flags.StringVar(&o.Input, "input", "torture", "with --url: `TEXT` to send to the agents; a mark is appended")
+	flags.DurationVar(&o.For, "for", 30*time.Second, "with --url: how long to start new runs")
+	flags.StringVar(&o.Ledger, "ledger", "", "with --url: `FILE` in which the service records its calls, one JSON object with a key per line")
 	return cmd
 }
 
 // writeTortureAgents writes the agents for a server that is somebody else's.
 func (a *app) writeTortureAgents(cmd *cobra.Command, dir, service string) error {
 	if dir == "" {
-		return cmdline.Usagef("--service goes with --agents-to DIR, which writes the agents that ask it")
+		return cmdline.Usagef("--service needs --agents-to DIR, which writes the agents that call the service")
 	}
 	var others string
 	cmd.Flags().Visit(func(f *pflag.Flag) {
@@ -83,7 +90,7 @@ func (a *app) writeTortureAgents(cmd *cobra.Command, dir, service string) error 
 		}
 	})
 	if others != "" {
-		return cmdline.Usagef("--agents-to writes agents and tortures nothing; leave --%s out", others)
+		return cmdline.Usagef("--agents-to only writes agents; remove --%s", others)
 	}
 	if err := torture.WriteAgents(dir, service); err != nil {
 		return cmdline.Usagef("--agents-to %s: %v", dir, err)

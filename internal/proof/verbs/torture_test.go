@@ -90,8 +90,8 @@ func TestTortureWritesAgentsForAServerOfSomebodyElse(t *testing.T) {
 		t.Errorf("exit %d\n%s", exit, stdout)
 	}
 	for want, args := range map[string][]string{
-		"--service goes with --agents-to":     {"--service", "http://127.0.0.1:9000"},
-		"leave --kills out":                   {"--agents-to", dir, "--kills", "3"},
+		"--service needs --agents-to":         {"--service", "http://127.0.0.1:9000"},
+		"remove --kills":                      {"--agents-to", dir, "--kills", "3"},
 		"is not the address of a service":     {"--agents-to", dir, "--service", "nowhere"},
 		"--own goes with --url":               {"--own"},
 		"leave --agent and --input out":       {"--url", "http://127.0.0.1:1", "--own", "--agent", "a"},

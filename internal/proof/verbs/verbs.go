@@ -9,14 +9,23 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-const exitCodes = `  0  done as asked, and every promise was kept
-  1  it failed: a recording was played to another end, the server answered with an error or could not
-     start, or the command was interrupted
-  2  wrong usage: unknown command or flag, missing argument, a file that is no recording;
-     nothing was changed
-  3  no server answers at the address
-  4  torture found a promise broken: something that was acknowledged is not there,
-     is there twice, or ran without an approval`
+// exitCodes is what each exit code means, in the order of their numbers.
+var exitCodes = []cmdline.ExitCode{
+	{Code: cmdline.ExitOK, Means: []string{
+		"success; no violation was found"}},
+	{Code: cmdline.ExitFailed, Means: []string{
+		"failure:",
+		"replay: a conversation differs from its recording",
+		"any command: the server returned an error or could not start, or the command was interrupted"}},
+	{Code: cmdline.ExitUsage, Means: []string{
+		"usage error; nothing was changed:",
+		"an unknown command or flag, or a missing argument",
+		"a file that is not a recording"}},
+	{Code: cmdline.ExitUnreachable, Means: []string{
+		"no server answers at the address"}},
+	{Code: cmdline.ExitBroken, Means: []string{
+		"torture: a violation; an acknowledged action was lost, duplicated, or ran without an approval"}},
+}
 
 // app is one invocation of the program, for the verbs of this package.
 type app struct{ *cmdline.App }
@@ -26,8 +35,9 @@ type app struct{ *cmdline.App }
 func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer, opts cmdline.Options) int {
 	opts.Name = "dormouse-proof"
 	a := &app{cmdline.New(stdin, stdout, stderr, opts)}
-	root := a.Root("Test Dormouse with recordings, kills and faults", `Both verbs look for broken promises: replay runs recorded conversations again and compares them, torture kills a server
-again and again under load. The server is this machine's dormouse program, or one that runs elsewhere.`, exitCodes)
+	root := a.Root("Test Dormouse with recordings, crashes and faults", `Test the guarantees of Dormouse. replay runs recorded conversations again and compares
+the results. torture kills a server repeatedly under load. The server is the dormouse
+program on this machine, or one that you run elsewhere.`, exitCodes)
 	root.AddCommand(a.replayCommand(), a.tortureCommand())
 	return a.Execute(ctx, root, args)
 }
