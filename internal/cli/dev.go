@@ -223,7 +223,7 @@ func (a *app) serve(cmd *cobra.Command, o local.Options, e *example) error {
 	if err != nil {
 		return couldNotServe(cmd, o, err)
 	}
-	err = errors.Join(a.announce(server.Addr(), server.Unavailable(), o), a.introduce(e, server.Addr(), o))
+	err = errors.Join(a.announce(server.Addr(), server.Unavailable(), o, e.served(o)), a.introduce(e, server.Addr(), o))
 	printed := a.printEach(reloads, o.Agents)
 	err = errors.Join(err, server.Wait())
 	close(reloads)
@@ -244,7 +244,7 @@ func reachable(addr string) string {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
 }
 
-func (a *app) announce(addr string, missing []program.Unavailable, o local.Options) error {
+func (a *app) announce(addr string, missing []program.Unavailable, o local.Options, served string) error {
 	if a.JSON {
 		said := map[string]any{"url": (&url.URL{Scheme: "http", Host: reachable(addr)}).String(), "data": o.Data, "agents": o.Agents}
 		if o.PublicURL.String() != "" {
@@ -259,7 +259,7 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 		}
 		return a.PrintJSON(said)
 	}
-	err := a.Printf("serving the agents of %s at http://%s, data in %s; Ctrl-C stops\n", o.Agents, askedFor(o.Addr, addr), o.Data)
+	err := a.Printf("serving %s at http://%s, data in %s; Ctrl-C stops\n", served, askedFor(o.Addr, addr), o.Data)
 	if o.PublicURL.String() != "" {
 		err = errors.Join(err, a.Printf("links begin with %s\n", o.PublicURL))
 	}

@@ -101,13 +101,21 @@ func writeExample(program, dir string) error {
 	return nil
 }
 
+// served says what a server serves.
+func (e *example) served(o local.Options) string {
+	if e.on {
+		return "the example agent " + exampleAgent
+	}
+	return "the agents of " + o.Agents
+}
+
 // introduce prints commands for the example's agent that work as they are printed.
 func (a *app) introduce(e *example, addr string, o local.Options) error {
 	if !e.on || a.JSON {
 		return nil
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "\nThe agent %s issues refunds, and asks for approval when the amount exceeds $100.\nIn another terminal:\n", exampleAgent)
+	b.WriteString("\nIt issues refunds, and asks for approval when the amount exceeds $100. In another terminal:\n")
 	step := func(what, command string) { fmt.Fprintf(&b, "  %-15s %s\n", what, command) }
 	switch {
 	case e.token != "":
