@@ -166,7 +166,7 @@ func TestPermissionsOfARunReadLikeThoseOfAFile(t *testing.T) {
 
 func TestPermissionsOfARunAreRefusedInASentence(t *testing.T) {
 	tests := []struct{ name, text, want string }{
-		{"too long", `{"deny":["` + strings.Repeat("a", 1024) + `"]}`, "permissions are 1037 bytes; a run's own may have 1024"},
+		{"too long", `{"deny":["` + strings.Repeat("a", 1024) + `"]}`, "permissions are 1037 bytes; a run's permissions may be at most 1024 bytes"},
 		{"not JSON", `{`, "permissions are not valid JSON"},
 		{"more than one value", `{} {}`, "permissions are not valid JSON"},
 		{"no object", `["Bash"]`, "permissions is a list"},

@@ -186,16 +186,16 @@ func TestAGlobInParenthesesIsOnTheOnlyText(t *testing.T) {
 
 func TestRulesThatAreRefused(t *testing.T) {
 	tests := []struct{ rule, want string }{
-		{`'Bash()'`, "nothing in the parentheses"},
-		{`'(rm *)'`, `"" cannot name tools`},
-		{`'Bash(rm *'`, "cannot name tools"},
+		{`'Bash()'`, "are empty; remove them"},
+		{`'(rm *)'`, `"" is not a tool name or pattern`},
+		{`'Bash(rm *'`, "is not a tool name or pattern"},
 		{`'Bash(a == b)'`, "text in double quotes"},
 		{`'Bash(a ~ 5)'`, "a ~ needs text"},
 		{`'Bash(a ~ "")'`, "a ~ needs text"},
 		{`'Bash(a < "5")'`, "a < needs a number"},
-		{`'Bash(a == 1.2.3)'`, "is no number"},
-		{`'Bash(a == 1 or b == 2)'`, "join comparisons by &&"},
-		{`'Bash(a == 1 && b)'`, "is no comparison"},
+		{`'Bash(a == 1.2.3)'`, "is not a number"},
+		{`'Bash(a == 1 or b == 2)'`, "join comparisons with &&"},
+		{`'Bash(a == 1 && b)'`, "is not a comparison"},
 		{`5`, "a rule is a number"},
 		{`{tool: a, when: []}`, "when is an empty list"},
 		{`{tool: a, when: {argument: x, equals: 1, glob: x}}`, "when needs one test"},

@@ -39,7 +39,7 @@ func TestCheckNotesWhatModelsAndServersNeed(t *testing.T) {
 	put(t, "agents/desk.yaml", "model: {provider: openai, model: m-2, base_url: 'https://models.example.com/v1', api_key: sk-hunter2}\n")
 	o = withEnv(t, nil, "agents", "check")
 	o.wantExit(t, cmdline.ExitFailed)
-	contains(t, o.stdout, "agents/desk.yaml:1: api_key is the name of a secret and not the key itself; use A-Z")
+	contains(t, o.stdout, "agents/desk.yaml:1: api_key must be the name of a secret, not the key itself; use A-Z")
 	if strings.Contains(o.stdout+o.stderr, "hunter2") {
 		t.Errorf("the key is repeated: %s%s", o.stdout, o.stderr)
 	}

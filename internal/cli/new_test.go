@@ -199,7 +199,7 @@ func TestNewRefusesWhatCannotBeAName(t *testing.T) {
 	for _, name := range []string{"", "My-Desk", "../desk", "a b", "desk.yaml", strings.Repeat("a", 65)} {
 		refused := here(t, "", "new", "--", name)
 		refused.wantExit(t, cmdline.ExitUsage)
-		contains(t, refused.stderr, "cannot be an agent's name")
+		contains(t, refused.stderr, "is not a valid agent name")
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
 		t.Errorf("the folder has %v, %v", left, err)

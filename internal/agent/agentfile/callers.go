@@ -19,8 +19,8 @@ func (s *source) callers(o *object, d *agent.Definition) {
 	d.Starters, d.Approvers = s.callerNames(o, "starters"), s.callerNames(o, "approvers")
 }
 
-// someNames refuses an empty list: it reads as if no name were meant, and without the list others
-// are, which absent names.
+// someNames reads names and refuses an empty list: it reads like "no one", while a missing list
+// means absent.
 func (s *source) someNames(o *object, member, absent string) []string {
 	names := s.names(o, member)
 	if n := o.Member(member); n != nil && len(names) == 0 {
@@ -46,6 +46,6 @@ func (s *source) checkCaller(o *object, member, name string) {
 	case isRole && !access.IsRole(role):
 		s.Refuse(o.Member(member), "%s: there is no role %q; the roles are %s", member, role, access.RoleNames())
 	case !callerPattern.MatchString(name):
-		s.Refuse(o.Member(member), "%s: %q names no caller; write token:NAME, link:NAME, intake or role:ROLE, with * for any text in a name", member, name)
+		s.Refuse(o.Member(member), "%s: %q is not a caller; write token:NAME, link:NAME, intake or role:ROLE, with * for any text in a name", member, name)
 	}
 }

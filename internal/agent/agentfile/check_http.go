@@ -12,7 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
 
-// httpCheck holds the parts of a request against the parameters.
+// httpCheck checks the parts of a request against the parameters.
 type httpCheck struct {
 	*source
 	tool       *object
@@ -37,7 +37,7 @@ func (c *httpCheck) check() {
 	c.leftOver()
 }
 
-// member is where a part of the request stands.
+// member is the node of a part of the request.
 func (c *httpCheck) member(names ...string) *yaml.Node {
 	n := c.at
 	for _, name := range names {
@@ -50,7 +50,7 @@ func (c *httpCheck) member(names ...string) *yaml.Node {
 
 func (c *httpCheck) url() {
 	if c.t.HTTP.URL == "" {
-		return // it was said already
+		return // reported already
 	}
 	target, err := agent.ReadTarget(c.t.HTTP.URL)
 	if err != nil {
@@ -74,11 +74,11 @@ func (c *httpCheck) url() {
 		}
 	}
 	if target.Scheme == "http" && !c.t.HTTP.AllowPrivate && len(c.t.HTTP.Secrets()) > 0 {
-		c.Refuse(c.member("url"), "a secret would go over the network in the clear; use https, or allow_private for a service on a private address")
+		c.Refuse(c.member("url"), "a secret would be sent unencrypted; use https, or allow_private for a service on a private address")
 	}
 }
 
-// inPath: an argument that can be missing, or is no plain value, makes no path.
+// inPath refuses arguments in the path that can be missing or are not plain values.
 func (c *httpCheck) inPath(segment agent.Template) {
 	c.place(c.member("url"), segment, false)
 	for _, name := range segment.Arguments() {
@@ -86,27 +86,27 @@ func (c *httpCheck) inPath(segment agent.Template) {
 		switch {
 		case !known:
 		case !slices.Contains(c.required, any(name)):
-			c.Refuse(c.member("url"), "the argument %q stands in the path of url; name it under required in the parameters", name)
+			c.Refuse(c.member("url"), "the argument %q is in the path of url but not required; name it under required in the parameters", name)
 		case slices.ContainsFunc(agent.TypesOf(property["type"]), func(t string) bool { return t == "object" || t == "array" || t == "null" }):
-			c.Refuse(c.member("url"), "the argument %q stands in the path of url; it can only be text, a number, true or false there", name)
+			c.Refuse(c.member("url"), "the argument %q is in the path of url but can be an object, a list or null; make it text, a number or a boolean", name)
 		}
 	}
 }
 
-// place holds the placeholders of one text against the parameters.
+// place checks the placeholders of one text against the parameters.
 func (c *httpCheck) place(at *yaml.Node, value agent.Template, secrets bool) {
 	for _, name := range value.Arguments() {
 		c.used[name] = true
 		if _, known := c.properties[name]; !known {
-			c.Refuse(at, "{%s} is no argument of the tool; describe %q under properties in the parameters, or remove it", name, name)
+			c.Refuse(at, "the tool has no argument {%s}; describe %q under properties in the parameters, or remove it", name, name)
 		}
 	}
 	if !secrets && len(value.Secrets()) > 0 {
-		c.Refuse(at, "a secret can only stand in headers and in the query")
+		c.Refuse(at, "a secret is only allowed in headers and in the query; move it there")
 	}
 }
 
-// ours are the headers that this program or the connection says.
+// ours are the headers that this program or the connection sets.
 var ours = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect", "Proxy-Authorization",
 	"Proxy-Connection", "Idempotency-Key", "Accept-Encoding", "Content-Encoding"}
 
@@ -120,17 +120,17 @@ func (c *httpCheck) headers() {
 	}
 }
 
-// header reads a header that is none of those this program sets, and not among those seen.
+// header reads a header. It refuses those that this program sets, and those already seen.
 func (s *source) header(at *yaml.Node, name, text string, set []string, seen map[string]bool) agent.Template {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
 	value, err := agent.ReadTemplate(text)
 	switch {
 	case !headerName.MatchString(name):
-		s.Refuse(at, "%q cannot be the name of a header", name)
+		s.Refuse(at, "%q is not a valid header name; correct it", name)
 	case slices.Contains(set, canonical):
 		s.Refuse(at, "the header %s is set by this program; remove it", canonical)
 	case seen[canonical]:
-		s.Refuse(at, "the header %s is there twice; keep one", canonical)
+		s.Refuse(at, "the header %s is set twice; keep one", canonical)
 	case err != nil:
 		s.Refuse(at, "%v", err)
 	case strings.ContainsFunc(value.Fixed(), func(r rune) bool { return r < ' ' && r != '\t' || r > '~' }):
@@ -150,13 +150,13 @@ func (c *httpCheck) body() {
 	c.inside(agent.DecodeValue(template))
 }
 
-// inside looks at every text of a template of a body.
+// inside checks every text in the template of a body.
 func (c *httpCheck) inside(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
 			if name, err := agent.ReadTemplate(key); err == nil && len(name.Arguments())+len(name.Secrets()) > 0 {
-				c.Refuse(c.member("body"), "%q in body is the name of a member, where nothing is put in; a placeholder can only be a value", key)
+				c.Refuse(c.member("body"), "%q in body is the name of a member; use placeholders only in values", key)
 			}
 			c.inside(v[key])
 		}
@@ -174,8 +174,8 @@ func (c *httpCheck) inside(v any) {
 	}
 }
 
-// leftOver: an argument that is sent nowhere would be asked of the model for nothing, and shown to
-// whoever approves.
+// leftOver refuses arguments that are sent nowhere: the model would have to give them, and an
+// approver would see them, for nothing.
 func (c *httpCheck) leftOver() {
 	if named, _ := c.t.HTTP.Payload(); named == agent.BodyJSON || named == agent.BodyForm {
 		return

@@ -9,21 +9,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-// extras read what is added to the tools: finish, hooks, memory and effects. The tools of d must
-// have been read.
+// extras reads finish, hooks, memory and effects. The tools of d must have been read.
 func (s *source) extras(o *object, d *agent.Definition) {
 	d.Finish = s.finish(o.Take("finish"))
 	d.Hooks = s.names(o, "hooks")
 	d.Memory = o.Text("memory")
 	if n := o.Member("memory"); n != nil && n.Kind == yaml.ScalarNode && n.Value == "" {
-		s.Refuse(n, "memory needs a name, or remove it")
+		s.Refuse(n, "memory is empty; name a memory, or remove it")
 	}
 	seen := map[string]bool{}
 	for _, n := range o.List("effects") {
 		if e, ok := s.Object(n, "an effect"); ok {
 			effect := s.effect(e, *d)
 			if seen[effect.Name] {
-				s.Refuse(n, "the effect %q is there twice; rename or remove one", effect.Name)
+				s.Refuse(n, "the effect %q is defined twice; rename or remove one", effect.Name)
 			}
 			seen[effect.Name] = true
 			d.Effects = append(d.Effects, effect)
@@ -61,7 +60,7 @@ func (s *source) finish(n *yaml.Node) *agent.Finish {
 	return &f
 }
 
-// effect reads an effect. What it does is exactly one of go, command and detect.
+// effect reads an effect, which has exactly one of go, command and detect.
 func (s *source) effect(o *object, d agent.Definition) agent.Effect {
 	defer o.Close()
 	e := agent.Effect{
@@ -80,20 +79,20 @@ func (s *source) effect(o *object, d agent.Definition) agent.Effect {
 	if ways != 1 {
 		s.Refuse(o.Node, "the effect %q needs exactly one of go, command and detect", e.Name)
 	}
-	if e.Go == "" && ways == 1 && e.Workspace == "" { // it would never run, without a word
+	if e.Go == "" && ways == 1 && e.Workspace == "" { // it would silently never run
 		s.Refuse(o.Node, "the effect %q needs a workspace: the directory it runs in", e.Name)
 	}
 	if e.Go != "" && (e.Workspace != "" || e.Paths != "") {
 		s.Refuse(o.Node, "workspace and paths belong to a command; remove them from the effect %q", e.Name)
 	}
 	if len(e.Detect) > 0 && e.Paths != "" {
-		s.Refuse(o.Node, "a command that is detected takes the whole workspace; remove paths from the effect %q", e.Name)
+		s.Refuse(o.Node, "a detected command runs on the whole workspace; remove paths from the effect %q", e.Name)
 	}
 	s.checkAim(o, e, d)
 	return e
 }
 
-// detect reads the kinds of commands that are looked for.
+// detect reads the kinds of commands to detect.
 func (s *source) detect(o *object) []string {
 	kinds := s.names(o, "detect")
 	for i, kind := range kinds {
@@ -118,18 +117,18 @@ func (s *source) checkAim(o *object, e agent.Effect, d agent.Definition) {
 	}
 }
 
-// names takes a list of texts, none empty and none twice.
+// names reads a list of texts without empty ones and duplicates.
 func (s *source) names(o *object, member string) []string {
 	names := s.words(o, member)
 	for i, name := range names {
 		if name == "" || slices.Contains(names[:i], name) {
-			s.Refuse(o.Member(member).Content[i], "%s: %q is empty or there twice; remove it", member, name)
+			s.Refuse(o.Member(member).Content[i], "%s: %q is empty or a duplicate; remove it", member, name)
 		}
 	}
 	return names
 }
 
-// words takes a list of texts.
+// words reads a list of texts.
 func (s *source) words(o *object, member string) []string {
 	var words []string
 	for _, n := range o.List(member) {

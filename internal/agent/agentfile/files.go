@@ -19,8 +19,8 @@ import (
 type File struct {
 	Path string
 
-	// Name is the agent's. A file with a mistake has the name of the agent that it most likely
-	// describes: what the file says, or its own name.
+	// Name is the agent's. For a file with a mistake it is the name that the file most likely
+	// means: its name member, or the name of the file.
 	Name       string
 	Definition agent.Definition // zero with an Err
 	Err        error            // as for [Load]
@@ -32,7 +32,7 @@ type File struct {
 	text []byte
 }
 
-// Line is where the file says value, which is a name that it uses; 1 if it says it nowhere.
+// Line is the line of a value, such as a name that the file uses; 1 if the file does not have it.
 func (f File) Line(value string) int {
 	var doc yaml.Node
 	if value == "" || yaml.Unmarshal(f.text, &doc) != nil {
@@ -41,7 +41,7 @@ func (f File) Line(value string) int {
 	return cmp.Or(saidIn(&doc, value), 1)
 }
 
-// saidIn is the line of the first value of a mapping or a list that reads so; 0 if there is none.
+// saidIn is the line of the first such value in a mapping or a list; 0 if there is none.
 func saidIn(n *yaml.Node, value string) int {
 	for i, child := range n.Content {
 		switch {
@@ -101,7 +101,7 @@ func Sort(files []File) (defs []agent.Definition, wrong []Unreadable) {
 func Paths(dir string) ([]string, error) {
 	entries, err := os.ReadDir(dir)
 	if err != nil {
-		return nil, fmt.Errorf("agent: reading the directory of agents: %w", err)
+		return nil, fmt.Errorf("agent: reading the agents directory: %w", err)
 	}
 	var files []string
 	for _, e := range entries {
@@ -144,8 +144,7 @@ func readFile(path string) File {
 	return f
 }
 
-// nameLine is how nearly every file says its agent's name; it is found in files that are no YAML,
-// too.
+// nameLine finds the agent's name, even in files that are not valid YAML.
 var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*["']?([a-z0-9][a-z0-9_-]{0,63})["']?[ \t\r]*(?:#.*)?$`)
 
 func likelyName(path string, text []byte) string {

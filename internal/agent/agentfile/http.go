@@ -16,15 +16,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Bounds of what an HTTP tool may ask for. A step has two minutes for all it does.
+// Bounds of the values of an HTTP tool. A step has two minutes in all.
 const (
 	longestCall   = 90 * time.Second
 	longestAnswer = 1 << 20
 	mostRetries   = 10
 )
 
-// http reads the request of a tool; nil if there is none. What depends on the rest of the tool is
-// looked at by finishHTTP.
+// http reads the request of a tool; nil if there is none. finishHTTP checks what depends on the
+// rest of the tool.
 func (s *source) http(n *yaml.Node) *agent.HTTP {
 	if n == nil {
 		return nil
@@ -128,7 +128,7 @@ func (s *source) retries(n *yaml.Node) *int {
 	return &retries
 }
 
-// result reads the schema of what a client answers: of any type.
+// result reads the schema of a client tool's result, which may have any type.
 func (s *source) result(n *yaml.Node) json.RawMessage {
 	if n == nil {
 		return nil
@@ -142,7 +142,7 @@ func (s *source) result(n *yaml.Node) json.RawMessage {
 
 func checkResult(raw json.RawMessage) error {
 	if bytes.HasPrefix(raw, []byte(`"`)) || bytes.HasPrefix(raw, []byte(`[`)) || core.IsNull(raw) {
-		return fmt.Errorf("not a JSON Schema; it is a mapping")
+		return fmt.Errorf("not a JSON Schema; write it as a mapping")
 	}
 	var schema jsonschema.Schema
 	if err := json.Unmarshal(raw, &schema); err != nil {
@@ -157,8 +157,8 @@ func checkResult(raw json.RawMessage) error {
 	return nil
 }
 
-// finishHTTP holds the request to the parameters of its tool, and says which promise it carries if
-// the file does not: what only reads may be repeated, everything else may not.
+// finishHTTP checks the request against the parameters of its tool, and sets the delivery that the
+// file omits: tools that only read may be repeated, others may not.
 func (s *source) finishHTTP(tool *object, t *agent.Tool) {
 	c := &httpCheck{source: s, tool: tool, t: *t, at: tool.Member("http"), used: map[string]bool{}}
 	c.check()

@@ -35,16 +35,16 @@ func ParsePolicy(fileName string, text []byte) (agent.Permissions, error) {
 	return p, nil
 }
 
-// ParseNarrow reads the permissions of one run, as a caller gives them: an object with block, deny
-// and ask, in the shapes that the YAML has. allow may stand there too; since these permissions can
-// only take away, it means nothing. No text, or null, is no permissions. The error says, in words
-// for the caller, what is wrong.
+// ParseNarrow reads the permissions of one run, as a caller sends them: an object with block, deny
+// and ask, in the same shapes as in YAML. allow is accepted and has no effect, since these
+// permissions can only narrow. Empty text or null means no permissions. The error is written for
+// the caller.
 func ParseNarrow(raw json.RawMessage) (agent.Permissions, error) {
 	switch {
 	case core.IsNull(raw):
 		return agent.Permissions{}, nil
 	case len(raw) > MaxNarrow:
-		return agent.Permissions{}, fmt.Errorf("permissions are %d bytes; a run's own may have %d", len(raw), MaxNarrow)
+		return agent.Permissions{}, fmt.Errorf("permissions are %d bytes; a run's permissions may be at most %d bytes", len(raw), MaxNarrow)
 	case !json.Valid(raw):
 		return agent.Permissions{}, errors.New("permissions are not valid JSON")
 	}
@@ -69,7 +69,7 @@ func ParseNarrow(raw json.RawMessage) (agent.Permissions, error) {
 	return agent.Permissions{}, errors.New("permissions: " + strings.Join(wrong, "; "))
 }
 
-// jsonNode is a JSON value as if it had been written in YAML.
+// jsonNode converts a JSON value to the YAML node it would have.
 func jsonNode(v any) *yaml.Node {
 	switch v := v.(type) {
 	case map[string]any:

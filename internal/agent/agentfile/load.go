@@ -17,10 +17,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-// Load reads every *.yaml and *.yml file of dir, not of directories in it, as one agent each, and
-// returns them by name. Scripts and recordings therefore belong in a directory of their own. The
-// error joins everything that is wrong, each as "FILE:LINE: what is wrong and what to do". A
-// directory without agents is no error.
+// Load reads every *.yaml and *.yml file directly in dir as one agent each, and returns them sorted
+// by name. Scripts and recordings therefore belong in a subdirectory. The error joins all problems,
+// each as "FILE:LINE: what is wrong; what to do". A directory without agents is valid.
 func Load(dir string) ([]agent.Definition, error) {
 	files, err := ReadFiles(dir)
 	if err != nil {
@@ -85,7 +84,7 @@ func (s *source) agentName(o *object) string {
 		name, n = strings.TrimSuffix(base, filepath.Ext(base)), o.Node
 	}
 	if !agent.AgentName.MatchString(name) {
-		s.Refuse(n, "%q cannot be an agent's name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
+		s.Refuse(n, "%q is not a valid agent name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
 	}
 	return name
 }
@@ -131,7 +130,7 @@ func (s *source) tool(n *yaml.Node) agent.Tool {
 		_ = t.Delivery.UnmarshalText([]byte(word)) // one of the two
 	}
 	if !agent.ToolName.MatchString(t.Name) {
-		s.Refuse(n, "%q cannot be a tool's name; give it a name of letters, digits, - and _, at most 64", t.Name)
+		s.Refuse(n, "%q is not a valid tool name; use letters, digits, - and _, at most 64", t.Name)
 	}
 	if t.Name == core.FinishTool {
 		s.Refuse(n, "%q is the built-in tool that ends a run; give this one another name", t.Name)
@@ -146,7 +145,7 @@ func (s *source) tool(n *yaml.Node) agent.Tool {
 	return t
 }
 
-// checkBody holds together who runs the tool and what may be said of it then.
+// checkBody checks that the tool has one implementation, and only the members that go with it.
 func (s *source) checkBody(n *yaml.Node, o *object, t agent.Tool) {
 	bodies := 0
 	for _, given := range []bool{t.Go != "", o.Member("http") != nil, o.Member("lambda") != nil, o.Member("mcp") != nil, t.Client, o.Member("recorded") != nil} {
@@ -162,7 +161,7 @@ func (s *source) checkBody(n *yaml.Node, o *object, t agent.Tool) {
 	case t.Go != "" && t.Parameters != nil:
 		s.Refuse(o.Member("parameters"), "the parameters of a Go function come from the function; remove them here")
 	case t.Result != nil && !t.Client:
-		s.Refuse(o.Member("result"), "result is what a client answers; remove it from tool %q", t.Name)
+		s.Refuse(o.Member("result"), "only client tools have a result; remove it from tool %q", t.Name)
 	case t.Client && (t.Delivery != core.DeliveryDefault || t.Idempotent):
 		s.Refuse(n, "a client tool is run by the caller; remove delivery and idempotent")
 	case t.Idempotent && t.Delivery == core.AtMostOnce:
@@ -183,8 +182,7 @@ func (s *source) parameters(n *yaml.Node) json.RawMessage {
 	return raw
 }
 
-// emptyParts refuses what says nothing where a schema says something: whoever wrote it meant to
-// write more.
+// emptyParts refuses empty members of the schema: their author meant to write more.
 func (s *source) emptyParts(n *yaml.Node) {
 	if n.Kind != yaml.MappingNode {
 		s.Refuse(n, "parameters is %s; write it as a mapping, {type: object} if there are none", strictyaml.KindOf(n))
@@ -233,28 +231,28 @@ func (s *source) answer(o *object) agent.Answer {
 	return a
 }
 
-// exclusive refuses client tools behind an approval: nobody can approve what runs elsewhere; and
-// results set in advance for tools behind one.
+// exclusive refuses client tools that need an approval, since the caller runs them anyway, and
+// results set in advance for tools that may need one.
 func (s *source) exclusive(d agent.Definition, nodes []*yaml.Node) {
 	for i, t := range d.Tools {
 		if rule, gated := d.Permissions.AsksFor(d.Subject(t.Name)); gated && t.Client {
-			s.Refuse(nodes[i], "client tool %q is also asked for by the rule %q; name it under allow, or narrow that rule", t.Name, cmp.Or(rule.Target, rule.Tool))
+			s.Refuse(nodes[i], "the rule %[2]q asks for approval of client tool %[1]q, which the caller runs; name the tool under allow, or narrow the rule", t.Name, cmp.Or(rule.Target, rule.Tool))
 		}
 		if t.Deadline != nil && t.Deadline.Outcome == core.DeadlineResult && d.MayAsk(t) {
-			s.Refuse(nodes[i], "tool %q may wait for an approval, which no deadline can give; let its deadline fail or cancel, or allow the tool", t.Name)
+			s.Refuse(nodes[i], "tool %q may wait for an approval, and a deadline cannot approve; use then: fail or cancel, or allow the tool", t.Name)
 		}
 	}
 }
 
-// aimless refuses asks and allows that name a tool the agent does not have: a typo in an ask would
-// leave the tool that was meant to whatever else allows it. Denies may name such tools, since they
-// also count for sleeping runs, whose version may have them.
+// aimless refuses asks and allows of a tool that the agent does not have: with a typo in an ask,
+// another rule could allow the tool that was meant. Denies may name such tools, since they also
+// count for suspended runs, whose version may have them.
 func (s *source) aimless(d agent.Definition, permissions *yaml.Node) {
 	for list, rules := range map[string][]agent.Rule{"ask": d.Permissions.Ask, "allow": d.Permissions.Allow} {
 		for i, r := range rules {
 			switch n := memberOf(permissions, list); {
 			case r.Tool == core.FinishTool && d.Finish != nil:
-				s.Refuse(n.Content[i], "%s is always allowed, and nobody is asked about it; remove the rule", r.Tool)
+				s.Refuse(n.Content[i], "%s is always allowed; remove the rule", r.Tool)
 			case agent.ToolName.MatchString(r.Tool) && !d.Has(r.Tool):
 				s.Refuse(n.Content[i], "the agent has no tool %q; name one that is listed under tools", r.Tool)
 			case r.Target != "" && !d.Reaches(r):

@@ -50,13 +50,13 @@ func (s *source) model(top *object, read func(string) ([]byte, error)) agent.Mod
 
 func (s *source) scriptedModel(o *object, turns []*yaml.Node, script, file string, read func(string) ([]byte, error)) agent.Model {
 	if file != "" {
-		s.Refuse(o.Member("file"), "file belongs to the provider recorded; a script is named by script")
+		s.Refuse(o.Member("file"), "file belongs to the provider recorded; name the script with script")
 		return agent.Model{}
 	}
 	return agent.Model{Provider: agent.ProviderScripted, Turns: s.script(o, turns, script, read)}
 }
 
-// slowest keeps a long answer of a script within a step.
+// slowest bounds the pause, so that a long scripted answer fits into a step.
 const slowest = time.Second
 
 func (s *source) pace(n *yaml.Node) int64 {
@@ -73,7 +73,7 @@ func (s *source) pace(n *yaml.Node) int64 {
 func (s *source) recordedModel(o *object, turns []*yaml.Node, script, file string, read func(string) ([]byte, error)) agent.Model {
 	switch {
 	case turns != nil || script != "":
-		s.Refuse(o.Node, "turns and script belong to the provider scripted; a recording is named by file")
+		s.Refuse(o.Node, "turns and script belong to the provider scripted; name the recording with file")
 	case file == "":
 		s.Refuse(o.Node, "model needs a file: the recording, relative to this file")
 	default:
@@ -102,7 +102,7 @@ func readBeside(file string, read func(string) ([]byte, error)) ([]byte, error) 
 	return read(filepath.FromSlash(file))
 }
 
-// script reads the turns, which stand in the agent or in a file of their own.
+// script reads the turns, from the agent file or from a separate file.
 func (s *source) script(model *object, turns []*yaml.Node, script string, read func(string) ([]byte, error)) []agent.Turn {
 	inline := model.Member("turns") != nil
 	switch {
@@ -120,8 +120,8 @@ func (s *source) script(model *object, turns []*yaml.Node, script string, read f
 	return s.scriptFile(script, text)
 }
 
-// scriptFile reads turns from a file: a list, or a mapping whose one member turns is a list. What
-// is wrong there is reported with the name of that file.
+// scriptFile reads turns from a file: a list, or a mapping with the single member turns. Problems
+// are reported with the name of that file.
 func (s *source) scriptFile(script string, text []byte) []agent.Turn {
 	file := newSource(filepath.Join(filepath.Dir(s.File), filepath.FromSlash(script)))
 	defer func() { s.Problems = append(s.Problems, file.Problems...) }()
@@ -164,7 +164,7 @@ func (s *source) turn(o *object) agent.Turn {
 	}
 	s.checkPlaceholders(o.Member("say"), t.Say, names)
 	if t.Say == "" && len(t.Calls) == 0 {
-		s.Refuse(o.Node, "the turn answers nothing; give say, calls or both")
+		s.Refuse(o.Node, "the turn is empty; add say, calls or both")
 	}
 	return t
 }
@@ -188,7 +188,7 @@ func (s *source) given(n *yaml.Node) (agent.Given, []string) {
 		g.Step = int(count)
 	}
 	if g.NoResult && (g.Tool != "" || g.Result != "") {
-		s.Refuse(n, "no_result cannot hold together with tool or result; remove one")
+		s.Refuse(n, "no_result excludes tool and result; remove one")
 	}
 	names := s.expression(n, g.User)
 	return g, append(names, s.expression(n, g.Result)...)
@@ -211,7 +211,7 @@ func (s *source) call(o *object, names []string) agent.ScriptCall {
 	return c
 }
 
-// Placeholder matches ${name}, which stands for what the group of that name matched.
+// Placeholder matches ${name}, which is replaced by the match of the group of that name.
 var Placeholder = regexp.MustCompile(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
 func (s *source) checkPlaceholders(n *yaml.Node, text string, names []string) {

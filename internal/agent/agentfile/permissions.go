@@ -27,7 +27,7 @@ func (s *source) permissions(n *yaml.Node) agent.Permissions {
 	return p
 }
 
-// narrowing reads the lists that take away.
+// narrowing reads the lists that restrict: block, deny and ask.
 func (s *source) narrowing(o *object) agent.Permissions {
 	return agent.Permissions{
 		Block: s.rules(o.List("block"), core.Block),
@@ -36,7 +36,7 @@ func (s *source) narrowing(o *object) agent.Permissions {
 	}
 }
 
-// effect is that of a word that was checked before; none asks.
+// effect is the effect of a checked word. An empty word asks.
 func effect(word string) core.Effect {
 	e := core.Ask
 	_ = e.UnmarshalText([]byte(word))
@@ -51,7 +51,7 @@ func (s *source) rules(nodes []*yaml.Node, e core.Effect) []agent.Rule {
 	return rules
 }
 
-// rule reads a rule: one text, or a mapping that can say more.
+// rule reads a rule: a text, or a mapping with more members.
 func (s *source) rule(n *yaml.Node, e core.Effect) agent.Rule {
 	if n.Kind == yaml.ScalarNode {
 		return s.shortRule(n, e)
@@ -75,7 +75,7 @@ func (s *source) rule(n *yaml.Node, e core.Effect) agent.Rule {
 	case e != core.Ask && r.NotBy != "":
 		s.Refuse(o.Member("not_by"), "not_by belongs to rules that ask; remove it")
 	case e == core.Allow && r.Reason != "":
-		s.Refuse(o.Member("reason"), "nobody is told why a call is allowed; remove the reason")
+		s.Refuse(o.Member("reason"), "a rule under allow takes no reason; remove the reason")
 	}
 	return r
 }
@@ -113,7 +113,7 @@ func (s *source) mode(o *object, e core.Effect) core.ResumeMode {
 	return mode
 }
 
-// checkSubject looks at what a rule is about: a tool, or a target, or both.
+// checkSubject checks the tool and the target of a rule.
 func (s *source) checkSubject(n *yaml.Node, r agent.Rule, e core.Effect) {
 	s.checkPattern(n, r)
 	if _, err := agent.ReadAim(r.Target); err != nil {
@@ -126,7 +126,7 @@ func (s *source) checkSubject(n *yaml.Node, r agent.Rule, e core.Effect) {
 
 func (s *source) checkPattern(n *yaml.Node, r agent.Rule) {
 	if !agent.ToolGlob.MatchString(r.Tool) {
-		s.Refuse(n, "%q cannot name tools; use letters, digits, - and _, with * for any text", r.Tool)
+		s.Refuse(n, "%q is not a tool name or pattern; use letters, digits, - and _, with * for any text", r.Tool)
 	}
 }
 
@@ -138,7 +138,7 @@ func (s *source) conditions(n *yaml.Node) agent.Conditions {
 	case n.Kind != yaml.SequenceNode:
 		return agent.Conditions{s.condition(n)}
 	case len(n.Content) == 0:
-		s.Refuse(n, "when is an empty list; give a condition, or leave it out")
+		s.Refuse(n, "when is an empty list; add a condition, or remove it")
 	}
 	var out agent.Conditions
 	for _, item := range n.Content {
@@ -163,7 +163,7 @@ func (s *source) condition(n *yaml.Node) agent.Condition {
 		c.Exists = &exists
 	}
 	if c.Argument == "" {
-		s.Refuse(n, "when needs an argument: the name of the one it is about")
+		s.Refuse(n, "a condition needs argument: the name of the argument it tests")
 	}
 	s.checkTests(o)
 	return c
@@ -174,7 +174,7 @@ var (
 	otherTests = []string{"equals", "not_equals", "in", "glob", "not_glob", "regex", "not_regex", "exists"}
 )
 
-// checkTests refuses a condition that has not exactly one test; bounds are one together.
+// checkTests requires exactly one test per condition. Bounds together are one test.
 func (s *source) checkTests(o *object) {
 	given := func(name string) bool { return o.Member(name) != nil }
 	tests := 0

@@ -10,7 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
 
-// preview reads what an approver is shown of a call: a text, or a tool to read with.
+// preview reads what approvers see of a call: a text, or a read-only tool to call.
 func (s *source) preview(n *yaml.Node) *agent.Preview {
 	if n == nil {
 		return nil
@@ -29,13 +29,13 @@ func (s *source) preview(n *yaml.Node) *agent.Preview {
 	defer o.Close()
 	p := &agent.Preview{Tool: o.Text("tool"), Arguments: s.texts(o.Take("arguments"), "arguments")}
 	if p.Tool == "" {
-		s.Refuse(n, "preview needs a tool that reads what is there now, or is a text with {argument} in it")
+		s.Refuse(n, "preview needs a tool, or a text with {argument} in it")
 	}
 	return p
 }
 
-// previews holds previews against the arguments of their tools, and against the tools they read
-// with: such a tool is called before anyone has approved anything.
+// previews checks previews against the arguments of their tools and against the tools they call,
+// since these run before any approval.
 func (s *source) previews(d agent.Definition, tools []*yaml.Node) {
 	for i, t := range d.Tools {
 		if t.Preview == nil {
@@ -68,7 +68,7 @@ func (s *source) previewText(at *yaml.Node, of agent.Tool, text string) {
 	for _, name := range template.Arguments() {
 		first, _, _ := strings.Cut(name, ".")
 		if described && !slices.Contains(known, name) && !slices.Contains(known, first) {
-			s.Refuse(at, "{%s} is no argument of %s; describe %q under properties in its parameters, or remove it", name, of.Name, first)
+			s.Refuse(at, "%[2]s has no argument {%[1]s}; describe %[3]q under properties in its parameters, or remove it", name, of.Name, first)
 		}
 	}
 }
@@ -79,24 +79,24 @@ func propertiesOf(t agent.Tool) (names []string, described bool) {
 	return slices.Sorted(maps.Keys(properties)), t.Go == "" && t.Parameters != nil
 }
 
-// readsOnly refuses a tool that a preview must not call.
+// readsOnly refuses tools that a preview must not call.
 func (s *source) readsOnly(at *yaml.Node, d agent.Definition, of agent.Tool) {
 	t, there := d.Tool(of.Preview.Tool)
 	_, refused := d.Permissions.RefusesAlways(d.Subject(t.Name))
 	switch {
 	case !there:
-		s.Refuse(at, "the agent has no tool %q to make a preview with", of.Preview.Tool)
+		s.Refuse(at, "the agent has no tool %q for the preview; name one that is listed under tools", of.Preview.Tool)
 		return
 	case t.Name == of.Name:
-		s.Refuse(at, "%q cannot be its own preview: it would run before it is approved; name a tool that only reads", t.Name)
+		s.Refuse(at, "%q cannot be its own preview, since it would run before it is approved; name a read-only tool", t.Name)
 	case t.Client:
-		s.Refuse(at, "%q is run by the caller, so that it cannot make a preview; name a tool that the server runs", t.Name)
+		s.Refuse(at, "%q is run by the caller and cannot make a preview; name a tool that the server runs", t.Name)
 	case !t.ReadOnly:
-		s.Refuse(at, "a preview is made before anyone approves, and %q may change something; say read_only: true there if it only reads, or name another tool", t.Name)
+		s.Refuse(at, "a preview runs before the approval, and %q may change something; set read_only: true there if it only reads, or name another tool", t.Name)
 	case d.MayAsk(t):
-		s.Refuse(at, "%q needs an approval itself, so that it cannot make a preview; allow it without conditions, or name another tool", t.Name)
+		s.Refuse(at, "%q needs an approval itself and cannot make a preview; allow it without conditions, or name another tool", t.Name)
 	case refused:
-		s.Refuse(at, "%q is refused by a rule, so that it cannot make a preview; name another tool", t.Name)
+		s.Refuse(at, "%q is refused by a rule and cannot make a preview; name another tool", t.Name)
 	}
 	known, described := propertiesOf(t)
 	for _, name := range slices.Sorted(maps.Keys(of.Preview.Arguments)) {

@@ -19,7 +19,7 @@ var (
 	allProviders = strings.Join(providers[:len(providers)-1], ", ") + " or " + providers[len(providers)-1]
 )
 
-// modelMembers are what can be said of a model, and of whose.
+// modelMembers are the members of a model, with the providers that take them.
 var modelMembers = map[string][]string{
 	"script": {agent.ProviderScripted}, "turns": {agent.ProviderScripted}, "pace": {agent.ProviderScripted}, "file": {agent.ProviderRecorded},
 	"model": called, "max_tokens": called, "temperature": called, "top_p": called, "stop_sequences": called, "effort": called, "stream": called,
@@ -28,11 +28,11 @@ var modelMembers = map[string][]string{
 	"region": {agent.ProviderBedrock}, "cache": {agent.ProviderBedrock}, "guardrail": {agent.ProviderBedrock}, "latency": {agent.ProviderBedrock},
 }
 
-// called are the providers that are asked over a network.
+// called are the providers that are called over a network.
 var called = []string{agent.ProviderBedrock, agent.ProviderOpenAI}
 
-// foreign refuses what belongs to another provider. What belongs to the two that answer from files
-// is told apart where those are read.
+// foreign refuses members of another provider. Members of the two providers that answer from files
+// are checked where those are read.
 func (s *source) foreign(o *object, provider string) {
 	if provider == "" {
 		return
@@ -50,7 +50,7 @@ func (s *source) foreign(o *object, provider string) {
 	}
 }
 
-// The words and ranges that a provider knows.
+// The values and ranges that providers accept.
 var (
 	caches     = []string{agent.CacheOff, "5m", "1h"}
 	latencies  = []string{"standard", "optimized"}
@@ -63,10 +63,10 @@ var (
 	guardTurn  = regexp.MustCompile(`^([1-9][0-9]{0,7}|DRAFT)$`)
 )
 
-// longestID is as long as Bedrock lets the name of a model be.
+// longestID is Bedrock's limit for the name of a model.
 const longestID = 2048
 
-// called takes all that is said of a model that is asked over a network, whatever the provider is.
+// called reads all members of a model that is called over a network, of any provider.
 func (s *source) called(o *object, provider string) agent.Model {
 	m := agent.Model{
 		Provider: provider, ID: o.Text("model"), BaseURL: o.Text("base_url"), APIKey: o.Text("api_key"),
@@ -91,16 +91,16 @@ func (s *source) called(o *object, provider string) agent.Model {
 	return m
 }
 
-// word takes a member that is a word of the provider's.
+// word reads a member that is one of the provider's values.
 func (s *source) word(o *object, name string) string {
 	word := o.Text(name)
 	if n := o.Member(name); n != nil && n.ShortTag() == "!!str" && !plainWord.MatchString(word) {
-		s.Refuse(n, "%s must be a word of the provider's, in small letters", name)
+		s.Refuse(n, "%s must be one of the provider's values, in lower case", name)
 	}
 	return word
 }
 
-// fraction takes a number from 0 to most, with its digits.
+// fraction reads a number from 0 to most and keeps its digits.
 func (s *source) fraction(o *object, name string, most int64) json.Number {
 	n := o.Take(name)
 	if n == nil {
@@ -118,7 +118,7 @@ func (s *source) fraction(o *object, name string, most int64) json.Number {
 	return number
 }
 
-// output reads the schema of what the model says. Providers take none but that of an object.
+// output reads the schema of the model's answer. Providers accept only schemas of objects.
 func (s *source) output(n *yaml.Node) json.RawMessage {
 	if n == nil {
 		return nil
@@ -132,7 +132,7 @@ func (s *source) output(n *yaml.Node) json.RawMessage {
 	return raw
 }
 
-// oursInRequest are the members of a request that this program writes, whatever else is asked for.
+// oursInRequest are the members of a request that this program always sets.
 var oursInRequest = []string{"messages", "model", "stream", "tools"}
 
 func (s *source) request(n *yaml.Node) json.RawMessage {
@@ -140,19 +140,19 @@ func (s *source) request(n *yaml.Node) json.RawMessage {
 		return nil
 	}
 	if n.Kind != yaml.MappingNode || len(n.Content) == 0 {
-		s.Refuse(n, "request must be a mapping of further members of the provider's request, not %s", strictyaml.KindOf(n))
+		s.Refuse(n, "request must be a mapping of more members of the provider's request, not %s", strictyaml.KindOf(n))
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
 		if name := n.Content[i].Value; slices.Contains(oursInRequest, name) {
-			s.Refuse(n.Content[i], "%s in request is written by this program; remove it", name)
+			s.Refuse(n.Content[i], "%s in request is set by this program; remove it", name)
 		}
 	}
 	raw := s.value(n)
 	if strings.Contains(string(raw), "{secret:") {
-		s.Refuse(n, "a secret can only stand in headers, and be named by api_key; request is sent as it stands")
+		s.Refuse(n, "request is sent without replacing secrets; use api_key, or {secret:NAME} in headers")
 	} else if keyForm.Match(raw) {
-		s.Refuse(n, "request holds a secret as it is, and an agent file is stored and shown; name it with api_key, or as {secret:NAME} in headers")
+		s.Refuse(n, "request contains a secret in plain text, and agent files are stored and shown; name it with api_key, or as {secret:NAME} in headers")
 	}
 	return raw
 }
@@ -175,14 +175,14 @@ func (s *source) guardrail(n *yaml.Node) *agent.Guardrail {
 	case o.Member("id") == nil || version == nil:
 		s.Refuse(n, "guardrail needs id and version")
 	case len(g.ID) > 2048 || !guardForm.MatchString(g.ID):
-		s.Refuse(o.Member("id"), "%q is no guardrail; write its id, of small letters and digits, or its ARN", agent.Shorten(g.ID, 100))
+		s.Refuse(o.Member("id"), "%q is not a guardrail; write its id (lower-case letters and digits) or its ARN", agent.Shorten(g.ID, 100))
 	case version.Kind != yaml.ScalarNode || !guardTurn.MatchString(g.Version):
 		s.Refuse(version, "the version of a guardrail is a number from 1, or DRAFT")
 	}
 	return g
 }
 
-// checkCalled looks at what is said of a model by the rules of its provider.
+// checkCalled checks the members of a model by the rules of its provider.
 func (s *source) checkCalled(o *object, m agent.Model) {
 	if n := o.Member("max_tokens"); n != nil && m.MaxTokens < 1 {
 		s.Refuse(n, "max_tokens must be at least 1")
@@ -197,33 +197,33 @@ func (s *source) checkCalled(o *object, m agent.Model) {
 func (s *source) checkBedrock(o *object, m agent.Model) {
 	switch n := o.Member("model"); {
 	case n == nil:
-		s.Refuse(o.Node, "model needs model: the id of a model or an inference profile, or an ARN, as Bedrock has it")
+		s.Refuse(o.Node, "model needs model: Bedrock's id of a model or inference profile, or an ARN")
 	case len(m.ID) > longestID || !bedrockID.MatchString(m.ID):
-		s.Refuse(n, "%q is no model of Bedrock's; write an id or an ARN: letters, digits and ._:/-, at most 2048", agent.Shorten(m.ID, 100))
+		s.Refuse(n, "%q is not a Bedrock model; write an id or an ARN: letters, digits and ._:/-, at most 2048", agent.Shorten(m.ID, 100))
 	}
 	if n := o.Member("region"); n != nil && !regionForm.MatchString(m.Region) {
-		s.Refuse(n, "%q is no AWS region; one looks like eu-central-1", agent.Shorten(m.Region, 100))
+		s.Refuse(n, "%q is not an AWS region; write one such as eu-central-1", agent.Shorten(m.Region, 100))
 	}
 	if m.Guardrail != nil && m.Guardrail.Async && m.Whole {
-		s.Refuse(o.Member("guardrail"), "async says what is shown while the answer is streamed; remove it, or stream: false")
+		s.Refuse(o.Member("guardrail"), "async has no effect without streaming; remove it, or stream: false")
 	}
 }
 
 func (s *source) checkOpenAI(o *object, m agent.Model) {
 	switch n := o.Member("model"); {
 	case n == nil:
-		s.Refuse(o.Node, "model needs model: the name of the model as the endpoint has it")
+		s.Refuse(o.Node, "model needs model: the endpoint's name for the model")
 	case m.ID == "" || len(m.ID) > longestID || strings.ContainsFunc(m.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }):
-		s.Refuse(n, "%q is no name of a model; write it without blanks, at most 2048", agent.Shorten(m.ID, 100))
+		s.Refuse(n, "%q is not a valid model name; write it without blanks, at most 2048 characters", agent.Shorten(m.ID, 100))
 	}
 	if n := o.Member("api_key"); n != nil && n.ShortTag() == "!!str" {
 		switch short, long := strings.CutPrefix(m.APIKey, "DORMOUSE_SECRET_"); {
-		// it may be a key: it is not repeated
+		// it may be a key, so the message does not repeat it
 		case !agent.SecretName.MatchString(m.APIKey), keyForm.MatchString(m.APIKey):
-			s.Refuse(n, "api_key is the name of a secret and not the key itself; use A-Z, 0-9 and _, beginning with a letter, "+
-				"and set the environment variable DORMOUSE_SECRET_ with the name behind it")
+			s.Refuse(n, "api_key must be the name of a secret, not the key itself; use A-Z, 0-9 and _, beginning with a letter, "+
+				"and set the environment variable DORMOUSE_SECRET_ followed by the name")
 		case long:
-			s.Refuse(n, "api_key names the environment variable; write %s: this program puts DORMOUSE_SECRET_ before it", short)
+			s.Refuse(n, "api_key names the environment variable; write %s, without DORMOUSE_SECRET_", short)
 		}
 	}
 	headers := o.Member("headers")
@@ -240,17 +240,17 @@ func (s *source) checkOpenAI(o *object, m agent.Model) {
 func (s *source) checkBaseURL(o *object, m agent.Model) {
 	n := o.Member("base_url")
 	if n == nil {
-		s.Refuse(o.Node, "model needs base_url: where the endpoint is, as in http://127.0.0.1:11434/v1")
+		s.Refuse(o.Node, "model needs base_url: the address of the endpoint, as in http://127.0.0.1:11434/v1")
 		return
 	}
 	switch t, err := readEndpoint("base_url", m.BaseURL); {
 	case err != nil:
 		s.Refuse(n, "%v", err)
 	case strings.Contains(m.BaseURL, "?"):
-		s.Refuse(n, "base_url ends with a path; remove what begins with ?")
+		s.Refuse(n, "base_url has a query; remove everything from ? on")
 	case strings.HasSuffix(strings.TrimRight(m.BaseURL, "/"), "/chat/completions"):
-		s.Refuse(n, "base_url ends before /chat/completions, which this program puts behind it; remove that")
+		s.Refuse(n, "base_url includes /chat/completions, which this program adds; remove it")
 	case t.Scheme == "http" && !t.Loopback() && len(m.Secrets()) > 0:
-		s.Refuse(n, "a secret would go over the network in the clear; use https")
+		s.Refuse(n, "a secret would be sent unencrypted; use https")
 	}
 }

@@ -24,11 +24,11 @@ const (
 // Schemas are the kinds of files that [Schema] knows.
 func Schemas() []string { return []string{SchemaAgent, SchemaPolicy, SchemaScript} }
 
-// Schema is the published JSON Schema of a kind of file, by which an editor completes, explains and
-// underlines. It is draft-07: each version of the language server that most editors have for YAML
-// reads that, and only those since 2.0 read newer ones. What passes it may still be refused when it
-// is read, since a schema cannot look into other files or at the functions of a program; what is
-// read passes it. A kind that is not one of [Schemas] is an error.
+// Schema is the published JSON Schema of a kind of file, for completion, hover text and validation
+// in editors. It uses draft-07, which every version of the usual YAML language server reads; newer
+// drafts need version 2.0. A file that passes may still be refused when it is loaded, since a
+// schema sees neither other files nor the functions of a program. A file that loads always passes.
+// A kind that is not one of [Schemas] is an error.
 func Schema(kind string) (json.RawMessage, error) {
 	var root part
 	switch kind {
@@ -39,7 +39,7 @@ func Schema(kind string) (json.RawMessage, error) {
 	case SchemaPolicy:
 		root = policyPart().with(part{"definitions": part{"condition": conditionPart()}})
 	default:
-		return nil, fmt.Errorf("there is no schema of %q; it is one of %s", kind, strings.Join(Schemas(), ", "))
+		return nil, fmt.Errorf("unknown schema %q; it is one of %s", kind, strings.Join(Schemas(), ", "))
 	}
 	root["$schema"] = "http://json-schema.org/draft-07/schema#"
 	root["title"] = "Dormouse: " + kind
@@ -48,7 +48,7 @@ func Schema(kind string) (json.RawMessage, error) {
 	enc.SetEscapeHTML(false)
 	enc.SetIndent("", "  ")
 	if err := enc.Encode(root); err != nil {
-		return nil, fmt.Errorf("agent: the schema of %s has no JSON form: %w", kind, err)
+		return nil, fmt.Errorf("agent: encoding the schema of %s: %w", kind, err)
 	}
 	return out.Bytes(), nil
 }
@@ -85,8 +85,7 @@ func expressionPart(says string) part {
 	return part{"type": "string", "description": says + " A regular expression in Go's syntax."}
 }
 
-// word is one of several words, the first of which is what counts without it unless says says
-// otherwise.
+// word is one of several words. The first is the default unless says names another.
 func word(says string, words ...string) part {
 	return part{"type": "string", "description": says, "enum": words}
 }
@@ -95,17 +94,17 @@ func listOf(says string, item part) part {
 	return part{"type": "array", "description": says, "items": item}
 }
 
-// with is p with more said of it; members of p are replaced.
+// with is p with the members of more, which replace those of p.
 func (p part) with(more part) part {
 	out := maps.Clone(p)
 	maps.Copy(out, more)
 	return out
 }
 
-// holds demands that all conditions hold beside what p says.
+// holds adds conditions to p, all of which must hold.
 func (p part) holds(conditions ...part) part { return p.with(part{"allOf": conditions}) }
 
-// without refuses members, which others exclude.
+// without refuses members that others exclude.
 func without(names ...string) part {
 	none := part{}
 	for _, name := range names {
@@ -124,7 +123,7 @@ func valued(name string, value any) part {
 
 func when(condition, then part) part { return part{"if": condition, "then": then} }
 
-// exactlyOne demands one of the conditions.
+// exactlyOne requires exactly one of the conditions.
 func exactlyOne(conditions ...part) part { return part{"oneOf": conditions} }
 
 func agentPart() part {
@@ -216,7 +215,7 @@ func effectPart() part {
 	)
 }
 
-// durationForm is what a duration looks like; that it is more than nothing is left to the loader.
+// durationForm is the form of a duration. The loader checks that it is more than 0.
 const durationForm = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
 
 func durationPart(says string) part { return shaped(says, durationForm) }

@@ -7,7 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
 
-// modelPart holds each member to the providers that the loader takes it of.
+// modelPart allows each member for the providers for which the loader accepts it.
 func modelPart() part {
 	members := part{
 		"provider": word("scripted: turns of a script. recorded: recorded conversations. bedrock: Amazon Bedrock. "+
@@ -47,7 +47,7 @@ func ofBedrock() part {
 	return p
 }
 
-// calledParts are what can be said of a model that is asked over a network.
+// calledParts are the members of a model that is called over a network.
 func calledParts() part {
 	return part{
 		"model": filled("The provider's name of the model. bedrock: a model id, an inference profile or an ARN.").with(part{"maxLength": longestID}),
@@ -112,7 +112,7 @@ func serversPart() part {
 		"propertyNames": part{"pattern": agent.AgentName.String()}}
 }
 
-// sizePart is a size as the loader reads it; its bounds are left to that.
+// sizePart is a size as the loader reads it. The loader checks its bounds.
 func sizePart(says string) part {
 	return part{"description": says, "anyOf": []part{{"type": "integer", "minimum": 1}, {"type": "string", "pattern": sizeForm.String()}}}
 }

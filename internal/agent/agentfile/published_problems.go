@@ -14,8 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
 
-// Problem is one thing that is wrong with a file. Fix is what to do about it; it may be empty where
-// only the author can know.
+// Problem is a mistake in a file. Fix is what to do about it; it is empty where only the author can
+// know.
 type Problem struct {
 	File string `json:"file"`
 	Line int    `json:"line"`
@@ -31,8 +31,8 @@ func (p Problem) String() string {
 	return text
 }
 
-// Problems are the single things an error of [Load], [Parse] or [ParsePolicy] is made of. Any other
-// error is a problem of file.
+// Problems splits an error of [Load], [Parse] or [ParsePolicy] into its problems. Any other error
+// becomes one problem of file.
 func Problems(file string, err error) []Problem {
 	if err == nil {
 		return nil
@@ -50,8 +50,8 @@ func Problems(file string, err error) []Problem {
 	return []Problem{NewProblem(file, 1, err.Error())}
 }
 
-// NewProblem splits a message of this project's form, "what is wrong; what to do", and puts the
-// nearest known name first where the message lists what there is.
+// NewProblem splits a message of the form "what is wrong; what to do". If the message lists the
+// known names, the fix begins with the nearest one.
 func NewProblem(file string, line int, message string) Problem {
 	what, fix := divided(message)
 	if name := nearest(message); name != "" {
@@ -60,8 +60,8 @@ func NewProblem(file string, line int, message string) Problem {
 	return Problem{file, line, what, fix}
 }
 
-// divided cuts a message at its first "; " that is neither in parentheses nor in quotes: there it
-// belongs to what is told. If a parenthesis or a quote has no end, the first "; " of all counts.
+// divided cuts a message at its first "; " outside parentheses and quotes. If a parenthesis or a
+// quote does not end, it cuts at the first "; ".
 func divided(message string) (what, fix string) {
 	deep, quoted := 0, false
 	for i := 0; i < len(message); i++ {
@@ -91,8 +91,8 @@ var (
 	known      = regexp.MustCompile(`(?:it takes |it is one of |name one it has \()([a-zA-Z0-9_.-]+(?:, [a-zA-Z0-9_.-]+)*)`)
 )
 
-// nearest is the known name that is most like the one a message refuses; empty if the message names
-// none, or they have little in common.
+// nearest is the known name that is most like the refused one; empty if the message lists no names
+// or none is similar.
 func nearest(message string) string {
 	wrong, list := quotedName.FindStringSubmatch(message), known.FindStringSubmatch(message)
 	if wrong == nil || list == nil {
@@ -101,8 +101,7 @@ func nearest(message string) string {
 	return Nearest(wrong[1], strings.Split(list[1], ", "))
 }
 
-// Nearest is the one of names that is most like name, if they are so much alike that it may have
-// been meant; else it is empty.
+// Nearest is the name in names that is most like name; empty if none is similar enough to be meant.
 func Nearest(name string, names []string) string {
 	best, least := "", max(len(name)/3, 1)+1 // a third of the letters may be wrong
 	for _, candidate := range names {
@@ -113,8 +112,8 @@ func Nearest(name string, names []string) string {
 	return best
 }
 
-// distance is how many letters must be put in, taken out, exchanged or swapped with the next one to
-// make b of a.
+// distance is the number of insertions, deletions, substitutions and swaps of neighbors that turn a
+// into b.
 func distance(a, b string) int {
 	before, row := make([]int, len(b)+1), make([]int, len(b)+1)
 	for j := range row {
@@ -145,9 +144,8 @@ type Surveyed struct {
 	text []byte
 }
 
-// Survey reads agents as [Load] does, from files or from all files of a directory, and says
-// everything that is wrong with all of them. An error is one of the names: it is not there, or
-// cannot be read.
+// Survey reads agents as [Load] does, from files or from all files of a directory, and returns the
+// problems of all of them. An error is about a name: it does not exist or cannot be read.
 func Survey(names ...string) ([]Surveyed, []Problem, error) {
 	var agents []Surveyed
 	var wrong []Problem
@@ -193,7 +191,7 @@ func surveyFiles(names []string) ([]string, error) {
 	return files, nil
 }
 
-// Line is where the file says key: value, or has value in the list of key; 1 if it says so nowhere.
+// Line is the line of key: value, or of value in the list of key; 1 if there is none.
 func (a Surveyed) Line(key, value string) int {
 	var doc yaml.Node
 	if yaml.Unmarshal(a.text, &doc) != nil {
@@ -218,10 +216,10 @@ func lineOf(n *yaml.Node, key, value string) int {
 	return 0
 }
 
-// CheckName says what is wrong with a name for an agent; nil if nothing is.
+// CheckName returns an error for an invalid name of an agent.
 func CheckName(name string) error {
 	if !agent.AgentName.MatchString(name) {
-		return fmt.Errorf("%q cannot be an agent's name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
+		return fmt.Errorf("%q is not a valid agent name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
 	}
 	return nil
 }

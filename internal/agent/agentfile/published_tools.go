@@ -5,7 +5,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// toolBodies are who may run a tool; exactly one is given.
+// toolBodies are the implementations of a tool; exactly one is given.
 var toolBodies = []part{given("go"), given("http"), given("lambda"), given("mcp"), valued("client", true), given("recorded")}
 
 func toolPart() part {
@@ -38,7 +38,7 @@ func toolPart() part {
 	)
 }
 
-// parametersPart names what most schemas say, and leaves the rest of JSON Schema open.
+// parametersPart names the usual members of a schema and accepts any others.
 func parametersPart() part {
 	return part{
 		"description": "JSON Schema of the arguments. A call that does not match fails with an error that the model sees; no approver is asked.",

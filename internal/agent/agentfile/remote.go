@@ -39,10 +39,10 @@ func (s *source) lambda(n *yaml.Node) *agent.Lambda {
 	case qualified.MatchString(l.Function):
 		s.Refuse(at, "%q ends with a version or an alias; write that as qualifier", agent.Shorten(l.Function, 200))
 	case !functionName.MatchString(l.Function) && !functionARN.MatchString(l.Function):
-		s.Refuse(at, "%q is no Lambda function; write its name, letters, digits, - and _, at most 64, or its whole ARN", agent.Shorten(l.Function, 200))
+		s.Refuse(at, "%q is not a Lambda function; write its name (letters, digits, - and _, at most 64) or its ARN", agent.Shorten(l.Function, 200))
 	}
 	if at := o.Member("qualifier"); at != nil && !qualifier.MatchString(l.Qualifier) {
-		s.Refuse(at, "qualifier is a version in quotes, or an alias; leave it out for the latest one")
+		s.Refuse(at, "qualifier must be a version in quotes, or an alias; remove it for the latest version")
 	}
 	return l
 }
@@ -60,20 +60,19 @@ func (s *source) mcp(n *yaml.Node) *agent.MCP {
 	m := &agent.MCP{Server: o.Text("server"), Tool: o.Text("tool"), Timeout: s.callTime(o.Take("timeout"), "mcp"),
 		MaxBytes: s.bytes(o.Take("max_bytes"), "max_bytes")}
 	if at := o.Member("server"); at == nil || m.Server == "" {
-		s.Refuse(n, "mcp needs a server: the name of one that is listed under servers")
+		s.Refuse(n, "mcp needs server: a name under servers")
 	}
 	if at := o.Member("tool"); at != nil && at.ShortTag() == "!!str" && !remoteName.MatchString(m.Tool) {
-		s.Refuse(at, "%q is no name of a tool; write the one that the server says, at most 128 characters without blanks", agent.Shorten(m.Tool, 100))
+		s.Refuse(at, "%q is not a valid tool name; write the server's name for it, at most 128 characters without blanks", agent.Shorten(m.Tool, 100))
 	}
 	return m
 }
 
-// finishRemote says which promise a tool carries if the file does not, as for HTTP tools: what only
-// reads may be repeated, everything else may not. Nothing is known of a function or a server but
-// what the file says.
+// finishRemote sets the delivery that the file omits, as for HTTP tools: tools that only read may
+// be repeated, others may not. Only the file says which kind a function or a server's tool is.
 func (s *source) finishRemote(o *object, t *agent.Tool) {
 	if o.Member("parameters") == nil {
-		s.Refuse(o.Member(t.Remote()), "a tool of %s needs parameters: the JSON Schema of its arguments; write {type: object} if it takes none", t.Remote())
+		s.Refuse(o.Member(t.Remote()), "a tool with %s needs parameters: the JSON Schema of its arguments; write {type: object} if it takes none", t.Remote())
 	}
 	switch {
 	case t.Delivery != core.DeliveryDefault || t.Idempotent:
@@ -84,7 +83,7 @@ func (s *source) finishRemote(o *object, t *agent.Tool) {
 	}
 }
 
-// servers reads the MCP servers by the names that tools know them by.
+// servers reads the MCP servers, by the names that tools use.
 func (s *source) servers(n *yaml.Node) map[string]agent.Server {
 	if n == nil {
 		return nil
@@ -96,7 +95,7 @@ func (s *source) servers(n *yaml.Node) map[string]agent.Server {
 	servers := map[string]agent.Server{}
 	for _, key := range o.Keys {
 		if !agent.AgentName.MatchString(key.Value) {
-			s.Refuse(key, "%q cannot be the name of a server; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", key.Value)
+			s.Refuse(key, "%q is not a valid server name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", key.Value)
 		}
 		servers[key.Value] = s.server(o.Take(key.Value))
 	}
@@ -113,7 +112,7 @@ func (s *source) server(n *yaml.Node) agent.Server {
 	s.fixedHeaders(o.Member("headers"), server.Headers, slices.Concat(ours, []string{"Accept", "Content-Type"}))
 	for _, name := range slices.Sorted(maps.Keys(server.Headers)) {
 		if strings.HasPrefix(strings.ToLower(name), "mcp-") {
-			s.Refuse(memberOf(o.Member("headers"), name), "the headers that begin with Mcp- are set by this program; remove %s", name)
+			s.Refuse(memberOf(o.Member("headers"), name), "headers that begin with Mcp- are set by this program; remove %s", name)
 		}
 	}
 	at := o.Member("url")
@@ -125,27 +124,26 @@ func (s *source) server(n *yaml.Node) agent.Server {
 	case err != nil:
 		s.Refuse(at, "%v", err)
 	case t.Scheme == "http" && !t.Loopback() && !server.AllowPrivate && len(agent.SecretsIn(server.Headers)) > 0:
-		s.Refuse(at, "a secret would go over the network in the clear; use https, or allow_private for a service on a private address")
+		s.Refuse(at, "a secret would be sent unencrypted; use https, or allow_private for a service on a private address")
 	default:
 		s.writtenIn(at, "url", server.URL)
 	}
 	return server
 }
 
-// fixedHeaders checks headers in which nothing but secrets is put.
+// fixedHeaders checks headers whose only placeholders are secrets.
 func (s *source) fixedHeaders(n *yaml.Node, headers map[string]string, set []string) {
 	seen := map[string]bool{}
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		at := memberOf(n, name)
 		value := s.header(at, name, headers[name], set, seen)
 		for _, argument := range value.Arguments() {
-			s.Refuse(at, "{%s} stands for an argument, and there is none here; write {secret:NAME}, or {{ and }} for braces", argument)
+			s.Refuse(at, "{%s} is a placeholder for an argument, which is not allowed here; write {secret:NAME}, or {{ and }} for braces", argument)
 		}
 	}
 }
 
-// serving refuses tools of servers that are not there, and servers that no tool is of: either name
-// is a typo.
+// serving refuses tools of undefined servers, and servers that no tool uses: either name is a typo.
 func (s *source) serving(d agent.Definition, servers *yaml.Node, tools []*yaml.Node) {
 	used := map[string]bool{}
 	for i, t := range d.Tools {
@@ -159,7 +157,7 @@ func (s *source) serving(d agent.Definition, servers *yaml.Node, tools []*yaml.N
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Servers)) {
 		if !used[name] {
-			s.Refuse(memberOf(servers, name), "no tool is of the server %q; remove it, or name it under mcp in a tool", name)
+			s.Refuse(memberOf(servers, name), "no tool uses the server %q; remove it, or name it under mcp in a tool", name)
 		}
 	}
 }
@@ -171,8 +169,7 @@ func instead(servers map[string]agent.Server) string {
 	return "it is one of " + strings.Join(slices.Sorted(maps.Keys(servers)), ", ")
 }
 
-// readEndpoint reads the address of something that is spoken to. It holds no placeholder and
-// nothing that is secret.
+// readEndpoint reads the address of an endpoint. It contains no placeholders and no secrets.
 func readEndpoint(name, text string) (agent.Target, error) {
 	parts := agent.Authority.FindStringSubmatch(text)
 	if parts == nil {

@@ -10,9 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// A rule can be written as one text: a tool's name or pattern, or a target, and in parentheses what
-// must hold for the arguments. That is a glob on the call's only text, or comparisons joined by "
-// && ".
+// A rule can be written as one text: a tool's name or pattern, or a target, and in parentheses the
+// conditions on the arguments: a glob on the call's only text argument, or comparisons joined with
+// " && ".
 //
 //	Bash
 //	Bash(rm *)
@@ -34,7 +34,7 @@ func readShorthand(text string) (agent.Rule, error) {
 	r := shortSubject(m[1])
 	if !comparison.MatchString(m[2]) {
 		if m[2] == "" {
-			return r, fmt.Errorf("there is nothing in the parentheses of %q; leave them out, or write a glob or a comparison", text)
+			return r, fmt.Errorf("the parentheses of %q are empty; remove them, or write a glob or a comparison", text)
 		}
 		r.When = agent.Conditions{{Glob: m[2]}}
 		return r, nil
@@ -44,8 +44,8 @@ func readShorthand(text string) (agent.Rule, error) {
 	return r, err
 }
 
-// shortSubject is what a rule that is one text is about: a tool, or, where a kind of target and a
-// colon come first, a target.
+// shortSubject is the subject of a rule in one text: a target if it begins with a kind of target
+// and a colon, else a tool.
 func shortSubject(text string) agent.Rule {
 	if agent.AimForm.MatchString(text) {
 		return agent.Rule{Tool: "*", Target: text}
@@ -58,7 +58,7 @@ func readComparisons(text string) (agent.Conditions, error) {
 	for {
 		m := comparison.FindStringSubmatch(text)
 		if m == nil {
-			return nil, fmt.Errorf("%q is no comparison; write an argument, one of ~ =~ !~ !=~ == != < <= > >=, and a value, with blanks between", text)
+			return nil, fmt.Errorf("%q is not a comparison; write an argument, one of ~ =~ !~ !=~ == != < <= > >=, and a value, with blanks between", text)
 		}
 		value, rest, err := readOperand(m[3])
 		if err != nil {
@@ -74,13 +74,13 @@ func readComparisons(text string) (agent.Conditions, error) {
 		}
 		next, joined := strings.CutPrefix(rest, "&& ")
 		if !joined {
-			return nil, fmt.Errorf("%q cannot follow a comparison; join comparisons by &&", rest)
+			return nil, fmt.Errorf("%q cannot follow a comparison; join comparisons with &&", rest)
 		}
 		text = next
 	}
 }
 
-// readOperand takes the value a comparison ends with. In quotes only \" is special, so that
+// readOperand reads the value at the end of a comparison. In quotes only \" is special, so regular
 // expressions need no second backslash.
 func readOperand(text string) (value any, rest string, err error) {
 	if m := quoted.FindStringSubmatch(text); m != nil {
@@ -88,16 +88,16 @@ func readOperand(text string) (value any, rest string, err error) {
 	}
 	m := bare.FindStringSubmatch(text)
 	if m == nil {
-		return nil, "", fmt.Errorf("%q is no value to compare with; write a number, true, false, or text in double quotes", text)
+		return nil, "", fmt.Errorf("%q is not a value; write a number, true, false, or text in double quotes", text)
 	}
 	value = agent.DecodeValue(json.RawMessage(m[1]))
 	if !json.Valid([]byte(m[1])) || agent.EqualValues(value, value) != agent.Yes {
-		return nil, "", fmt.Errorf("%q is no number", m[1])
+		return nil, "", fmt.Errorf("%q is not a number", m[1])
 	}
 	return value, m[2], nil
 }
 
-// compare makes a condition of the shorthand's three parts.
+// compare makes a condition from the three parts of a comparison.
 func compare(argument, operator string, value any) (agent.Condition, error) {
 	c := agent.Condition{Argument: argument}
 	text, isText := value.(string)

@@ -8,7 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-// problem is one thing that is wrong with a file, and what to do about it.
+// problem is a mistake in a file, and what to do about it.
 type problem strictyaml.Problem
 
 func (p problem) Error() string { return NewProblem(p.File, p.Line, p.Text).String() }
@@ -16,7 +16,7 @@ func (p problem) Error() string { return NewProblem(p.File, p.Line, p.Text).Stri
 // source is a file of agents or permissions being read.
 type source struct {
 	*strictyaml.Reader
-	layer bool // it holds permissions beside those of an agent
+	layer bool // permissions other than those of an agent: a policy, or those of a run
 }
 
 func newSource(file string) *source { return &source{Reader: &strictyaml.Reader{File: file}} }

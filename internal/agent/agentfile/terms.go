@@ -15,7 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-// terms reads how a run is worked on, and what ends it.
+// terms reads how runs are executed, and what ends them.
 func (s *source) terms(o *object, d *agent.Definition) {
 	d.Parallel = o.One("executor", "sequential", "parallel") == "parallel"
 	d.Continue = o.One("while_waiting", "wait", "continue") == "continue"
@@ -33,11 +33,11 @@ func (s *source) terms(o *object, d *agent.Definition) {
 	d.Results = s.results(o.Take("results"))
 }
 
-// yieldNever is what yield_when is without the key, too.
+// yieldNever is the default of yield_when.
 const yieldNever = "never"
 
-// leastResult is as little as says something: less would hold the note that a result was cut and
-// nothing of it.
+// leastResult is the lower bound of results: a smaller result would only hold the note that it was
+// cut.
 const leastResult = 1 << 10
 
 func (s *source) results(n *yaml.Node) int64 {
@@ -69,7 +69,7 @@ func counted(place func(*stoprule.Spec) *int) stopValue {
 	return func(s *source, n *yaml.Node, name string, spec *stoprule.Spec) { *place(spec) = s.count(n, name) }
 }
 
-// unlimited is the value of max_rounds that says that there is no limit, as 0 does.
+// unlimited is the value of max_rounds for no limit. 0 means the same.
 const unlimited = "unlimited"
 
 func rounds(s *source, n *yaml.Node, name string, spec *stoprule.Spec) {
@@ -116,7 +116,7 @@ func (s *source) stop(n *yaml.Node) (stoprule.Spec, bool) {
 
 func (s *source) shortStop(o *object, types []string) (stoprule.Spec, bool) {
 	if len(o.Keys) != 1 || stopRules[o.Keys[0].Value].read == nil {
-		s.Refuse(o.Node, "a stop rule is type and its value, or one of %s with its value", strings.Join(types, ", "))
+		s.Refuse(o.Node, "a stop rule needs type and its value, or one of %s with its value", strings.Join(types, ", "))
 		return stoprule.Spec{}, false
 	}
 	name := o.Keys[0].Value
@@ -130,14 +130,13 @@ func (s *source) shortStop(o *object, types []string) (stoprule.Spec, bool) {
 	return spec, true
 }
 
-// mostWindow is as far back as a run remembers what it asked for; a loop that must be longer would
-// never be seen.
+// mostWindow is how many rounds of calls a run remembers; a longer loop would never be detected.
 const mostWindow = 16
 
 func (s *source) checkStop(n *yaml.Node, spec stoprule.Spec) {
 	s.expression(n, spec.Pattern)
 	if spec.Window > mostWindow {
-		s.Refuse(n, "loop_detection looks at %d rounds at most, not %d", mostWindow, spec.Window)
+		s.Refuse(n, "loop_detection looks at most %d rounds back, not %d", mostWindow, spec.Window)
 	}
 }
 
@@ -170,7 +169,7 @@ func (s *source) deadlines(n *yaml.Node) map[core.Kind]agent.Deadline {
 			continue
 		}
 		if kind == core.KindApproval && d.Outcome == core.DeadlineResult {
-			s.Refuse(o.Member(kind.String()), "no deadline can approve a call; let it fail or cancel")
+			s.Refuse(o.Member(kind.String()), "a deadline cannot approve a call; use then: fail or cancel")
 		}
 		if out == nil {
 			out = map[core.Kind]agent.Deadline{}
@@ -180,8 +179,7 @@ func (s *source) deadlines(n *yaml.Node) map[core.Kind]agent.Deadline {
 	return out
 }
 
-// deadline reads a duration, or a mapping that also says what a call comes to; nil if there is
-// none.
+// deadline reads a duration, or a mapping that also sets the outcome; nil if there is none.
 func (s *source) deadline(n *yaml.Node, name string) *agent.Deadline {
 	switch {
 	case n == nil:
@@ -206,7 +204,7 @@ func (s *source) deadline(n *yaml.Node, name string) *agent.Deadline {
 		d.Result = s.value(result)
 	}
 	if (d.Result != nil) != (d.Outcome == core.DeadlineResult) {
-		s.Refuse(n, "result and then: result go together; give both or neither")
+		s.Refuse(n, "result and then: result go together; set both or neither")
 	}
 	return &d
 }
@@ -219,8 +217,8 @@ func (s *source) within(n *yaml.Node, name string) int64 {
 	return d.Milliseconds()
 }
 
-// duration reads text such as 90s, 10m or 24h: something more than nothing. Less than what is
-// counted in is refused, so that no limit is rounded to none.
+// duration reads a positive duration such as 90s, 10m or 24h. It refuses fractions of the unit that
+// is stored, so that no limit is rounded to 0.
 func (s *source) duration(n *yaml.Node, name string) time.Duration {
 	d, err := time.ParseDuration(n.Value)
 	switch {
@@ -228,7 +226,7 @@ func (s *source) duration(n *yaml.Node, name string) time.Duration {
 		s.Refuse(n, "%s must be a duration such as 90s, 10m or 24h", name)
 		return 0
 	case d <= 0:
-		s.Refuse(n, "%s must be more than nothing", name)
+		s.Refuse(n, "%s must be more than 0", name)
 		return 0
 	case name == "timeout" && d%time.Second != 0:
 		s.Refuse(n, "%s is in whole seconds, not %q", name, n.Value)

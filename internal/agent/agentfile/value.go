@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-// value reads n as a JSON value; numbers that JSON can write keep every digit. What has no JSON
-// form is reported, and stands as null.
+// value reads n as a JSON value; numbers that JSON can write keep every digit. A value without a
+// JSON form is reported and becomes null.
 func (s *source) value(n *yaml.Node) json.RawMessage { return core.Encode(s.any(n)) }
 
 func (s *source) any(n *yaml.Node) any {
@@ -73,8 +73,8 @@ func (s *source) scalar(n *yaml.Node) any {
 
 var plainNumber = regexp.MustCompile(`^-?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?$`)
 
-// jsonNumber keeps the digits as they are written where JSON writes numbers so, and converts YAML's
-// other forms (0x1F, 1_000, .5).
+// jsonNumber keeps the digits of numbers in JSON's form, and converts YAML's other forms (0x1F,
+// 1_000, .5).
 func jsonNumber(n *yaml.Node) (json.Number, bool) {
 	if plainNumber.MatchString(n.Value) {
 		return json.Number(n.Value), true

@@ -23,16 +23,16 @@ func TestAKeyThatIsWrittenIntoAFileIsRefused(t *testing.T) {
 		"Ocp-Apim-Subscription-Key: hunter2", "X-Auth-Token: hunter2", "X-Team: sk-proj-hunter2hunter2hunter2", "X-Team: 'AKIAHUNTER2HUNTER222'",
 		"X-Both: '{secret:TEAM} sk-proj-hunter2hunter2hunter2'"} {
 		for place, text := range inPlaces(header, "") {
-			refusedUnseen(t, place+", "+header, text, "a secret as it is", "{secret:NAME}", "DORMOUSE_SECRET_NAME")
+			refusedUnseen(t, place+", "+header, text, "a secret in plain text", "{secret:NAME}", "DORMOUSE_SECRET_NAME")
 		}
 	}
 	for _, query := range []string{"?api_key=hunter2", "?token=hunter2", "?q=sk-proj-hunter2hunter2hunter2", "?a=1&ACCESS_TOKEN=hunter2"} {
 		places := inPlaces("", query)
-		refusedUnseen(t, "server, "+query, places["server"], "url holds a secret as it is")
-		refusedUnseen(t, "http, "+query, places["http"], "the query of url holds a secret as it is")
+		refusedUnseen(t, "server, "+query, places["server"], "url contains a secret in plain text")
+		refusedUnseen(t, "http, "+query, places["http"], "the query of url contains a secret in plain text")
 	}
-	refusedUnseen(t, "query", head+"tools: [{name: a, http: {url: 'https://a/', query: {api_key: hunter2}}, parameters: {type: object}}]\n", "api_key in query holds a secret as it is")
-	refusedUnseen(t, "request", "model: {provider: openai, model: m, base_url: 'https://a/v1', request: {key: sk-proj-hunter2hunter2hunter2}}\n", "request holds a secret as it is")
+	refusedUnseen(t, "query", head+"tools: [{name: a, http: {url: 'https://a/', query: {api_key: hunter2}}, parameters: {type: object}}]\n", "api_key in query contains a secret in plain text")
+	refusedUnseen(t, "request", "model: {provider: openai, model: m, base_url: 'https://a/v1', request: {key: sk-proj-hunter2hunter2hunter2}}\n", "request contains a secret in plain text")
 	refusedUnseen(t, "a key of capitals", "model: {provider: openai, model: m, base_url: 'https://a/v1', api_key: AKIAHUNTER2HUNTER222}\n", "not the key itself")
 	for place, text := range inPlaces("X-A: 'Bearer {secret:hunter2}'", "") {
 		refusedUnseen(t, place, text, "the name of a secret and not the secret itself")
@@ -60,7 +60,7 @@ func refusedUnseen(t *testing.T, what, text string, want ...string) {
 }
 
 func TestTheNameOfTheVariableIsNotTheNameOfTheSecret(t *testing.T) {
-	refusedUnseen(t, "api_key", "model: {provider: openai, model: m, base_url: 'https://a/v1', api_key: DORMOUSE_SECRET_MODELS}\n", "write MODELS:")
+	refusedUnseen(t, "api_key", "model: {provider: openai, model: m, base_url: 'https://a/v1', api_key: DORMOUSE_SECRET_MODELS}\n", "write MODELS,")
 	for place, text := range inPlaces("X-A: '{secret:DORMOUSE_SECRET_TEAM}'", "") {
 		refusedUnseen(t, place, text, "write {secret:TEAM}")
 	}
