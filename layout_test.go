@@ -23,7 +23,9 @@ var layers = []struct {
 	packages []string
 }{
 	{"decides: what a run is, what happens next", []string{"internal/core"}},
-	{"shared: text, clock, secrets, wire types, access", []string{"internal/text", "internal/machine", "internal/secret", "internal/api/wire", "internal/api/access"}},
+	{"shared: text, clock, secrets", []string{"internal/text", "internal/machine", "internal/secret"}},
+	{"public HTTP client, and the types of the API", []string{"client"}},
+	{"the API's types for the server, access", []string{"internal/api/wire", "internal/api/access"}},
 	{"commits a plan, then carries it out", []string{"internal/engine"}},
 	{"requests of callers, and definitions", []string{"internal/frontend", "internal/agent"}},
 	{"intake queue", []string{"internal/queue/intake"}},
@@ -114,7 +116,7 @@ func anyWithin(units map[string]bool, folder string) bool {
 // that people install, and no library of tests; nor are the tools of an example, which its own
 // program brings.
 func TestWhatIsReleasedLinksNeitherProofNorExamples(t *testing.T) {
-	released := []string{"./cmd/dormouse", "./functions/...", "./lambdastep", "./lambdaapi", "./lambdasweep", "./command"}
+	released := []string{"./cmd/dormouse", "./functions/...", "./lambdastep", "./lambdaapi", "./lambdasweep", "./command", "./client"}
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, released...)...).Output()
 	if err != nil {
 		t.Fatal(err)
@@ -182,5 +184,18 @@ func eachFile(t *testing.T, mode parser.Mode, look func(path string, f *ast.File
 	})
 	if err != nil {
 		t.Fatal(err)
+	}
+}
+
+// TestTheClientLinksNeitherEngineNorStoreNorSDK: a program that calls the API builds the client
+// with the standard library and next to nothing of this module.
+func TestTheClientLinksNeitherEngineNorStoreNorSDK(t *testing.T) {
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-f", "{{if not .Standard}}{{.ImportPath}}{{end}}", "./client").Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	want := []string{module + "/internal/machine", module + "/internal/text/clip", module + "/client"}
+	if linked := strings.Fields(string(out)); !slices.Equal(linked, want) {
+		t.Errorf("the client links\n%s\nwant\n%s", strings.Join(linked, "\n"), strings.Join(want, "\n"))
 	}
 }

@@ -12,8 +12,8 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/command"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -31,13 +31,13 @@ func TestTheControlOfTheProgramReachesTheServer(t *testing.T) {
 		return true, nil
 	}}}
 	url := served(t, p, agents)
-	api := client.New(url, "", nil)
+	api := client.New(url, client.WithRetries(0))
 	run, err := api.StartRun(t.Context(), wire.StartRequest{Agent: "desk", Input: json.RawMessage(`"hi"`)}, "")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for run.Status != "done" {
-		if run, err = api.Run(t.Context(), run.ID, 10*time.Second); err != nil {
+		if run, err = api.PollRun(t.Context(), run.ID, 10*time.Second); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -69,13 +69,13 @@ func serving(t *testing.T, agents map[string]string) (s *server, runs map[string
 	})
 	s = &server{url: "http://" + real.Addr()}
 	runs = map[string]wire.Run{}
-	c := client.New(s.url, "", nil)
+	c := client.New(s.url, client.WithRetries(0))
 	for name := range agents {
 		run, err := c.StartRun(ctx, wire.StartRequest{Agent: name, Input: []byte(`"go"`)}, "")
 		if err != nil {
 			t.Fatal(err)
 		}
-		if runs[name], err = c.Run(ctx, run.ID, 20*time.Second); err != nil || len(runs[name].Pending) != 2 {
+		if runs[name], err = c.PollRun(ctx, run.ID, 20*time.Second); err != nil || len(runs[name].Pending) != 2 {
 			t.Fatalf("%s does not wait: %+v, %v", name, runs[name], err)
 		}
 	}
@@ -118,7 +118,7 @@ func TestAgentsDiffSaysWhatBecomesOfWaitingRuns(t *testing.T) {
 		t.Errorf("an agent that stays is shown:\n%s", out.stdout)
 	}
 	for name, before := range runs {
-		after, err := client.New(s.url, "", nil).Run(t.Context(), before.ID, 0)
+		after, err := client.New(s.url, client.WithRetries(0)).Run(t.Context(), before.ID)
 		if err != nil || after.Status != "waiting" || after.UpdatedAt != before.UpdatedAt {
 			t.Errorf("%s was touched: %+v, %v", name, after, err)
 		}

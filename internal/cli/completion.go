@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
@@ -112,7 +112,7 @@ func (a *app) fromServer(cmd *cobra.Command, words func(context.Context, *client
 // runWords are the newest runs, each with its agent and status for shells that show them.
 func runWords(status string) func(context.Context, *client.Client) []string {
 	return func(ctx context.Context, c *client.Client) []string {
-		page, err := c.Runs(ctx, client.List{Status: status, Limit: 50})
+		page, err := c.RunPage(ctx, client.RunFilter{Status: status, Limit: 50})
 		if err != nil {
 			return nil
 		}

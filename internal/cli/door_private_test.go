@@ -8,8 +8,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
-	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
@@ -35,7 +34,7 @@ func TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram(t *testing.T) {
 		a := &app{&cmdline.App{Opts: cmdline.Options{Getenv: func(name string) string { return map[string]string{"DORMOUSE_TOKEN": tt.token}[name] }}}}
 		a.root()
 		a.URL = tt.url // the flags begin with their defaults
-		got := a.Refused(&client.Error{Problem: wire.Problem{Status: tt.status, Code: tt.code, Title: "x"}}).Detail
+		got := a.Refused(&client.Error{Status: tt.status, Code: tt.code, Title: "x"}).Detail
 		if !strings.Contains(got, tt.says) || strings.Contains(got, "tokens add") != tt.add {
 			t.Errorf("%s %d %s: %s", tt.url, tt.status, tt.code, got)
 		}

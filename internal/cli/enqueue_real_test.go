@@ -12,7 +12,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
@@ -90,7 +90,7 @@ func (c child) runs(t *testing.T) map[string]bool {
 	t.Helper()
 	ids := map[string]bool{}
 	for cursor := ""; ; {
-		page, err := client.New(c.url, "", nil).Runs(t.Context(), client.List{Limit: 100, Cursor: cursor})
+		page, err := client.New(c.url, client.WithRetries(0)).RunPage(t.Context(), client.RunFilter{Limit: 100, Cursor: cursor})
 		if err != nil {
 			t.Fatal(err)
 		}

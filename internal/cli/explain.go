@@ -11,7 +11,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
@@ -104,7 +104,7 @@ func (a *app) runsOf(ctx context.Context, thread string) (ids []string) {
 	}
 	ctx, stop := context.WithTimeout(ctx, completionTime)
 	defer stop()
-	page, err := c.ThreadRuns(ctx, thread, client.List{Limit: 5})
+	page, err := c.ThreadRunPage(ctx, thread, client.RunFilter{Limit: 5})
 	if err != nil {
 		return nil
 	}
@@ -120,7 +120,7 @@ func (a *app) stillOpen(ctx context.Context, id, otherwise string) string {
 	if err != nil {
 		return otherwise
 	}
-	run, err := c.Run(ctx, id, 0)
+	run, err := c.Run(ctx, id)
 	switch {
 	case err != nil || run.Status == "done":
 		return otherwise

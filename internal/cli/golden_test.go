@@ -14,7 +14,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
@@ -145,7 +145,7 @@ func wentBackToSleep(t *testing.T, s *server, id string) {
 	t.Helper()
 	waiting := 0
 	for after := ""; waiting < 2; {
-		page, err := client.New(s.url, "", nil).Events(t.Context(), id, after, time.Second, 100)
+		page, err := client.New(s.url, client.WithRetries(0)).EventPage(t.Context(), id, client.EventQuery{After: after, Wait: time.Second, Limit: 100})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -19,7 +19,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
@@ -206,7 +206,7 @@ func TestInboxOnATerminal(t *testing.T) {
 	}
 	p.until("the first screen", func() bool { return strings.HasSuffix(strings.TrimRight(p.everything(), "\r\n"), "\x1b[?1049l") })
 
-	done, err := client.New(s.url, "", nil).Run(t.Context(), run.ID, 20*time.Second)
+	done, err := client.New(s.url, client.WithRetries(0)).PollRun(t.Context(), run.ID, 20*time.Second)
 	if err != nil || done.Status != "done" {
 		t.Fatalf("the run is %s, %v", done.Status, err)
 	}
@@ -235,7 +235,7 @@ func TestInboxForgetsWhatAnEditorDidNotRead(t *testing.T) {
 	if got := <-exit; got != cmdline.ExitOK {
 		t.Errorf("exit code %d", got)
 	}
-	run, err := client.New(s.url, "", nil).Run(t.Context(), runs["desk"].ID, 0)
+	run, err := client.New(s.url, client.WithRetries(0)).Run(t.Context(), runs["desk"].ID)
 	if err != nil || len(run.Pending) != 2 {
 		t.Errorf("%d calls wait, %v", len(run.Pending), err)
 	}

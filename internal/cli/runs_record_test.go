@@ -15,7 +15,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
@@ -68,7 +68,7 @@ func serveDesk(t *testing.T, agent string) (typed func(args ...string) output, c
 		var stdout, stderr bytes.Buffer
 		exit := cli.Main(t.Context(), append(args, "--url", url), strings.NewReader(""), &stdout, &stderr, cmdline.Options{Getenv: func(string) string { return "" }})
 		return output{exit, stdout.String(), stderr.String()}
-	}, client.New(url, "", nil)
+	}, client.New(url, client.WithRetries(0))
 }
 
 // A run with tools, an approval, an image and a document is recorded in three ways, and replays
@@ -86,7 +86,7 @@ func TestWhatWasRecordedIsReplayed(t *testing.T) {
 	first.wantExit(t, cmdline.ExitOK)
 	contains(t, first.stdout, "waiting")
 	contains(t, first.stderr, "not recorded: the run run_", "is waiting; it can be recorded when it is done", "dormouse runs record run_")
-	page, err := c.Runs(t.Context(), client.List{})
+	page, err := c.RunPage(t.Context(), client.RunFilter{})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
 	}
@@ -95,7 +95,7 @@ func TestWhatWasRecordedIsReplayed(t *testing.T) {
 	refused.wantExit(t, cmdline.ExitFailed)
 
 	typed("decide", run.ID, run.Pending[0].Suspension.ID, "--approve").wantExit(t, cmdline.ExitOK)
-	if run, err = c.Run(t.Context(), run.ID, 20*time.Second); err != nil || run.Status != "done" {
+	if run, err = c.PollRun(t.Context(), run.ID, 20*time.Second); err != nil || run.Status != "done" {
 		t.Fatalf("%+v, %v", run, err)
 	}
 	wrote := typed("runs", "record", run.ID, file)

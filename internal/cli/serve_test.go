@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
@@ -48,7 +48,7 @@ func serves(t *testing.T, verb, agents string, flags ...string) *life {
 	l := &life{lines: bufio.NewScanner(out)}
 	l.first = l.line(t)
 	l.url, _ = l.first["url"].(string)
-	l.Client = client.New(l.url, "", nil)
+	l.Client = client.New(l.url, client.WithRetries(0))
 	return l
 }
 

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -21,7 +22,7 @@ func veto(core.ToolCall, core.State) *core.Verdict {
 // results are what tools said in a run's thread.
 func results(t *testing.T, s running, run wire.Run) (texts []string) {
 	t.Helper()
-	messages, err := s.Messages(t.Context(), run.ThreadID)
+	messages, err := client.Collect(s.Messages(t.Context(), run.ThreadID, client.MessageOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}

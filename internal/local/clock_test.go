@@ -83,7 +83,7 @@ func TestWhatWasAcknowledgedGoesOnWhateverTheClockDoes(t *testing.T) {
 func (s running) approved(t *testing.T, id string) wire.Run {
 	t.Helper()
 	for {
-		run, err := s.Run(t.Context(), id, 20*time.Second)
+		run, err := s.PollRun(t.Context(), id, 20*time.Second)
 		if err != nil || run.Status == "done" {
 			if err != nil {
 				t.Error(err)

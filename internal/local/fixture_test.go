@@ -14,8 +14,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -170,7 +170,7 @@ func (r *rig) startWith(o Options) running {
 			r.t.Error(err)
 		}
 	})
-	return running{s, client.New("http://"+s.Addr(), "", nil), stop}
+	return running{s, client.New("http://"+s.Addr(), client.WithRetries(0)), stop}
 }
 
 // end asks it to stop and waits until it has.
@@ -196,7 +196,7 @@ func (s running) begin(t *testing.T) wire.Run {
 func (s running) await(t *testing.T, id, status string) wire.Run {
 	t.Helper()
 	for {
-		run, err := s.Run(t.Context(), id, 20*time.Second)
+		run, err := s.PollRun(t.Context(), id, 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 )
@@ -91,10 +91,10 @@ func TestAServerOnAFullDiskServesReadsAndTheInboxAndGoesOnByItself(t *testing.T)
 		sweepText = "50ms"
 		t.Cleanup(func() { sweepText = "5s" })
 		s := r.startWith(o)
-		if got, err := s.Run(t.Context(), run.ID, 0); err != nil || got.Status != "waiting" {
+		if got, err := s.Run(t.Context(), run.ID); err != nil || got.Status != "waiting" {
 			t.Errorf("the run is %q, %v", got.Status, err)
 		}
-		if inbox, err := s.Approvals(t.Context(), client.List{}); err != nil || len(inbox.Items) != 1 {
+		if inbox, err := s.ApprovalPage(t.Context(), client.ApprovalFilter{}); err != nil || len(inbox.Items) != 1 {
 			t.Errorf("the inbox has %d, %v", len(inbox.Items), err)
 		}
 		if texts := results(t, s, run); len(texts) != 0 {

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
@@ -31,7 +31,7 @@ func TestAServerWhoseDirectoryIsGoneEnds(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				c := client.New("http://"+s.Addr(), "", nil)
+				c := client.New("http://"+s.Addr(), client.WithRetries(0))
 				if err := harm(r.data); err != nil {
 					t.Fatal(err)
 				}

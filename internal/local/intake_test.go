@@ -8,7 +8,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
@@ -57,7 +57,7 @@ func (s running) allRuns(t *testing.T) map[string]bool {
 	t.Helper()
 	ids := map[string]bool{}
 	for cursor := ""; ; {
-		page, err := s.Runs(t.Context(), client.List{Limit: 100, Cursor: cursor})
+		page, err := s.RunPage(t.Context(), client.RunFilter{Limit: 100, Cursor: cursor})
 		if err != nil {
 			t.Fatal(err)
 		}

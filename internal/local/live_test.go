@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -135,7 +136,7 @@ func TestReadersHearTheModelBeforeItsTurnIsCommittedAndEachTextOnce(t *testing.T
 	if _, e, d := late.hears(core.EventTextDelta); d.Offset != 0 || d.Text != "Once upon a time" || e.Step != 1 || e.Seq == 0 {
 		t.Errorf("who comes late gets %+v %s", e, d)
 	}
-	if page, err := s.Events(t.Context(), run.ID, "", 0, 100); err != nil || strings.Contains(listed(page.Items), "delta") {
+	if page, err := s.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 100}); err != nil || strings.Contains(listed(page.Items), "delta") {
 		t.Errorf("a page that is not held has %s, %v", listed(page.Items), err)
 	}
 	m.end <- ended{turn: core.Turn{Text: "Once upon a time."}}
@@ -149,7 +150,7 @@ func TestReadersHearTheModelBeforeItsTurnIsCommittedAndEachTextOnce(t *testing.T
 			t.Errorf("%s gets %s behind the end", name, listed(rest))
 		}
 	}
-	all, err := s.Events(t.Context(), run.ID, "", 0, 1000)
+	all, err := s.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 1000})
 	if err != nil || strings.Contains(listed(all.Items), "delta") {
 		t.Errorf("the journal has %s, %v", listed(all.Items), err)
 	}
@@ -217,18 +218,18 @@ func TestWhatAModelSaidThatFailsForGoodIsTakenBack(t *testing.T) {
 func TestAHeldPageHasWhatTheModelIsSaying(t *testing.T) {
 	m, s, run := speak(t)
 	m.says("Hello")
-	page, err := s.Events(t.Context(), run.ID, "", 0, 100)
+	page, err := s.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 100})
 	for err == nil && !strings.Contains(listed(page.Items), "text.delta") {
-		page, err = s.Events(t.Context(), run.ID, page.Next, 20*time.Second, 100)
+		page, err = s.EventPage(t.Context(), run.ID, client.EventQuery{After: page.Next, Wait: 20 * time.Second, Limit: 100})
 	}
 	if err != nil || len(page.Items) != 1 || page.Done || readSaid(t, page.Items[0]).Text != "Hello" {
 		t.Fatalf("%s, %v", listed(page.Items), err)
 	}
-	if quiet, err := s.Events(t.Context(), run.ID, page.Next, 0, 100); err != nil || len(quiet.Items) > 0 || quiet.Next != page.Next {
+	if quiet, err := s.EventPage(t.Context(), run.ID, client.EventQuery{After: page.Next, Limit: 100}); err != nil || len(quiet.Items) > 0 || quiet.Next != page.Next {
 		t.Errorf("%s, %v", listed(quiet.Items), err)
 	}
 	m.end <- ended{turn: core.Turn{Text: "Hello."}}
-	page, err = s.Events(t.Context(), run.ID, page.Next, 20*time.Second, 100)
+	page, err = s.EventPage(t.Context(), run.ID, client.EventQuery{After: page.Next, Wait: 20 * time.Second, Limit: 100})
 	if err != nil || !strings.Contains(listed(page.Items), "text.ended") || strings.Contains(listed(page.Items), "reset") {
 		t.Errorf("%s, %v", listed(page.Items), err)
 	}

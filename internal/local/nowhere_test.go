@@ -19,6 +19,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
@@ -150,13 +151,16 @@ func TestAPlantedSecretIsFoundNowhere(t *testing.T) {
 		if ended := *run.Reason; (ended == "natural_end") != (input == "do it all") {
 			t.Errorf("%s: ended with %s, %+v", input, ended, run.Error)
 		}
-		messages, err := s.WholeMessages(t.Context(), run.ThreadID)
+		messages, err := client.Collect(s.Messages(t.Context(), run.ThreadID, client.MessageOptions{Data: true}))
 		if err != nil {
 			t.Fatal(err)
 		}
 		keep("the messages of "+input, messages)
-		if _, err := s.Follow(t.Context(), run.ID, "", false, func(e wire.Event) error { keep("the events of "+input, string(e.Data)); return nil }); err != nil {
-			t.Fatal(err)
+		for e, err := range s.Events(t.Context(), run.ID, client.EventOptions{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			keep("the events of "+input, string(e.Data))
 		}
 		_, err = s.Decide(t.Context(), run.ID, wire.Decision{Target: "sus_0_gone", Action: "resume"})
 		keep("a problem", fmt.Sprint(err))

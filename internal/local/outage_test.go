@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/proof/modeldouble"
@@ -48,7 +49,7 @@ permissions:
 func (s running) hearsOutage(t *testing.T, id string) wire.Run {
 	t.Helper()
 	for cursor := ""; ; {
-		page, err := s.Events(t.Context(), id, cursor, 20*time.Second, 100)
+		page, err := s.EventPage(t.Context(), id, client.EventQuery{After: cursor, Wait: 20 * time.Second, Limit: 100})
 		if err != nil || page.Done {
 			t.Fatalf("the run is done, and its model was not waited for: %v", err)
 		}
@@ -57,7 +58,7 @@ func (s running) hearsOutage(t *testing.T, id string) wire.Run {
 			if e.Type != string(core.EventStepReset) {
 				continue
 			}
-			run, err := s.Run(t.Context(), id, 0)
+			run, err := s.Run(t.Context(), id)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -97,7 +98,7 @@ func TestACancelEndsARunWhoseModelIsDown(t *testing.T) {
 	r.deploy(agent)
 	s := r.startWith(r.reaching(t, "127.0.0.1"))
 	run := s.hearsOutage(t, s.begin(t).ID)
-	if err := s.Cancel(t.Context(), run.ID); err != nil {
+	if _, err := s.Cancel(t.Context(), run.ID); err != nil {
 		t.Fatal(err)
 	}
 	if got := s.await(t, run.ID, "done"); *got.Reason != "cancelled" || got.WaitingOn != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
@@ -76,7 +77,7 @@ func TestARecordingPlaysTheSameConversation(t *testing.T) {
 	if len(found) != 1 || found[0].ID != run.ThreadID || found[0].Run != run.ID || len(found[0].Messages) != 8 {
 		t.Fatalf("recorded %+v", found)
 	}
-	want, err := first.WholeMessages(t.Context(), run.ThreadID)
+	want, err := client.Collect(first.Messages(t.Context(), run.ThreadID, client.MessageOptions{Data: true}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -89,7 +90,7 @@ func TestARecordingPlaysTheSameConversation(t *testing.T) {
 	r.deploy("name: desk\nmodel: {provider: recorded, file: made.jsonl}\ntools:" + tools)
 	second := r.start()
 	again := second.talk(t)
-	got, err := second.WholeMessages(t.Context(), again.ThreadID)
+	got, err := client.Collect(second.Messages(t.Context(), again.ThreadID, client.MessageOptions{Data: true}))
 	if err != nil {
 		t.Fatal(err)
 	}

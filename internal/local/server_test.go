@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -76,7 +76,7 @@ func TestATokenIsDemandedOfEveryCaller(t *testing.T) {
 		t.Fatal(err)
 	}
 	for token, ok := range map[string]bool{"secret": true, "guess": false, "": false} {
-		if _, err := client.New("http://"+s.Addr(), token, nil).Runs(ctx, client.List{}); (err == nil) != ok {
+		if _, err := client.New("http://"+s.Addr(), client.WithToken(token), client.WithRetries(0)).RunPage(ctx, client.RunFilter{}); (err == nil) != ok {
 			t.Errorf("token %q: %v", token, err)
 		}
 	}
@@ -125,7 +125,7 @@ func TestStoppingAnswersHeldReads(t *testing.T) {
 	r.deploy(asked)
 	s := r.start()
 	run := s.await(t, s.begin(t).ID, "waiting")
-	page, err := s.Events(t.Context(), run.ID, "", 0, 1000)
+	page, err := s.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -133,7 +133,7 @@ func TestStoppingAnswersHeldReads(t *testing.T) {
 	sent := make(chan struct{})
 	go func() {
 		close(sent)
-		_, err := s.Events(t.Context(), run.ID, page.Next, 20*time.Second, 10)
+		_, err := s.EventPage(t.Context(), run.ID, client.EventQuery{After: page.Next, Wait: 20 * time.Second, Limit: 10})
 		answered <- err
 	}()
 	<-sent
@@ -180,7 +180,7 @@ func TestC114ADeployTakesRightsFromSleepingRuns(t *testing.T) {
 	if paid.Load() != 0 || got.AgentVersion != run.AgentVersion || got.Resumes != 1 {
 		t.Errorf("paid %d times, version %s (was %s), %d resumes", paid.Load(), got.AgentVersion, run.AgentVersion, got.Resumes)
 	}
-	messages, err := second.Messages(t.Context(), run.ThreadID)
+	messages, err := client.Collect(second.Messages(t.Context(), run.ThreadID, client.MessageOptions{}))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -127,7 +127,7 @@ func TestAReaderThatLosesTheStreamAtEveryEventSeesEachOnceInOrder(t *testing.T) 
 		}
 		returned <- struct{}{}
 	}
-	all, err := s.Events(t.Context(), run.ID, "", 0, 1000)
+	all, err := s.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 1000})
 	if err != nil || !all.Done || len(all.Items) < 50 {
 		t.Fatalf("%d events, done %v, %v", len(all.Items), all.Done, err)
 	}
@@ -170,7 +170,7 @@ func TestAStreamEndsAtAWaitHoldsThereWhenOpenedAgainAndIs204AtTheEnd(t *testing.
 		t.Fatal(err)
 	}
 	second, last := held.rest()
-	all, err := s.Events(t.Context(), run.ID, "", 0, 1000)
+	all, err := s.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 1000})
 	if err != nil || !all.Done || !slices.EqualFunc(append(first, second...), all.Items, sameEvent) {
 		t.Errorf("%s, then %s; of %s, %v", listed(first), listed(second), listed(all.Items), err)
 	}
@@ -191,7 +191,11 @@ func TestFollowingGoesOnOverWaitsAndOverAServerThatWasStartedAgain(t *testing.T)
 	addr := s.Addr()
 	waits, seen, followed := make(chan string, 1), []wire.Event{}, make(chan error, 1)
 	go func() {
-		_, err := client.New("http://"+addr, "", nil).Follow(t.Context(), run.ID, "", true, func(e wire.Event) error {
+		for e, err := range client.New("http://"+addr, client.WithRetries(0)).Events(t.Context(), run.ID, client.EventOptions{Follow: true}) {
+			if err != nil {
+				followed <- err
+				return
+			}
 			seen = append(seen, e)
 			if e.Type == "turn.ended" {
 				select {
@@ -199,9 +203,8 @@ func TestFollowingGoesOnOverWaitsAndOverAServerThatWasStartedAgain(t *testing.T)
 				default:
 				}
 			}
-			return nil
-		})
-		followed <- err
+		}
+		followed <- nil
 	}()
 	<-waits
 	s.end(t)
@@ -215,7 +218,7 @@ func TestFollowingGoesOnOverWaitsAndOverAServerThatWasStartedAgain(t *testing.T)
 	if err := <-followed; err != nil {
 		t.Fatal(err)
 	}
-	all, err := again.Events(t.Context(), run.ID, "", 0, 1000)
+	all, err := again.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 1000})
 	if err != nil || !slices.EqualFunc(seen, all.Items, sameEvent) || paid.Load() != 1 {
 		t.Errorf("%s\nof %s, %v; paid %d times", listed(seen), listed(all.Items), err, paid.Load())
 	}
@@ -226,17 +229,15 @@ func TestFollowingWithoutGoingOnReturnsAtTheWait(t *testing.T) {
 	r.deploy(asked)
 	s := r.start()
 	run := s.begin(t)
-	var events []wire.Event
-	cursor, err := s.Follow(t.Context(), run.ID, "", false, func(e wire.Event) error { events = append(events, e); return nil })
-	if err != nil || !endsAtRest(events) || cursor != events[len(events)-1].Cursor {
-		t.Errorf("%s, %v, after %s", cursor, err, listed(events))
+	events, err := client.Collect(s.Events(t.Context(), run.ID, client.EventOptions{}))
+	if err != nil || !endsAtRest(events) {
+		t.Fatalf("%v, after %s", err, listed(events))
 	}
-	if again, err := s.Follow(t.Context(), run.ID, cursor, false, func(e wire.Event) error {
-		return fmt.Errorf("seen twice: %s", e.Type)
-	}); err != nil || again != cursor {
-		t.Errorf("%s, %v", again, err)
+	cursor := events[len(events)-1].Cursor
+	if again, err := client.Collect(s.Events(t.Context(), run.ID, client.EventOptions{After: cursor})); err != nil || len(again) > 0 {
+		t.Errorf("seen twice: %s, %v", listed(again), err)
 	}
-	if _, err := s.Follow(t.Context(), "run_nowhere_0", "", false, nil); err == nil {
+	if _, err := client.Collect(s.Events(t.Context(), "run_nowhere_0", client.EventOptions{})); err == nil {
 		t.Error("a run that is not there was followed")
 	}
 }

@@ -21,7 +21,7 @@ func TestAnApprovalTakesNoResult(t *testing.T) {
 			t.Errorf("%s: %d %s", result, got.StatusCode, got.text)
 		}
 	}
-	now, err := s.client.Run(t.Context(), run.ID, 0)
+	now, err := s.client.Run(t.Context(), run.ID)
 	if err != nil || len(now.Pending) != 1 || now.Pending[0].Suspension.ID != sus {
 		t.Errorf("something was stored: %+v, %v", now, err)
 	}

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -164,7 +165,7 @@ func TestAStreamThatWasReadToItsEndIsEmpty(t *testing.T) {
 	s := newServer(t, settings{})
 	run := s.start()
 	s.worker.Finish(run.ID, "bye")
-	page, err := s.client.Events(t.Context(), run.ID, "", 0, 0)
+	page, err := s.client.EventPage(t.Context(), run.ID, client.EventQuery{})
 	if err != nil || !page.Done {
 		t.Fatalf("%+v, %v", page, err)
 	}

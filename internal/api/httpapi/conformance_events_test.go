@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -58,7 +58,7 @@ func newReal(t *testing.T) real {
 		}
 	})
 	checked := &http.Client{Transport: contract.Transport(t, http.DefaultTransport)}
-	return real{client.New("http://"+server.Addr(), "", checked), t, map[string]int{}}
+	return real{client.New("http://"+server.Addr(), client.WithHTTPClient(checked), client.WithRetries(0)), t, map[string]int{}}
 }
 
 func (r real) start(text string) wire.Run {
@@ -74,7 +74,7 @@ func (r real) start(text string) wire.Run {
 func (r real) until(id string, statuses ...string) wire.Run {
 	r.t.Helper()
 	for {
-		run, err := r.Run(r.t.Context(), id, 5*time.Second)
+		run, err := r.PollRun(r.t.Context(), id, 5*time.Second)
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -102,7 +102,7 @@ func (r real) tells(id, want string) {
 	r.t.Helper()
 	after := ""
 	for {
-		page, err := r.Events(r.t.Context(), id, after, 5*time.Second, 100)
+		page, err := r.EventPage(r.t.Context(), id, client.EventQuery{After: after, Wait: 5 * time.Second, Limit: 100})
 		if err != nil {
 			r.t.Fatal(err)
 		}
@@ -122,7 +122,7 @@ func (r real) tells(id, want string) {
 func (r real) ended(id string) {
 	r.t.Helper()
 	r.until(id, "done")
-	page, err := r.Events(r.t.Context(), id, "", 0, 1000)
+	page, err := r.EventPage(r.t.Context(), id, client.EventQuery{Limit: 1000})
 	if err != nil || !page.Done {
 		r.t.Fatalf("%+v, %v", page, err)
 	}
@@ -151,7 +151,7 @@ func TestWhatARealRunTellsIsInTheDocument(t *testing.T) {
 	r.decide(here, wire.Decision{Result: json.RawMessage(`{"city":"Oslo"}`)})
 	r.ended(here.ID)
 	cancelled := r.start("alert Rome 3")
-	if err := r.Cancel(t.Context(), cancelled.ID); err != nil {
+	if _, err := r.Cancel(t.Context(), cancelled.ID); err != nil {
 		t.Fatal(err)
 	}
 	r.ended(cancelled.ID)

@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -34,7 +34,7 @@ func TestARunIsPausedAndGoesOn(t *testing.T) {
 		}
 	}
 	s.worker.Drain(run.ID)
-	paused, err := c.Run(ctx, run.ID, 0)
+	paused, err := c.Run(ctx, run.ID)
 	if err != nil || paused.Status != "waiting" || len(paused.Pending) != 1 || paused.Pending[0].Kind != "interrupt" {
 		t.Fatalf("%+v, %v", paused, err)
 	}
@@ -119,7 +119,7 @@ func TestTheOutputIsAnyValue(t *testing.T) {
 	if got := s.send("GET", "/v1/runs/"+run.ID, ""); !strings.Contains(got.text, `"output":{"refunded":120}`) || !strings.Contains(got.text, `"response_state":"no_op"`) {
 		t.Errorf("%s", got.text)
 	}
-	got, err := s.client.Run(t.Context(), run.ID, 0)
+	got, err := s.client.Run(t.Context(), run.ID)
 	if text, ok := got.OutputText(); err != nil || !ok || text != `{"refunded":120}` {
 		t.Errorf("%q, %v", text, err)
 	}

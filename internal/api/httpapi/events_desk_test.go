@@ -12,9 +12,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -105,7 +105,7 @@ func newCounter(t *testing.T) *counter {
 		}
 	})
 	checked := &http.Client{Transport: contract.Transport(t, http.DefaultTransport)}
-	c.Client, c.anna = client.New("http://"+server.Addr(), "shop", checked), client.New("http://"+server.Addr(), "anna", checked)
+	c.Client, c.anna = client.New("http://"+server.Addr(), client.WithToken("shop"), client.WithHTTPClient(checked), client.WithRetries(0)), client.New("http://"+server.Addr(), client.WithToken("anna"), client.WithHTTPClient(checked), client.WithRetries(0))
 	return c
 }
 
@@ -213,17 +213,19 @@ func (s *story) start(agent, text string) wire.Run {
 // heard.
 func (s *story) read(name, run string) {
 	s.readers.Go(func() {
-		_, err := s.Follow(s.ctx, run, "", true, func(e wire.Event) error {
+		for e, err := range s.Events(s.ctx, run, client.EventOptions{Follow: true}) {
+			if err != nil {
+				if s.ctx.Err() == nil {
+					s.t.Errorf("reading %s: %v", run, err)
+				}
+				return
+			}
 			s.mu.Lock()
 			s.told[name] = append(s.told[name], e)
 			s.mu.Unlock()
 			if e.Type == string(core.EventTextDelta) || e.Type == string(core.EventReasoningDelta) || e.Type == string(core.EventCallProgress) {
 				s.model.hear(s.ctx, run, core.EventType(e.Type))
 			}
-			return nil
-		})
-		if err != nil && s.ctx.Err() == nil {
-			s.t.Errorf("reading %s: %v", run, err)
 		}
 	})
 }
@@ -235,7 +237,7 @@ func (s *story) done(run wire.Run) wire.Run  { return s.until(run, "done") }
 func (s *story) until(run wire.Run, status string) wire.Run {
 	s.t.Helper()
 	for {
-		got, err := s.Run(s.ctx, run.ID, 5*time.Second)
+		got, err := s.PollRun(s.ctx, run.ID, 5*time.Second)
 		s.must(err)
 		if got.Status == status {
 			return got
@@ -251,7 +253,7 @@ func (s *story) until(run wire.Run, status string) wire.Run {
 func (s *story) hears(run wire.Run, of core.EventType, turn int) {
 	s.t.Helper()
 	for after := ""; ; {
-		page, err := s.Events(s.ctx, run.ID, after, 5*time.Second, 100)
+		page, err := s.EventPage(s.ctx, run.ID, client.EventQuery{After: after, Wait: 5 * time.Second, Limit: 100})
 		s.must(err)
 		for _, e := range page.Items {
 			if e.Type == string(of) && e.Turn == turn {

@@ -154,7 +154,8 @@ func (s *story) pausedAndQueued() {
 func (s *story) cancelled() {
 	s.t.Helper()
 	run := s.waits(s.start("refunds", "Refund me, again."))
-	s.must(s.Cancel(s.ctx, run.ID))
+	_, err := s.Cancel(s.ctx, run.ID)
+	s.must(err)
 	s.done(run)
 }
 
@@ -166,7 +167,8 @@ func (s *story) cutOff() {
 	case <-s.model.said:
 	case <-s.ctx.Done():
 	}
-	s.must(s.Cancel(s.ctx, run.ID))
+	_, err := s.Cancel(s.ctx, run.ID)
+	s.must(err)
 	s.done(run)
 }
 
@@ -181,7 +183,8 @@ func (s *story) outage() {
 	s.t.Helper()
 	run := s.start("refunds", "Good morning.")
 	s.hears(run, core.EventStepReset, 1)
-	s.must(s.Cancel(s.ctx, run.ID))
+	_, err := s.Cancel(s.ctx, run.ID)
+	s.must(err)
 	s.done(run)
 }
 

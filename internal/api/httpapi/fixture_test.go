@@ -11,9 +11,9 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -95,7 +95,7 @@ func newServer(t *testing.T, s settings) *server {
 	listener := httptest.NewServer(api)
 	t.Cleanup(listener.Close)
 	checked := &http.Client{Transport: contract.Transport(t, listener.Client().Transport)}
-	return &server{t: t, url: listener.URL, http: checked, client: client.New(listener.URL, s.token, checked), token: s.token, links: db,
+	return &server{t: t, url: listener.URL, http: checked, client: client.New(listener.URL, client.WithToken(s.token), client.WithHTTPClient(checked), client.WithRetries(0)), token: s.token, links: db,
 		worker: frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: "default"}}
 }
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -51,7 +52,7 @@ func TestALinkAnswersOneCallOnceAndNeedsNoToken(t *testing.T) {
 			t.Fatalf("%d %s", got.StatusCode, got.text)
 		}
 	}
-	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || now.Status != "waiting" || len(now.Pending) != 1 {
+	if now, err := s.client.Run(t.Context(), run.ID); err != nil || now.Status != "waiting" || len(now.Pending) != 1 {
 		t.Fatalf("looking changed the run: %+v, %v", now, err)
 	}
 	yes := `{"action":"resume","reason":"it is broken"}`
@@ -83,7 +84,7 @@ func TestALinkTellsSinceWhenItsCallWaits(t *testing.T) {
 	}
 	s.worker.Clock.AfterFunc(time.Hour, func() {}) // an hour passes
 	s.worker.Drain(run.ID)
-	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || !now.UpdatedAt.After(before.Since.Time) {
+	if now, err := s.client.Run(t.Context(), run.ID); err != nil || !now.UpdatedAt.After(before.Since.Time) {
 		t.Fatalf("%+v, %v", now, err)
 	}
 	link := s.makeLink(run.ID, "c1", "kim@example.com").Link
@@ -132,7 +133,7 @@ func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
 			t.Errorf("%s does not show the question again: %d %s", body, again.StatusCode, again.text)
 		}
 	}
-	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || len(now.Pending) != 1 {
+	if now, err := s.client.Run(t.Context(), run.ID); err != nil || len(now.Pending) != 1 {
 		t.Errorf("a look was stored: %+v, %v", now, err)
 	}
 	fromElsewhere := s.send("POST", link, "action=resume", html, form, header("Sec-Fetch-Site", "cross-site"))
@@ -184,7 +185,7 @@ func TestALinkIsGoodForNothingElse(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.StatusCode, got.text)
 		}
 	}
-	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || len(now.Pending) != 1 {
+	if now, err := s.client.Run(t.Context(), run.ID); err != nil || len(now.Pending) != 1 {
 		t.Errorf("something was stored: %+v, %v", now, err)
 	}
 }
@@ -329,7 +330,7 @@ func TestADecisionByALinkSaysForWhomItWasMadeAndByWhom(t *testing.T) {
 		t.Fatalf("%d %s", got.StatusCode, got.text)
 	}
 	s.worker.Drain(run.ID)
-	page, err := s.client.Events(t.Context(), run.ID, "", 0, 100)
+	page, err := s.client.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -112,7 +112,7 @@ func TestACursorIsNotGoodForOtherFilters(t *testing.T) {
 	for range 3 {
 		s.worker.Finish(s.started("x", `{"k":"v"}`).ID, "done")
 	}
-	first, err := s.client.Runs(t.Context(), client.List{Limit: 1, Status: "done", Metadata: map[string]string{"k": "v"}})
+	first, err := s.client.RunPage(t.Context(), client.RunFilter{Limit: 1, Status: "done", Metadata: map[string]string{"k": "v"}})
 	if err != nil || first.Next == "" {
 		t.Fatal(first, err)
 	}

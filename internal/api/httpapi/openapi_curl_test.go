@@ -12,7 +12,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -170,7 +170,7 @@ func (c *curls) oneRun() {
 	c.call("readTenantEvents", "A page", "'URL/v1/events?types=decision.recorded' -H 'Accept: application/json'")
 	c.call("readEvents", "A page", "'"+path+"/events?limit=2' -H 'Accept: application/json'")
 	c.call("readEvents", "A stream", "-N "+path+"/events", "Content-Type")
-	page, err := c.client.Events(c.t.Context(), run.ID, "", 0, 100)
+	page, err := c.client.EventPage(c.t.Context(), run.ID, client.EventQuery{Limit: 100})
 	if err != nil || len(page.Items) < 2 {
 		c.t.Fatal(page, err)
 	}
@@ -179,7 +179,7 @@ func (c *curls) oneRun() {
 
 // conversation is what comes after the run.
 func (c *curls) conversation() {
-	first, err := c.client.Runs(c.t.Context(), client.List{Limit: 1})
+	first, err := c.client.RunPage(c.t.Context(), client.RunFilter{Limit: 1})
 	if err != nil || len(first.Items) != 1 {
 		c.t.Fatal(first, err)
 	}

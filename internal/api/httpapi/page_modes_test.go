@@ -89,7 +89,7 @@ func TestATypedResultThatDoesNotFitIsAskedForAgain(t *testing.T) {
 	if got := s.send("POST", link, `{"action":"resume","result":[1]}`); got.StatusCode != 422 || got.problem(t).Code != "schema_mismatch" {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
-	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || len(now.Pending) != 1 {
+	if now, err := s.client.Run(t.Context(), run.ID); err != nil || len(now.Pending) != 1 {
 		t.Errorf("%+v, %v", now, err)
 	}
 	if got := s.postForm(link, url.Values{"action": {"cancel"}, "shown": {shown}, "result": {"half"}}); got.StatusCode != 202 {
@@ -111,7 +111,7 @@ func TestALinkHoldsAVerdictToTheRulesOfADecision(t *testing.T) {
 			t.Errorf("%s: %d %s", body, got.StatusCode, got.text)
 		}
 	}
-	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || len(now.Pending) != 1 {
+	if now, err := s.client.Run(t.Context(), run.ID); err != nil || len(now.Pending) != 1 {
 		t.Errorf("%+v, %v", now, err)
 	}
 }
@@ -130,7 +130,7 @@ func TestAFormOfAnotherQuestionShowsTheQuestionAgain(t *testing.T) {
 			t.Errorf("%v: %d %s", fields, got.StatusCode, got.text)
 		}
 	}
-	if now, err := s.client.Run(t.Context(), run.ID, 0); err != nil || len(now.Pending) != 1 {
+	if now, err := s.client.Run(t.Context(), run.ID); err != nil || len(now.Pending) != 1 {
 		t.Fatalf("%+v, %v", now, err)
 	}
 	if got := s.postForm(link, url.Values{"action": {"resume"}, "shown": {shown}}); got.StatusCode != 202 {
@@ -193,7 +193,7 @@ func TestThePreviewIsShownAndCoveredByTheFingerprint(t *testing.T) {
 		if !strings.Contains(page.text, tt.want) {
 			t.Errorf("%+v: %s", tt.preview, page.text[strings.Index(page.text, "<main"):])
 		}
-		now, err := s.client.Run(t.Context(), run.ID, 0)
+		now, err := s.client.Run(t.Context(), run.ID)
 		if err != nil || (now.Pending[0].Preview == nil) != (tt.preview == nil) || tt.preview != nil && *now.Pending[0].Preview != wire.Preview(*tt.preview) {
 			t.Errorf("%+v, %v", now.Pending, err)
 		}

@@ -11,7 +11,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -24,11 +24,11 @@ func TestARunFromStartToEnd(t *testing.T) {
 	run := s.start()
 	sus := s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})["c1"]
 
-	run, err := c.Run(ctx, run.ID, time.Second)
+	run, err := c.PollRun(ctx, run.ID, time.Second)
 	if err != nil || run.Status != "waiting" || len(run.Pending) != 1 {
 		t.Fatalf("%+v, %v", run, err)
 	}
-	inbox, err := c.Approvals(ctx, client.List{Agent: "desk"})
+	inbox, err := c.ApprovalPage(ctx, client.ApprovalFilter{Agent: "desk"})
 	if err != nil || len(inbox.Items) != 1 || inbox.Items[0].Suspension.ID != sus {
 		t.Fatalf("approvals %+v, %v", inbox, err)
 	}
@@ -47,18 +47,18 @@ func TestARunFromStartToEnd(t *testing.T) {
 	}
 
 	s.worker.Finish(run.ID, "refunded")
-	run, err = c.Run(ctx, run.ID, 0)
+	run, err = c.Run(ctx, run.ID)
 	if err != nil || run.Status != "done" || string(run.Output) != `"refunded"` || *run.Reason != "natural_end" || *run.ResponseState != "done" {
 		t.Errorf("%+v, %v", run, err)
 	}
-	if err := c.Cancel(ctx, run.ID); !errors.As(err, &refused) || refused.Code != "run_done" {
+	if _, err := c.Cancel(ctx, run.ID); !errors.As(err, &refused) || refused.Code != "run_done" {
 		t.Errorf("cancel of a finished run: %v", err)
 	}
 	next, err := c.SendMessage(ctx, run.ThreadID, wire.MessageRequest{Input: json.RawMessage(`"thanks"`)}, "m1")
 	if err != nil || next.ThreadID != run.ThreadID || next.ID == run.ID {
 		t.Errorf("%+v, %v", next, err)
 	}
-	if err := c.Cancel(ctx, next.ID); err != nil {
+	if _, err := c.Cancel(ctx, next.ID); err != nil {
 		t.Error(err)
 	}
 	s.reads(run, next)
@@ -68,14 +68,14 @@ func TestARunFromStartToEnd(t *testing.T) {
 func (s *server) reads(first, second wire.Run) {
 	s.t.Helper()
 	ctx, c := s.t.Context(), s.client
-	page, err := c.Events(ctx, first.ID, "", 0, 1)
+	page, err := c.EventPage(ctx, first.ID, client.EventQuery{Limit: 1})
 	if err != nil || len(page.Items) != 1 || page.Done {
 		s.t.Errorf("events %+v, %v", page, err)
 	}
-	if page, err = c.Events(ctx, first.ID, page.Next, time.Second, 100); err != nil || !page.Done {
+	if page, err = c.EventPage(ctx, first.ID, client.EventQuery{After: page.Next, Wait: time.Second, Limit: 100}); err != nil || !page.Done {
 		s.t.Errorf("events %+v, %v", page, err)
 	}
-	messages, err := c.Messages(ctx, first.ThreadID)
+	messages, err := client.Collect(c.Messages(ctx, first.ThreadID, client.MessageOptions{}))
 	if err != nil || len(messages) != 3 || messages[2].Text != "refunded" {
 		s.t.Errorf("messages %+v, %v", messages, err)
 	}
@@ -84,8 +84,8 @@ func (s *server) reads(first, second wire.Run) {
 		s.t.Errorf("thread %+v, %v", thread, err)
 	}
 	for _, list := range []func() (wire.Page[wire.Run], error){
-		func() (wire.Page[wire.Run], error) { return c.Runs(ctx, client.List{Agent: "desk", Limit: 10}) },
-		func() (wire.Page[wire.Run], error) { return c.ThreadRuns(ctx, first.ThreadID, client.List{}) },
+		func() (wire.Page[wire.Run], error) { return c.RunPage(ctx, client.RunFilter{Agent: "desk", Limit: 10}) },
+		func() (wire.Page[wire.Run], error) { return c.ThreadRunPage(ctx, first.ThreadID, client.RunFilter{}) },
 	} {
 		runs, err := list()
 		if err != nil || len(runs.Items) != 2 {
@@ -128,9 +128,9 @@ func TestSeveralDecisionsAreAnsweredOneByOne(t *testing.T) {
 	run := s.start()
 	s.worker.Suspend(run.ID, frontendtest.Call{ID: "a", Tool: "refund", Kind: core.KindApproval},
 		frontendtest.Call{ID: "b", Tool: "refund", Kind: core.KindApproval})
-	answers, err := s.client.DecideAll(t.Context(), run.ID, []wire.Decision{
+	answers, err := s.client.DecideAll(t.Context(), run.ID, wire.Decisions{Decisions: []wire.Decision{
 		{Target: "a", Action: "resume"}, {Target: "nobody", Action: "resume"}, {Target: "b", Result: json.RawMessage(`"hm"`)},
-		{Target: "a", Action: "cancel"}, {Target: "b", Action: "cancel"}, {Target: "b", Action: "cancel"}})
+		{Target: "a", Action: "cancel"}, {Target: "b", Action: "cancel"}, {Target: "b", Action: "cancel"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -158,7 +158,7 @@ func TestHundredCallersDecideAtOnce(t *testing.T) {
 			switch {
 			case err == nil:
 				statuses[i], winners[i] = http.StatusAccepted, id
-			case errors.As(err, &refused) && refused.DecisionExtra != nil && refused.Winner != nil:
+			case errors.As(err, &refused) && refused.Winner != nil:
 				statuses[i], winners[i] = refused.Status, refused.Winner.DecisionID
 			default:
 				t.Error(err)

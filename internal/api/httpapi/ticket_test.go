@@ -7,8 +7,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -82,14 +82,14 @@ func TestTheClientFollowsToTheStream(t *testing.T) {
 	run := s.start()
 	s.worker.Finish(run.ID, "bye")
 	var leaked string
-	c := client.New(s.url, "secret", &http.Client{Transport: tap{func(r *http.Request) {
+	c := client.New(s.url, client.WithToken("secret"), client.WithHTTPClient(&http.Client{Transport: tap{func(r *http.Request) {
 		if "http://"+r.URL.Host == streams.url {
 			leaked += r.URL.Path + " "
 		}
-	}}})
-	var last string
-	if _, err := c.Follow(t.Context(), run.ID, "", false, func(e wire.Event) error { last = e.Type; return nil }); err != nil || last == "" {
-		t.Fatal(last, err)
+	}}}), client.WithRetries(0))
+	events, err := client.Collect(c.Events(t.Context(), run.ID, client.EventOptions{}))
+	if err != nil || len(events) == 0 {
+		t.Fatal(events, err)
 	}
 	if !strings.HasPrefix(leaked, "/v1/streams/") {
 		t.Errorf("the stream was not asked: %q", leaked)

@@ -70,7 +70,7 @@ func TestTheRoleDecideAloneReadsAllThatAnApproverNeeds(t *testing.T) {
 			t.Errorf("%s: %d", path, got.StatusCode)
 		}
 	}
-	whole, err := s.client.Run(t.Context(), run.ID, 0)
+	whole, err := s.client.Run(t.Context(), run.ID)
 	if err != nil || whole.Pending[0].Fingerprint != got.Fingerprint || !slices.Equal(whole.Pending[0].Requests, got.Requests) {
 		t.Errorf("%+v, %v", whole.Pending, err)
 	}

@@ -1,45 +1,94 @@
-// Package wire holds the JSON shapes of the HTTP API, version 1, shared by the server and its
-// client. It does not decide anything and knows no HTTP.
+// Package wire names the JSON shapes of the HTTP API, version 1, for the server. The types that
+// callers see are those of the public package client; only what a caller never needs is defined
+// here. It decides nothing and knows no HTTP.
 package wire
 
-import (
-	"encoding/json"
+import "github.com/dormouse-dev/dormouse/client"
+
+// The shapes of requests, answers and events.
+type (
+	ActivationEndedData   = client.ActivationEndedData
+	Actor                 = client.Actor
+	Agent                 = client.Agent
+	Answer                = client.Answer
+	Approval              = client.Approval
+	Call                  = client.Call
+	CallEndedData         = client.CallEndedData
+	CallInvalidAnswerData = client.CallInvalidAnswerData
+	CallInvalidData       = client.CallInvalidData
+	CallProgressData      = client.CallProgressData
+	CallReadyData         = client.CallReadyData
+	CallResumingData      = client.CallResumingData
+	CallStartedData       = client.CallStartedData
+	Counts                = client.Counts
+	Decision              = client.Decision
+	DecisionAnswer        = client.DecisionAnswer
+	DecisionAnswers       = client.DecisionAnswers
+	DecisionPage          = client.DecisionPage
+	DecisionRecordedData  = client.DecisionRecordedData
+	Decisions             = client.Decisions
+	DeltaData             = client.DeltaData
+	Event                 = client.Event
+	EventPage             = client.EventPage
+	FailureData           = client.FailureData
+	FeedPage              = client.FeedPage
+	Health                = client.Health
+	Link                  = client.Link
+	LinkRequest           = client.LinkRequest
+	Message               = client.Message
+	MessageQueuedData     = client.MessageQueuedData
+	MessageReceivedData   = client.MessageReceivedData
+	MessageRequest        = client.MessageRequest
+	Outcome               = client.Outcome
+	OutcomeDecision       = client.OutcomeDecision
+	Page[T any]           = client.Page[T]
+	Part                  = client.Part
+	Pending               = client.Pending
+	Preview               = client.Preview
+	RecordedDecision      = client.RecordedDecision
+	Request               = client.Request
+	RequestRecordedData   = client.RequestRecordedData
+	ResumeRequest         = client.ResumeRequest
+	Run                   = client.Run
+	RunError              = client.RunError
+	RunStartedData        = client.RunStartedData
+	RunStatusData         = client.RunStatusData
+	SaidData              = client.SaidData
+	StartRequest          = client.StartRequest
+	StateDeltaData        = client.StateDeltaData
+	StateOp               = client.StateOp
+	StateSnapshotData     = client.StateSnapshotData
+	StepResetData         = client.StepResetData
+	StepStartedData       = client.StepStartedData
+	StepUsage             = client.StepUsage
+	Suspension            = client.Suspension
+	Thread                = client.Thread
+	Time                  = client.Time
+	Tool                  = client.Tool
+	ToolCall              = client.ToolCall
+	ToolDetails           = client.ToolDetails
+	TurnEndedData         = client.TurnEndedData
+	TurnStartedData       = client.TurnStartedData
+	Usage                 = client.Usage
+	Warning               = client.Warning
+	Winner                = client.Winner
+	Work                  = client.Work
 )
 
-// Event is one entry of a thread's log. Seq is dense per thread. Cursor says where a reader goes on
-// behind it.
-type Event struct {
-	Version  int             `json:"v"` // of the shapes of all events: [EventVersion]
-	Seq      int64           `json:"seq"`
-	RunID    string          `json:"run_id"`
-	ThreadID string          `json:"thread_id"`
-	Turn     int             `json:"turn"`
-	Step     int             `json:"step,omitempty"`
-	At       Time            `json:"at"`
-	Type     string          `json:"type"`
-	Data     json.RawMessage `json:"data,omitempty"`
+// The states of a server, and the problems of a store.
+const (
+	HealthOK       = client.HealthOK
+	HealthFailing  = client.HealthFailing
+	StorageFull    = client.StorageFull
+	StorageFailing = client.StorageFailing
+	StorageDamaged = client.StorageDamaged
+	StorageGone    = client.StorageGone
+)
 
-	// Checkpoint names the checkpoints that the commit is whose last event this is.
-	Checkpoint []string `json:"checkpoint,omitempty"`
-	Cursor     string   `json:"cursor"`
-}
-
-// EventVersion is the version of the shapes of events. Members may be added to a shape; a change of
-// what is there raises it.
-const EventVersion = 1
-
-// Page is one page of a list. Next is empty on the last one. A page may be short, even empty, with
-// more to come.
-type Page[T any] struct {
-	Items []T    `json:"items"`
-	Next  string `json:"next,omitempty"`
-}
-
-// EventPage is one page of events. Next always says where to go on; Done says that the run is over,
-// Waiting that it waits for an answer, and that everything up to there was shown.
-type EventPage struct {
-	Items   []Event `json:"items"`
-	Next    string  `json:"next"`
-	Done    bool    `json:"done"`
-	Waiting bool    `json:"waiting"`
-}
+const (
+	// EventVersion is the version of the shapes of events. Members may be added to a shape; changing
+	// or removing one raises it.
+	EventVersion = client.EventVersion
+	// TimeFormat is how the API writes times.
+	TimeFormat = client.TimeFormat
+)

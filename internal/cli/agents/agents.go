@@ -10,9 +10,9 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -168,8 +168,8 @@ func (c agentChange) waiting(ctx context.Context, server *client.Client) ([]wait
 	if c.From == "" {
 		return runs, nil
 	}
-	for list := (client.List{Status: "waiting", Agent: c.Name, Limit: 100}); ; {
-		page, err := server.Runs(ctx, list)
+	for list := (client.RunFilter{Status: "waiting", Agent: c.Name, Limit: 100}); ; {
+		page, err := server.RunPage(ctx, list)
 		if err != nil {
 			return nil, err
 		}

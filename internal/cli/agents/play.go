@@ -14,7 +14,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/agents/rehearsal"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -221,7 +221,7 @@ func (a *app) playTest(ctx context.Context, r rehearse, s rehearsal.Script, t re
 		}
 		// no proxy, and no connections that outlive the test
 		web := &http.Client{Transport: &http.Transport{}}
-		result, err = rehearsal.Play(ctx, client.New("http://"+server.Addr(), "", web), s, t, r.patience)
+		result, err = rehearsal.Play(ctx, client.New("http://"+server.Addr(), client.WithHTTPClient(web), client.WithRetries(0)), s, t, r.patience)
 		web.CloseIdleConnections()
 		stop()
 		return errors.Join(err, server.Wait())

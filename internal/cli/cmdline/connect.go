@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -47,7 +47,7 @@ func (a *App) Connect() (*client.Client, error) {
 			return nil, err
 		}
 	}
-	return client.New(addr, token, network), nil
+	return client.New(addr, client.WithToken(token), client.WithHTTPClient(network), client.WithRetries(0)), nil
 }
 
 // signs says whether requests are signed with AWS credentials: the flag, else the environment. A
@@ -152,7 +152,7 @@ func oneToken(place, token string) error {
 func (a *App) Settled(ctx context.Context, c *client.Client, id string) (wire.Run, error) {
 	var warned time.Time // about this next attempt
 	for wait := 2 * time.Second; ; wait = min(2*wait, patience) {
-		run, err := c.Run(ctx, id, wait)
+		run, err := c.PollRun(ctx, id, wait)
 		if err != nil || run.Status == "waiting" || run.Status == "done" {
 			return run, err
 		}

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )

@@ -5,8 +5,6 @@ import (
 	"time"
 
 	"github.com/spf13/pflag"
-
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 )
 
 // Period is the flags --created-after and --created-before, as they were given.
@@ -19,12 +17,12 @@ func (p *Period) Add(flags *pflag.FlagSet, what string) {
 }
 
 // Read is the period that the flags give. A flag that holds no time is wrong usage.
-func (p *Period) Read() (read client.Period, err error) {
-	if read.CreatedAfter, err = readTime("--created-after", p.after); err != nil {
-		return read, err
+func (p *Period) Read() (after, before time.Time, err error) {
+	if after, err = readTime("--created-after", p.after); err != nil {
+		return after, before, err
 	}
-	read.CreatedBefore, err = readTime("--created-before", p.before)
-	return read, err
+	before, err = readTime("--created-before", p.before)
+	return after, before, err
 }
 
 func readTime(flag, text string) (time.Time, error) {
@@ -39,8 +37,8 @@ func readTime(flag, text string) (time.Time, error) {
 }
 
 // PeriodFlags are the flags that ask for a period again.
-func PeriodFlags(p client.Period) []FlagValue {
-	return []FlagValue{{Name: "created-after", Value: timeText(p.CreatedAfter)}, {Name: "created-before", Value: timeText(p.CreatedBefore)}}
+func PeriodFlags(after, before time.Time) []FlagValue {
+	return []FlagValue{{Name: "created-after", Value: timeText(after)}, {Name: "created-before", Value: timeText(before)}}
 }
 
 // timeText is a time as a flag takes it; empty for none.

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"net/http"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -19,11 +19,7 @@ var FlagsFor = map[string]string{
 
 // RefusedPlainly says why the server said no, and nothing of who may ask; see [app.refused].
 func RefusedPlainly(p *client.Error) *Failure {
-	var winner *wire.Winner
-	if p.DecisionExtra != nil {
-		winner = p.Winner
-	}
-	detail := Refusal(p.Code, p.Detail, winner) + FlagsFor[p.Code]
+	detail := Refusal(p.Code, p.Detail, p.Winner) + FlagsFor[p.Code]
 	if p.Code == "" { // a gateway's
 		detail = fmt.Sprintf("HTTP %d: %s", p.Status, display.OneLine(cmp.Or(p.Message, p.Detail, p.Title, "it gave no reason")))
 	}

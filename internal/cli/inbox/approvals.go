@@ -7,7 +7,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -15,7 +15,7 @@ import (
 )
 
 func (a *app) approvalsCommand() *cobra.Command {
-	var list client.List
+	var list client.ApprovalFilter
 	var walk bool
 	cmd := &cobra.Command{
 		Use:   "approvals",
@@ -52,7 +52,7 @@ approval is sent, the inbox shows the whole call and asks you to confirm.
 			if walk {
 				return a.walkInbox(cmd.Context(), c, list)
 			}
-			page, err := c.Approvals(cmd.Context(), list)
+			page, err := c.ApprovalPage(cmd.Context(), list)
 			if err != nil {
 				return err
 			}
@@ -63,14 +63,14 @@ approval is sent, the inbox shows the whole call and asks you to confirm.
 	flags.BoolVarP(&walk, "interactive", "i", false, "decide calls in an interactive inbox")
 	flags.StringVar(&list.Agent, "agent", "", "only calls of this `AGENT`")
 	flags.StringVar(&list.Kind, "kind", "", "only calls of this `KIND`: "+strings.Join(query.CallKinds, ", "))
-	flags.StringVar(&list.Thread, "thread", "", "only calls of this `THREAD`")
+	flags.StringVar(&list.ThreadID, "thread", "", "only calls of this `THREAD`")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", cmdline.MostApprovals))
 	flags.StringVar(&list.Cursor, "cursor", "", "`CURSOR` printed at the end of the previous page")
 	cmd.AddCommand(a.makeLinkCommand(), a.listLinksCommand(), a.revokeLinkCommand())
 	return cmd
 }
 
-func (a *app) printApprovals(list client.List, page wire.Page[wire.Approval]) error {
+func (a *app) printApprovals(list client.ApprovalFilter, page wire.Page[wire.Approval]) error {
 	if a.JSON {
 		return a.PrintJSON(page)
 	}
@@ -94,7 +94,7 @@ func (a *app) printApprovals(list client.List, page wire.Page[wire.Approval]) er
 			return err
 		}
 	}
-	flags := []cmdline.FlagValue{{Name: "agent", Value: list.Agent}, {Name: "kind", Value: list.Kind}, {Name: "thread", Value: list.Thread}}
+	flags := []cmdline.FlagValue{{Name: "agent", Value: list.Agent}, {Name: "kind", Value: list.Kind}, {Name: "thread", Value: list.ThreadID}}
 	return a.PrintMore("approvals", flags, list.Limit, page.Next)
 }
 

@@ -111,11 +111,11 @@ func (a *app) listLinksCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			page, err := c.Links(cmd.Context(), args[0])
+			links, err := c.Links(cmd.Context(), args[0])
 			if err != nil {
 				return err
 			}
-			return a.printLinks(page)
+			return a.printLinks(wire.Page[wire.Link]{Items: links})
 		},
 	}
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -108,7 +108,7 @@ func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wir
 // pendingOf looks for a waiting call, to show what is changed about it. What cannot be found is for
 // the server to refuse.
 func pendingOf(ctx context.Context, c *client.Client, run, target string) wire.Pending {
-	shown, err := c.Run(ctx, run, 0)
+	shown, err := c.Run(ctx, run)
 	if err != nil {
 		return wire.Pending{}
 	}
@@ -186,7 +186,7 @@ func (v verdict) said() (flags []string) {
 
 // onlyPending is the run's one waiting call.
 func onlyPending(ctx context.Context, c *client.Client, id string) (wire.Pending, error) {
-	run, err := c.Run(ctx, id, 0)
+	run, err := c.Run(ctx, id)
 	if err != nil {
 		return wire.Pending{}, err
 	}

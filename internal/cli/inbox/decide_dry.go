@@ -9,7 +9,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -23,7 +23,7 @@ func (a *app) dryRun(ctx context.Context, c *client.Client, id string, d wire.De
 	if d.Arguments == nil {
 		return a.printUnsent(d, "")
 	}
-	run, _ := c.Run(ctx, id, 0) // a run that cannot be seen leaves everything to the server
+	run, _ := c.Run(ctx, id) // a run that cannot be seen leaves everything to the server
 	asked := waitingIn(run, d.Target)
 	looked, err := argumentsFit(ctx, c, run, asked.Tool, d.Arguments)
 	if err != nil {

@@ -6,14 +6,14 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
 func (a *app) decisionsCommand() *cobra.Command {
-	var list client.DecisionList
+	var list client.DecisionFilter
 	var recorded cmdline.Period
 	cmd := &cobra.Command{
 		Use:   "decisions",
@@ -28,14 +28,14 @@ func (a *app) decisionsCommand() *cobra.Command {
 				return err
 			}
 			var err error
-			if list.Period, err = recorded.Read(); err != nil {
+			if list.CreatedAfter, list.CreatedBefore, err = recorded.Read(); err != nil {
 				return err
 			}
 			c, err := a.Connect()
 			if err != nil {
 				return err
 			}
-			page, err := c.Decisions(cmd.Context(), list)
+			page, err := c.DecisionPage(cmd.Context(), list)
 			if err != nil {
 				return err
 			}
@@ -53,7 +53,7 @@ func (a *app) decisionsCommand() *cobra.Command {
 	return cmd
 }
 
-func (a *app) printDecisions(list client.DecisionList, page wire.DecisionPage) error {
+func (a *app) printDecisions(list client.DecisionFilter, page wire.DecisionPage) error {
 	if a.JSON {
 		return a.PrintJSON(page)
 	}
@@ -73,7 +73,7 @@ func (a *app) printDecisions(list client.DecisionList, page wire.DecisionPage) e
 		return err
 	}
 	flags := []cmdline.FlagValue{{Name: "by", Value: list.By}, {Name: "via", Value: list.Via}, {Name: "agent", Value: list.Agent}, {Name: "action", Value: list.Action}}
-	return a.PrintMore("decisions", append(flags, cmdline.PeriodFlags(list.Period)...), list.Limit, page.Next)
+	return a.PrintMore("decisions", append(flags, cmdline.PeriodFlags(list.CreatedAfter, list.CreatedBefore)...), list.Limit, page.Next)
 }
 
 // decisionText is the action of a decision, and whether it took effect.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
@@ -239,11 +239,7 @@ func TestInboxAnswersWhatIsShownWhateverMovesMeanwhile(t *testing.T) {
 
 func TestInboxShowsWhyAnAnswerWasRefused(t *testing.T) {
 	refused := func(status int, code, detail string, winner *wire.Winner) error {
-		p := wire.Problem{Status: status, Code: code, Detail: detail}
-		if winner != nil {
-			p.DecisionExtra = &wire.DecisionExtra{Winner: winner}
-		}
-		return &client.Error{Problem: p}
+		return &client.Error{Status: status, Code: code, Detail: detail, Winner: winner}
 	}
 	for name, tt := range map[string]struct {
 		kind, keys string

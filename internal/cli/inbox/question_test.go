@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
@@ -29,7 +29,7 @@ func TestEveryPlaceThatAsksShowsWhoWantsWhat(t *testing.T) {
 	item := asked("approval", "replay_tool_call")
 	var out bytes.Buffer
 	a := &app{&cmdline.App{Stdout: &out, Opts: cmdline.Options{Getenv: func(string) string { return "" }, Now: func() time.Time { return began }}}}
-	if err := a.printApprovals(client.List{}, wire.Page[wire.Approval]{Items: []wire.Approval{item}}); err != nil {
+	if err := a.printApprovals(client.ApprovalFilter{}, wire.Page[wire.Approval]{Items: []wire.Approval{item}}); err != nil {
 		t.Fatal(err)
 	}
 	var inbox strings.Builder

@@ -15,7 +15,7 @@ import (
 
 	"golang.org/x/term"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -37,7 +37,7 @@ const (
 
 // walkInbox lets a person walk through the calls that wait and match the filters of list. However
 // it ends, the terminal is as it was before.
-func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.List) error {
+func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.ApprovalFilter) error {
 	in, isFile := a.Stdin.(*os.File)
 	s := display.ScreenOf(a.Stdout, a.Opts.Getenv)
 	switch {
@@ -77,7 +77,7 @@ func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.List)
 // walker runs an inbox: it reads keys, sends what the inbox wants to be sent, and draws it.
 type walker struct {
 	c       *client.Client
-	list    client.List // its filters say which calls are shown
+	list    client.ApprovalFilter // its filters say which calls are shown
 	out     io.Writer
 	colour  bool
 	now     func() time.Time
@@ -210,7 +210,7 @@ func (w *walker) reload(ctx context.Context) {
 		list := w.list
 		list.Limit, list.Cursor = 100, ""
 		for range inboxPages {
-			page, err := w.c.Approvals(ctx, list)
+			page, err := w.c.ApprovalPage(ctx, list)
 			if err != nil {
 				return func(m *inbox) {
 					m.notice = display.Line{{Style: display.Red, Text: "What waits cannot be read: " + display.OneLine(err.Error())}}
@@ -237,7 +237,7 @@ func (w *walker) send(ctx context.Context, item wire.Approval, d wire.Decision) 
 	if item.Kind != "interrupt" {
 		return w.c.Decide(ctx, item.RunID, d)
 	}
-	run, err := w.c.Run(ctx, item.RunID, 0)
+	run, err := w.c.Run(ctx, item.RunID)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
@@ -246,14 +246,14 @@ func (w *walker) send(ctx context.Context, item wire.Approval, d wire.Decision) 
 			return w.c.Resume(ctx, item.RunID, wire.ResumeRequest{DecisionID: d.Target})
 		}
 	}
-	return wire.DecisionAnswer{}, &client.Error{Problem: wire.Problem{Status: 409, Code: "not_waiting", Detail: "the run is not paused any more"}}
+	return wire.DecisionAnswer{}, &client.Error{Status: 409, Code: "not_waiting", Detail: "the run is not paused any more"}
 }
 
 // events is what a run did until now, in words.
 func (w *walker) events(ctx context.Context, run string) (lines []display.Line, err error) {
 	tale := narrate.NewTale(w.now)
 	for after := ""; ; {
-		page, err := w.c.Events(ctx, run, after, 0, narrate.EventPage)
+		page, err := w.c.EventPage(ctx, run, client.EventQuery{After: after, Limit: narrate.EventPage})
 		if err != nil {
 			return nil, err
 		}

@@ -11,14 +11,14 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 func TestTheTerminalIsGivenBackAlsoInAPanic(t *testing.T) {
 	var out bytes.Buffer
 	given := 0
-	w := &walker{c: client.New("http://127.0.0.1:1", "", nil), out: &out, now: time.Now, size: func() (int, int) { panic("lost") },
+	w := &walker{c: client.New("http://127.0.0.1:1", client.WithRetries(0)), out: &out, now: time.Now, size: func() (int, int) { panic("lost") },
 		read: func([]byte) (int, error) { return 0, errors.New("no keys") }, raw: func() error { return nil }, restore: func() error { given++; return nil }}
 	defer func() {
 		if recover() == nil || given != 1 {
@@ -31,7 +31,7 @@ func TestTheTerminalIsGivenBackAlsoInAPanic(t *testing.T) {
 func TestAnInboxWithoutAKeyboardEnds(t *testing.T) {
 	var out bytes.Buffer
 	given := 0
-	w := &walker{c: client.New("http://127.0.0.1:1", "", nil), out: &out, now: time.Now, size: func() (int, int) { return 80, 24 },
+	w := &walker{c: client.New("http://127.0.0.1:1", client.WithRetries(0)), out: &out, now: time.Now, size: func() (int, int) { return 80, 24 },
 		read: func([]byte) (int, error) { return 0, errors.New("no keys") }, raw: func() error { return nil }, restore: func() error { given++; return nil }}
 	if err := w.walk(t.Context()); err == nil || !strings.Contains(err.Error(), "no keys") || given != 1 {
 		t.Errorf("%v, given back %d times", err, given)
@@ -50,7 +50,7 @@ func TestInboxLetsOnlyThePauseThatWasShownGoOn(t *testing.T) {
 			}
 			_, _ = fmt.Fprintf(w, `{"id":"run_1","status":"waiting","pending":[{"kind":"interrupt","suspension":{"id":%q}}]}`, shown)
 		}))
-		w := &walker{c: client.New(server.URL, "", nil)}
+		w := &walker{c: client.New(server.URL, client.WithRetries(0))}
 		_, err := w.send(t.Context(), paused, wire.Decision{Target: "sus_1", Action: "resume"})
 		server.Close()
 		close(sent)

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/narrate"
@@ -17,7 +17,20 @@ import (
 // watchAll shows suspensions, decisions and run ends of all runs, and how many calls wait, until it
 // is interrupted.
 func (a *app) watchAll(ctx context.Context, c *client.Client, agent string, all bool) error {
-	return c.FollowFeed(ctx, client.Feed{Agent: agent, Tail: !all, Each: a.showOfFeed, Counts: a.showCounts})
+	for item, err := range c.Feed(ctx, client.FeedOptions{Agent: agent, Tail: !all}) {
+		switch {
+		case err != nil:
+			return err
+		case item.Counts != nil:
+			err = a.showCounts(*item.Counts)
+		default:
+			err = a.showOfFeed(*item.Event)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (a *app) showOfFeed(e wire.Event) error {

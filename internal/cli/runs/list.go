@@ -11,7 +11,7 @@ import (
 	"github.com/spf13/cobra"
 	"github.com/spf13/pflag"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -24,7 +24,7 @@ type runFilters struct {
 	created  cmdline.Period
 }
 
-func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
+func (f *runFilters) add(flags *pflag.FlagSet, list *client.RunFilter) {
 	flags.StringVar(&list.Status, "status", "", "only runs with this `STATUS`: "+strings.Join(query.RunStatuses, ", "))
 	flags.StringVar(&list.Agent, "agent", "", "only runs of this `AGENT`")
 	flags.StringVar(&list.Reason, "reason", "", "only runs that ended for this `REASON`: "+strings.Join(query.RunReasons, ", "))
@@ -36,7 +36,7 @@ func (f *runFilters) add(flags *pflag.FlagSet, list *client.List) {
 }
 
 // read checks the flags and parses those that list does not hold as they are.
-func (f *runFilters) read(list *client.List) (err error) {
+func (f *runFilters) read(list *client.RunFilter) (err error) {
 	if err := cmdline.PageLimit(list.Limit, cmdline.MostRuns); err != nil {
 		return err
 	}
@@ -53,16 +53,16 @@ func (f *runFilters) read(list *client.List) (err error) {
 		}
 		list.Metadata[key] = value
 	}
-	list.Period, err = f.created.Read()
+	list.CreatedAfter, list.CreatedBefore, err = f.created.Read()
 	return err
 }
 
-func (a *app) listRuns(cmd *cobra.Command, list client.List) error {
+func (a *app) listRuns(cmd *cobra.Command, list client.RunFilter) error {
 	c, err := a.Connect()
 	if err != nil {
 		return err
 	}
-	page, err := c.Runs(cmd.Context(), list)
+	page, err := c.RunPage(cmd.Context(), list)
 	if err != nil {
 		return err
 	}
@@ -128,10 +128,10 @@ func starterOf(run wire.Run) string {
 }
 
 // runFlags are the flags that ask for the same runs again.
-func runFlags(list client.List) []cmdline.FlagValue {
+func runFlags(list client.RunFilter) []cmdline.FlagValue {
 	flags := []cmdline.FlagValue{{Name: "status", Value: list.Status}, {Name: "agent", Value: list.Agent}, {Name: "reason", Value: list.Reason}, {Name: "response-state", Value: list.ResponseState}}
 	for _, key := range slices.Sorted(maps.Keys(list.Metadata)) {
 		flags = append(flags, cmdline.FlagValue{Name: "metadata", Value: key + "=" + list.Metadata[key]})
 	}
-	return append(flags, cmdline.PeriodFlags(list.Period)...)
+	return append(flags, cmdline.PeriodFlags(list.CreatedAfter, list.CreatedBefore)...)
 }

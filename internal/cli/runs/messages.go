@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -74,7 +74,7 @@ func threadOf(ctx context.Context, c *client.Client, id string) (string, error) 
 	if !strings.HasPrefix(id, "run_") {
 		return id, nil
 	}
-	run, err := c.Run(ctx, id, 0)
+	run, err := c.Run(ctx, id)
 	return run.ThreadID, err
 }
 
@@ -83,7 +83,7 @@ func (a *app) showMessages(cmd *cobra.Command, c *client.Client, id string) erro
 	if err != nil {
 		return err
 	}
-	page, err := c.Messages(cmd.Context(), thread)
+	page, err := client.Collect(c.Messages(cmd.Context(), thread, client.MessageOptions{}))
 	if err != nil {
 		return err
 	}

@@ -6,7 +6,7 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
@@ -54,14 +54,14 @@ A file can hold several recordings of the same thread. Readers use the longest.`
 // recorded is a run's thread, up to the end of the run. It comes from what was committed and is
 // shown to callers, so that nothing is in it that these cannot read.
 func recorded(ctx context.Context, c *client.Client, id string) (none recording.Conversation, err error) {
-	run, err := c.Run(ctx, id, 0)
+	run, err := c.Run(ctx, id)
 	if err != nil {
 		return none, err
 	}
 	if run.Status != "done" {
 		return none, cmdline.Fail(cmdline.ExitFailed, "not_done", fmt.Sprintf("the run %s is %s; it can be recorded when it is done", id, run.Status))
 	}
-	messages, err := c.WholeMessages(ctx, run.ThreadID)
+	messages, err := client.Collect(c.Messages(ctx, run.ThreadID, client.MessageOptions{Data: true}))
 	if err != nil {
 		return none, err
 	}

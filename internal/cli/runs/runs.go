@@ -3,13 +3,13 @@ package runs
 import (
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
 func (a *app) runsCommand() *cobra.Command {
-	var list client.List
+	var list client.RunFilter
 	var filters runFilters
 	cmd := &cobra.Command{
 		Use:   "runs [RUN]",
@@ -42,7 +42,7 @@ func (a *app) showRun(cmd *cobra.Command, id string) error {
 	if err != nil {
 		return err
 	}
-	run, err := c.Run(cmd.Context(), id, 0)
+	run, err := c.Run(cmd.Context(), id)
 	if err != nil {
 		return err
 	}
@@ -61,7 +61,7 @@ func (a *app) cancelCommand() *cobra.Command {
 			if err != nil {
 				return err
 			}
-			if err := c.Cancel(cmd.Context(), args[0]); err != nil {
+			if _, err := c.Cancel(cmd.Context(), args[0]); err != nil {
 				return err
 			}
 			if a.JSON {

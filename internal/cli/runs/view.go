@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/narrate"
@@ -168,7 +168,7 @@ func (a *app) listen(ctx context.Context, c *client.Client, run string) {
 	if a.JSON || !v.screen.Terminal {
 		return
 	}
-	_, _ = c.Follow(ctx, run, "", false, func(e wire.Event) error {
+	_ = each(c.Events(ctx, run, client.EventOptions{}), func(e wire.Event) error {
 		switch {
 		case e.Type == "text.delta":
 			return v.typed(e)

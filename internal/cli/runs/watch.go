@@ -3,10 +3,11 @@ package runs
 import (
 	"context"
 	"errors"
+	"iter"
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
@@ -61,6 +62,19 @@ tools are shown as escapes such as \x1b. Set NO_COLOR=1 to turn colors off.`,
 	return cmd
 }
 
+// each passes events to show, until there are no more or one of both fails.
+func each(events iter.Seq2[wire.Event, error], show func(wire.Event) error) error {
+	for e, err := range events {
+		if err != nil {
+			return err
+		}
+		if err := show(e); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
 // printPending shows people how to answer what a run waits for; programs read it from the run.
 func (a *app) printPending(run wire.Run) error {
 	if a.JSON {
@@ -77,9 +91,9 @@ func (a *app) printPending(run wire.Run) error {
 // it is then.
 func (a *app) watch(ctx context.Context, c *client.Client, id string, follow bool) (wire.Run, error) {
 	view := a.newView()
-	_, err := c.Follow(ctx, id, "", follow, view.show)
+	err := each(c.Events(ctx, id, client.EventOptions{Follow: follow}), view.show)
 	if err = errors.Join(err, view.end()); err != nil {
 		return wire.Run{}, err
 	}
-	return c.Run(ctx, id, 0)
+	return c.Run(ctx, id)
 }

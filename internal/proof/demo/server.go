@@ -7,13 +7,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"os/exec"
 	"syscall"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 )
 
 const (
@@ -56,7 +55,7 @@ func startServer(ctx context.Context, o options, data string) (*server, error) {
 		return nil, errors.Join(fmt.Errorf("the server did not say where it listens: %w", err), s.stop(), s.said())
 	}
 	s.url = ready.URL
-	s.api = client.New(s.url, "", &http.Client{})
+	s.api = client.New(s.url, client.WithRetries(0))
 	if err := s.healthy(ctx); err != nil {
 		return nil, errors.Join(err, s.stop(), s.said())
 	}

@@ -8,7 +8,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/narrate"
 	"github.com/dormouse-dev/dormouse/internal/cli/runs"
@@ -90,7 +90,7 @@ func (s *story) ask(ctx context.Context) error {
 // settled waits until the run waits for somebody or is done.
 func (s *story) settled(ctx context.Context, id string) (wire.Run, error) {
 	for {
-		run, err := s.server.api.Run(ctx, id, patience)
+		run, err := s.server.api.PollRun(ctx, id, patience)
 		if err != nil || run.Status == "waiting" || run.Status == "done" {
 			return run, err
 		}
@@ -125,7 +125,7 @@ func (s *story) crash(ctx context.Context) error {
 
 func (s *story) stillWaiting(ctx context.Context) error {
 	before := s.run.Pending[0].Suspension.ID
-	run, err := s.server.api.Run(ctx, s.run.ID, 0)
+	run, err := s.server.api.Run(ctx, s.run.ID)
 	if err != nil {
 		return fmt.Errorf("reading the run after the restart: %w", err)
 	}
@@ -158,7 +158,7 @@ func (s *story) approve(ctx context.Context) error {
 }
 
 func (s *story) transcript(ctx context.Context) error {
-	messages, err := s.server.api.Messages(ctx, s.run.ThreadID)
+	messages, err := client.Collect(s.server.api.Messages(ctx, s.run.ThreadID, client.MessageOptions{}))
 	if err != nil {
 		return fmt.Errorf("reading the conversation: %w", err)
 	}
@@ -193,7 +193,7 @@ func allEvents(ctx context.Context, api *client.Client, run string) ([]wire.Even
 	var events []wire.Event
 	after := ""
 	for {
-		page, err := api.Events(ctx, run, after, 0, 100)
+		page, err := api.EventPage(ctx, run, client.EventQuery{After: after, Limit: 100})
 		if err != nil {
 			return nil, err
 		}

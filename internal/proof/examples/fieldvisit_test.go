@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -39,7 +39,7 @@ func reaches(t *testing.T, c *client.Client, id, status string) wire.Run {
 	look := time.NewTicker(50 * time.Millisecond)
 	defer look.Stop()
 	for ; ; <-look.C {
-		run, err := c.Run(t.Context(), id, 0)
+		run, err := c.Run(t.Context(), id)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -58,7 +58,7 @@ func night(t *testing.T, lines [][]byte, answer string) (verdicts map[string]str
 		counts, err := queue.Counts(t.Context(), "default")
 		return err == nil && counts.Waiting == 0
 	})
-	page, err := c.Runs(t.Context(), client.List{Limit: 100})
+	page, err := c.RunPage(t.Context(), client.RunFilter{Limit: 100})
 	if err != nil || len(page.Items) != len(lines) {
 		t.Fatalf("%d runs for %d invoices, %v", len(page.Items), len(lines), err)
 	}

@@ -13,7 +13,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -53,7 +53,7 @@ func serve(t *testing.T, o local.Options) *client.Client {
 			t.Log(log.String())
 		}
 	})
-	return client.New("http://"+s.Addr(), "", nil)
+	return client.New("http://"+s.Addr(), client.WithRetries(0))
 }
 
 // have are the registries with the tools and hooks of a program in them.
@@ -73,7 +73,7 @@ func have(t *testing.T, p dormouse.Program, data string) (*tool.Registry, *hook.
 func settled(t *testing.T, c *client.Client, id string) wire.Run {
 	t.Helper()
 	for range 10 {
-		run, err := c.Run(t.Context(), id, 20*time.Second)
+		run, err := c.PollRun(t.Context(), id, 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

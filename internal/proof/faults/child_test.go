@@ -26,7 +26,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -114,7 +114,7 @@ func serveAndCall(dir string, most int64) int {
 		defer time.AfterFunc(childTime, die).Stop()
 		var all sync.WaitGroup
 		for range callers {
-			all.Go(func() { call(client.New("http://"+s.Addr(), "", nil), ack) })
+			all.Go(func() { call(client.New("http://"+s.Addr(), client.WithRetries(0)), ack) })
 		}
 		all.Go(func() { readNowAndThen(filepath.Join(dir, "data", "dormouse.db")) })
 		all.Go(func() {
@@ -172,7 +172,7 @@ func once(ctx context.Context, c *client.Client, yes bool, ack func(...string)) 
 	}
 	ack("start", run.ID)
 	for run.Status != "waiting" {
-		if run, err = c.Run(ctx, run.ID, time.Second); err != nil || run.Status == "done" {
+		if run, err = c.PollRun(ctx, run.ID, time.Second); err != nil || run.Status == "done" {
 			return errors.Join(err, errors.New("not waiting"))
 		}
 	}

@@ -206,7 +206,7 @@ func (a *attacked) waitingWith(t *testing.T, agent, input string) wire.Run {
 	t.Helper()
 	run, err := a.api.StartRun(t.Context(), wire.StartRequest{Agent: agent, Input: json.RawMessage(`"` + input + `"`)}, "")
 	if err == nil {
-		run, err = a.api.Run(t.Context(), run.ID, 10*time.Second)
+		run, err = a.api.PollRun(t.Context(), run.ID, 10*time.Second)
 	}
 	if err != nil || len(run.Pending) == 0 {
 		t.Fatalf("%s does not wait: %+v, %v", agent, run, err)

@@ -13,8 +13,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -84,14 +84,14 @@ func tenants(t *testing.T, agents map[string]string, flags ...string) (acme, evi
 	}
 	s := start(t, agents, append(flags, "--tokens", file)...)
 	url := "http://" + s.addr
-	return client.New(url, "acme", nil), client.New(url, "evil", nil)
+	return client.New(url, client.WithToken("acme"), client.WithRetries(0)), client.New(url, client.WithToken("evil"), client.WithRetries(0))
 }
 
 // done reads the run until it is done. The server holds each read.
 func done(t *testing.T, c *client.Client, id string) wire.Run {
 	t.Helper()
 	for range 4 {
-		run, err := c.Run(t.Context(), id, 20*time.Second)
+		run, err := c.PollRun(t.Context(), id, 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

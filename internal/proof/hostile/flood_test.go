@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/client"
 )
 
 // crowdSize is more connections than the server takes at once.
@@ -58,7 +60,7 @@ func TestACrowdLocksNobodyOut(t *testing.T) {
 func (a *attacked) held(t *testing.T) string {
 	t.Helper()
 	run := a.waiting(t, "waits")
-	page, err := a.api.Events(t.Context(), run.ID, "", 0, 1000)
+	page, err := a.api.EventPage(t.Context(), run.ID, client.EventQuery{Limit: 1000})
 	if err != nil {
 		t.Fatal(err)
 	}

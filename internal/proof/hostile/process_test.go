@@ -22,7 +22,7 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 )
 
 // binary is the program, built once for all tests of this package; hasty is the same with short
@@ -132,7 +132,7 @@ func serve(t testing.TB, program string, agents map[string]string, flags ...stri
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.addr, s.api = at.Host, client.New(ready.URL, "", nil)
+	s.addr, s.api = at.Host, client.New(ready.URL, client.WithRetries(0))
 	return s
 }
 

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -72,7 +72,7 @@ func wantProblem(t *testing.T, err error, status int, code, detail string) {
 func answered(t *testing.T, c *client.Client, id string) {
 	t.Helper()
 	for range 20 {
-		run, err := c.Run(t.Context(), id, 20*time.Second)
+		run, err := c.PollRun(t.Context(), id, 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -15,7 +15,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -125,7 +125,7 @@ func (s *server) await(b *testing.B, ids []string) {
 	defer stop()
 	for _, id := range ids {
 		for done := false; !done; {
-			run, err := s.api.Run(ctx, id, 10*time.Second)
+			run, err := s.api.PollRun(ctx, id, 10*time.Second)
 			if err != nil {
 				b.Fatal(err)
 			}
@@ -138,7 +138,7 @@ func (s *server) await(b *testing.B, ids []string) {
 func (s *server) progress(b *testing.B, ids []string) (steps, open int) {
 	b.Helper()
 	for _, id := range ids {
-		run, err := s.api.Run(b.Context(), id, 0)
+		run, err := s.api.Run(b.Context(), id)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -159,11 +159,11 @@ func (s *server) measure(b *testing.B, readers int, ids []string) []time.Duratio
 	for n := range readers {
 		wg.Go(func() {
 			random := rand.New(rand.NewPCG(1, uint64(n)))
-			api := client.New("http://"+s.addr, "", &http.Client{Transport: &http.Transport{}})
+			api := client.New("http://"+s.addr, client.WithHTTPClient(&http.Client{Transport: &http.Transport{}}), client.WithRetries(0))
 			for time.Now().Before(end) {
 				id := ids[random.IntN(len(ids))]
 				before := time.Now()
-				if _, err := api.Run(b.Context(), id, 0); err != nil {
+				if _, err := api.Run(b.Context(), id); err != nil {
 					b.Error(err)
 					return
 				}

@@ -9,7 +9,7 @@ import (
 	"slices"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
@@ -78,7 +78,7 @@ func (a *actor) say(ctx context.Context, n int, m core.Message) (wire.Run, error
 func (a *actor) follow(ctx context.Context, run wire.Run) error {
 	for ctx.Err() == nil {
 		var err error
-		run, err = again(ctx, a.s, func() (wire.Run, error) { return a.s.client.Run(ctx, run.ID, 0) })
+		run, err = again(ctx, a.s, func() (wire.Run, error) { return a.s.client.Run(ctx, run.ID) })
 		if err != nil {
 			return err
 		}
@@ -208,7 +208,9 @@ func (a *actor) compare(ctx context.Context) {
 	if a.thread == "" {
 		return
 	}
-	messages, err := again(ctx, a.s, func() ([]wire.Message, error) { return a.s.client.WholeMessages(ctx, a.thread) })
+	messages, err := again(ctx, a.s, func() ([]wire.Message, error) {
+		return client.Collect(a.s.client.Messages(ctx, a.thread, client.MessageOptions{Data: true}))
+	})
 	if err != nil {
 		a.s.report.mismatch(a.conversation, err.Error())
 		return
@@ -234,13 +236,15 @@ func (a *actor) compare(ctx context.Context) {
 func (a *actor) history(ctx context.Context) (ends map[string][]core.EventType) {
 	ends = map[string][]core.EventType{}
 	page, err := again(ctx, a.s, func() (wire.Page[wire.Run], error) {
-		return a.s.client.ThreadRuns(ctx, a.thread, client.List{Limit: 100})
+		return a.s.client.ThreadRunPage(ctx, a.thread, client.RunFilter{Limit: 100})
 	})
 	for _, run := range page.Items {
 		after := ""
 		for err == nil {
 			var events wire.EventPage
-			events, err = again(ctx, a.s, func() (wire.EventPage, error) { return a.s.client.Events(ctx, run.ID, after, 0, 1000) })
+			events, err = again(ctx, a.s, func() (wire.EventPage, error) {
+				return a.s.client.EventPage(ctx, run.ID, client.EventQuery{After: after, Limit: 1000})
+			})
 			for _, e := range events.Items {
 				a.note(e, ends)
 			}
@@ -292,7 +296,7 @@ func again[T any](ctx context.Context, s *stage, request func() (T, error)) (T, 
 	for {
 		v, err := request()
 		var refused *client.Error
-		if err == nil || errors.As(err, &refused) && !refused.Temporary() {
+		if err == nil || errors.As(err, &refused) && !refused.Retryable() {
 			return v, err
 		}
 		if err := s.world.Sleep(ctx, asAgain); err != nil {

@@ -17,7 +17,7 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -145,7 +145,7 @@ func build(ctx context.Context, o Options, file string) (*stage, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	s.client = client.New("http://127.0.0.1", "", &http.Client{Transport: direct{api}})
+	s.client = client.New("http://127.0.0.1", client.WithHTTPClient(&http.Client{Transport: direct{api}}), client.WithRetries(0))
 	return s, nil
 }
 

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
@@ -119,11 +119,11 @@ func (r *remote) visit(ctx context.Context, s script) {
 		rulings: map[string]*ruling{}, told: map[string]*tale{}, decided: map[string]bool{}}
 	v.client = r.t.Client
 	if r.t.Faults > 0 {
-		v.client = r.t.Client.Through(func(inner http.RoundTripper) http.RoundTripper {
+		v.client = r.t.Client.With(client.WithTransport(func(inner http.RoundTripper) http.RoundTripper {
 			return newTwister(inner, r.t.Faults, r.o.Seed, s.name, func(kind string) {
 				r.note(func(report *Report) { report.TargetFaults[kind]++ })
 			})
-		})
+		}))
 	}
 	if err := v.play(ctx); err != nil && ctx.Err() == nil {
 		v.mismatch("%v", err)

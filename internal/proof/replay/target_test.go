@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
@@ -40,7 +40,7 @@ func served(t *testing.T, o Options) *client.Client {
 			t.Error(err)
 		}
 	})
-	return client.New("http://"+server.Addr(), "", nil)
+	return client.New("http://"+server.Addr(), client.WithRetries(0))
 }
 
 func against(t *testing.T, c *client.Client, session string, faults float64, o Options) Report {
@@ -84,7 +84,7 @@ func TestAnotherSessionStartsAnewAndTheSameOneDoesNot(t *testing.T) {
 	for _, session := range []string{"a", "b", "b"} {
 		check(t, against(t, c, session, 0, o), nil)
 	}
-	page, err := c.Runs(t.Context(), client.List{Limit: 100})
+	page, err := c.RunPage(t.Context(), client.RunFilter{Limit: 100})
 	if err != nil {
 		t.Fatal(err)
 	}

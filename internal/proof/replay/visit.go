@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -71,7 +71,7 @@ func (v *visit) follow(ctx context.Context, run wire.Run, open bool) error {
 	moved, seen := time.Now(), ""
 	for {
 		var err error
-		run, err = insist(ctx, v.silence(), func() (wire.Run, error) { return v.client.Run(ctx, run.ID, held) })
+		run, err = insist(ctx, v.silence(), func() (wire.Run, error) { return v.client.PollRun(ctx, run.ID, held) })
 		if err != nil {
 			return err
 		}
@@ -158,7 +158,9 @@ func (v *visit) compare(ctx context.Context) error {
 	if v.thread == "" {
 		return nil
 	}
-	messages, err := insist(ctx, v.silence(), func() ([]wire.Message, error) { return v.client.WholeMessages(ctx, v.thread) })
+	messages, err := insist(ctx, v.silence(), func() ([]wire.Message, error) {
+		return client.Collect(v.client.Messages(ctx, v.thread, client.MessageOptions{Data: true}))
+	})
 	if err == nil {
 		err = v.readEvents(ctx)
 	}
@@ -194,7 +196,7 @@ func (v *visit) readEvents(ctx context.Context) error {
 	var there []string
 	for cursor := ""; ; {
 		page, err := insist(ctx, v.silence(), func() (wire.Page[wire.Run], error) {
-			return v.client.ThreadRuns(ctx, v.thread, client.List{Limit: 100, Cursor: cursor})
+			return v.client.ThreadRunPage(ctx, v.thread, client.RunFilter{Limit: 100, Cursor: cursor})
 		})
 		if err != nil {
 			return err
@@ -219,7 +221,9 @@ func (v *visit) readEvents(ctx context.Context) error {
 
 func (v *visit) readLog(ctx context.Context, run string) error {
 	for after := ""; ; {
-		page, err := insist(ctx, v.silence(), func() (wire.EventPage, error) { return v.client.Events(ctx, run, after, 0, 1000) })
+		page, err := insist(ctx, v.silence(), func() (wire.EventPage, error) {
+			return v.client.EventPage(ctx, run, client.EventQuery{After: after, Limit: 1000})
+		})
 		if err != nil {
 			return err
 		}

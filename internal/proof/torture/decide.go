@@ -6,7 +6,7 @@ import (
 	"fmt"
 	"maps"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -129,7 +129,7 @@ func (t *talk) decide(ctx context.Context, run string, p wire.Pending, d wire.De
 		return said, fmt.Errorf("deciding: %w", err)
 	}
 	said.Refusal = code
-	if refused != nil && refused.DecisionExtra != nil && refused.Winner != nil {
+	if refused != nil && refused.Winner != nil {
 		said.Winner = refused.Winner.DecisionID
 	}
 	note(t.kept, &t.kept.Decisions, said)

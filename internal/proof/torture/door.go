@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 )
 
 // door is where the server answers now. Each life of a server that is killed has an address of its

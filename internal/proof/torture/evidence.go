@@ -8,7 +8,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -133,7 +133,7 @@ func inParallel[T any](ctx context.Context, n int, things []T, do func(context.C
 // lookAt reads a thread, and what its start comes to when it is sent once more.
 func (w *world) lookAt(ctx context.Context, s Start) (t Thread, again string, err error) {
 	runs, err := pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Run], error) {
-		return api.ThreadRuns(ctx, s.Thread, client.List{Limit: pageSize, Cursor: cursor})
+		return api.ThreadRunPage(ctx, s.Thread, client.RunFilter{Limit: pageSize, Cursor: cursor})
 	})
 	if err != nil {
 		return t, "", err
@@ -149,7 +149,7 @@ func (w *world) lookAt(ctx context.Context, s Start) (t Thread, again string, er
 		}
 	}
 	t.Messages, err = pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Message], error) {
-		return api.MessagePage(ctx, s.Thread, client.List{Limit: pageSize, Cursor: cursor})
+		return api.MessagePage(ctx, s.Thread, client.MessageOptions{Limit: pageSize, Cursor: cursor})
 	})
 	if err != nil {
 		return t, "", err
@@ -161,12 +161,14 @@ func (w *world) lookAt(ctx context.Context, s Start) (t Thread, again string, er
 }
 
 func (w *world) readRun(ctx context.Context, id string) (r RunLog, there bool, err error) {
-	r.Run, err = ask(ctx, w.door, func(api *client.Client) (wire.Run, error) { return api.Run(ctx, id, 0) })
+	r.Run, err = ask(ctx, w.door, func(api *client.Client) (wire.Run, error) { return api.Run(ctx, id) })
 	if code, _, err := refusal(err); code != "" || err != nil {
 		return r, false, err
 	}
 	for after := ""; ; {
-		page, err := ask(ctx, w.door, func(api *client.Client) (wire.EventPage, error) { return api.Events(ctx, id, after, 0, pageSize) })
+		page, err := ask(ctx, w.door, func(api *client.Client) (wire.EventPage, error) {
+			return api.EventPage(ctx, id, client.EventQuery{After: after, Limit: pageSize})
+		})
 		if code, _, err := refusal(err); code != "" || err != nil {
 			return r, true, err
 		}
@@ -182,7 +184,7 @@ func (w *world) readRun(ctx context.Context, id string) (r RunLog, there bool, e
 // that nobody here began are theirs.
 func (w *world) list(ctx context.Context, ours map[string]Thread) (map[string]int, error) {
 	runs, err := pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Run], error) {
-		return api.Runs(ctx, client.List{Limit: pageSize, Cursor: cursor})
+		return api.RunPage(ctx, client.RunFilter{Limit: pageSize, Cursor: cursor})
 	})
 	listed := map[string]int{}
 	for _, run := range runs {

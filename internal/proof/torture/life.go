@@ -15,7 +15,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 )
 
@@ -79,7 +79,7 @@ func (l *lives) arrive() error {
 		return errors.Join(fmt.Errorf("the server does not say where it listens (%w); its log ends:\n%s", err, tail(p.log.String())), unsettled)
 	}
 	l.startup = time.Since(began)
-	l.door.open(client.New(ready.URL, "", &http.Client{Timeout: requestLimit}))
+	l.door.open(client.New(ready.URL, client.WithHTTPClient(&http.Client{Timeout: requestLimit}), client.WithRetries(0)))
 	return nil
 }
 

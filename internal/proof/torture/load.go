@@ -9,7 +9,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 )
@@ -143,7 +143,7 @@ func (c *caller) start(ctx context.Context) (*talk, error) {
 // follow does what the conversation needs until all its runs are done.
 func (t *talk) follow(ctx context.Context) error {
 	for {
-		run, err := ask(ctx, t.door, func(api *client.Client) (wire.Run, error) { return api.Run(ctx, t.run, 0) })
+		run, err := ask(ctx, t.door, func(api *client.Client) (wire.Run, error) { return api.Run(ctx, t.run) })
 		code, _, err := refusal(err)
 		if err != nil {
 			return fmt.Errorf("reading run %s: %w", t.run, err)
@@ -237,7 +237,7 @@ func atOnce(sends []func() error) error {
 }
 
 func (t *talk) cancel(ctx context.Context, run string) error {
-	_, err := ask(ctx, t.door, func(api *client.Client) (struct{}, error) { return struct{}{}, api.Cancel(ctx, run) })
+	_, err := ask(ctx, t.door, func(api *client.Client) (wire.Run, error) { return api.Cancel(ctx, run) })
 	code, _, err := refusal(err)
 	if err != nil {
 		return fmt.Errorf("cancelling: %w", err)

@@ -17,8 +17,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -104,12 +104,12 @@ func TestAServerWithOurAgentsIsHeldToItsWordBehindAGateway(t *testing.T) {
 				service = "http://" + shop.Host()
 			}
 			address := serveOwn(t, service)
-			direct := client.New(address, "", nil)
+			direct := client.New(address, client.WithRetries(0))
 			if _, err := direct.StartRun(t.Context(), wire.StartRequest{Agent: "torture-auto", Input: []byte(`"somebody else's"`)}, ""); err != nil {
 				t.Fatal(err)
 			}
 			front, failed := gateway(t, address, seed)
-			report, err := torture.Run(t.Context(), torture.Options{Client: client.New(front, "", nil), Own: true, Ledger: ledger, For: time.Second,
+			report, err := torture.Run(t.Context(), torture.Options{Client: client.New(front, client.WithRetries(0)), Own: true, Ledger: ledger, For: time.Second,
 				Callers: 6, Seed: seed, Session: "s", Patience: time.Minute})
 			if err != nil {
 				t.Fatal(err)

@@ -18,8 +18,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
@@ -236,7 +236,7 @@ func (w *killWorld) launch() {
 		p.kill()
 		w.t.Fatalf("the program does not say where it listens: %v\n%s", err, p.log.String())
 	}
-	p.api = client.New(ready.URL, "", nil)
+	p.api = client.New(ready.URL, client.WithRetries(0))
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	w.alive = append(w.alive, p)
@@ -354,7 +354,7 @@ func again[T any](w *killWorld, random *rand.Rand, send func(*client.Client) (T,
 		}
 		v, err := send(api)
 		var refused *client.Error
-		if err == nil || errors.As(err, &refused) && !refused.Temporary() {
+		if err == nil || errors.As(err, &refused) && !refused.Retryable() {
 			return v, err
 		}
 		if w.ctx.Err() != nil {
@@ -366,7 +366,7 @@ func again[T any](w *killWorld, random *rand.Rand, send func(*client.Client) (T,
 // finish answers whatever the run waits for until it is done.
 func (w *killWorld) finish(random *rand.Rand, id string) error {
 	for {
-		run, err := again(w, random, func(c *client.Client) (wire.Run, error) { return c.Run(w.ctx, id, time.Second) })
+		run, err := again(w, random, func(c *client.Client) (wire.Run, error) { return c.PollRun(w.ctx, id, time.Second) })
 		if err != nil {
 			return fmt.Errorf("run %s: %w", id, err)
 		}
@@ -454,7 +454,7 @@ func (w *killWorld) checkConversation(api *client.Client, a acked) {
 	if err != nil || run.ID != a.run || run.Status != "done" {
 		w.t.Errorf("the start %s again: %+v, %v, want run %s", a.key, run, err, a.run)
 	}
-	messages, err := api.Messages(w.ctx, a.thread)
+	messages, err := client.Collect(api.Messages(w.ctx, a.thread, client.MessageOptions{}))
 	if err != nil {
 		w.t.Error(err)
 		return
@@ -502,7 +502,7 @@ func (w *killWorld) checkList(api *client.Client) {
 	}
 	listed := 0
 	for cursor := ""; ; {
-		page, err := api.Runs(w.ctx, client.List{Limit: 100, Cursor: cursor})
+		page, err := api.RunPage(w.ctx, client.RunFilter{Limit: 100, Cursor: cursor})
 		if err != nil {
 			w.t.Error(err)
 			return

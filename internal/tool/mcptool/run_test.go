@@ -16,7 +16,7 @@ import (
 
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
@@ -97,7 +97,7 @@ func (r *runtime) within(do func(c *client.Client)) {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	do(client.New("http://"+s.Addr(), "", nil))
+	do(client.New("http://"+s.Addr(), client.WithRetries(0)))
 	stop()
 	if err := s.Wait(); err != nil {
 		r.t.Fatal(err)
@@ -107,7 +107,7 @@ func (r *runtime) within(do func(c *client.Client)) {
 func await(t *testing.T, c *client.Client, id, status string) wire.Run {
 	t.Helper()
 	for range 10 {
-		run, err := c.Run(t.Context(), id, 20*time.Second)
+		run, err := c.PollRun(t.Context(), id, 20*time.Second)
 		if err != nil {
 			t.Fatal(err)
 		}

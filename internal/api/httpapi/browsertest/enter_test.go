@@ -60,7 +60,7 @@ func (s *server) postedBy(ctx context.Context, does chromedp.Action[chromedp.Voi
 
 func (s *server) now(run wire.Run) wire.Run {
 	s.t.Helper()
-	now, err := s.client.Run(s.t.Context(), run.ID, 0)
+	now, err := s.client.Run(s.t.Context(), run.ID)
 	if err != nil {
 		s.t.Fatal(err)
 	}

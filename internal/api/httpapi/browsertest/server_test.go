@@ -15,8 +15,8 @@ import (
 	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -64,7 +64,7 @@ func serve(t *testing.T) *server {
 		}
 	}))
 	t.Cleanup(listener.Close)
-	s.posted, s.url, s.client = posted, listener.URL, client.New(listener.URL, "", listener.Client())
+	s.posted, s.url, s.client = posted, listener.URL, client.New(listener.URL, client.WithHTTPClient(listener.Client()), client.WithRetries(0))
 	s.worker = frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: access.Tenant, Who: true}
 	return s
 }
@@ -123,7 +123,7 @@ func (s *server) waitsFor(start wire.StartRequest, call frontendtest.Call) wire.
 	}
 	call.ID, call.Kind = "c1", core.KindApproval
 	s.worker.Suspend(run.ID, call)
-	if run, err = s.client.Run(s.t.Context(), run.ID, 0); err != nil {
+	if run, err = s.client.Run(s.t.Context(), run.ID); err != nil {
 		s.t.Fatal(err)
 	}
 	return run

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -154,7 +155,7 @@ func showMade(c made) string {
 // calls are those the model made since the last thing that was said, and that have a result, in the
 // order of the results.
 func (p *player) calls(ctx context.Context) ([]made, error) {
-	messages, err := p.client.Messages(ctx, p.run.ThreadID)
+	messages, err := client.Collect(p.client.Messages(ctx, p.run.ThreadID, client.MessageOptions{}))
 	if err != nil {
 		return nil, err
 	}
@@ -187,7 +188,7 @@ func (p *player) calls(ctx context.Context) ([]made, error) {
 func (p *player) started(ctx context.Context) (map[string]json.RawMessage, error) {
 	calls := map[string]json.RawMessage{}
 	for cursor := ""; ; {
-		page, err := p.client.Events(ctx, p.run.ID, cursor, 0, 0)
+		page, err := p.client.EventPage(ctx, p.run.ID, client.EventQuery{After: cursor})
 		if err != nil {
 			return nil, err
 		}

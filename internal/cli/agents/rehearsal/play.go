@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -133,7 +133,7 @@ func (p *player) say(ctx context.Context, message string) error {
 	if err != nil {
 		return err
 	}
-	before, err := p.client.Messages(ctx, p.run.ThreadID)
+	before, err := client.Collect(p.client.Messages(ctx, p.run.ThreadID, client.MessageOptions{}))
 	if err != nil {
 		return err
 	}
@@ -176,7 +176,7 @@ func (p *player) decide(ctx context.Context, d Decision) error {
 // answer is applied a moment later.
 func (p *player) settle(ctx context.Context, id string, answered []string) error {
 	for cursor := ""; ; {
-		run, err := p.client.Run(ctx, id, mostHeld)
+		run, err := p.client.PollRun(ctx, id, mostHeld)
 		if err != nil {
 			return err
 		}
@@ -184,7 +184,7 @@ func (p *player) settle(ctx context.Context, id string, answered []string) error
 		if run.Status == "done" || run.Status == "waiting" && !waitsFor(run, answered) {
 			return nil
 		}
-		page, err := p.client.Events(ctx, id, cursor, time.Second, 0)
+		page, err := p.client.EventPage(ctx, id, client.EventQuery{After: cursor, Wait: time.Second})
 		if err != nil {
 			return err
 		}

@@ -9,7 +9,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
@@ -30,7 +30,7 @@ func stage(t *testing.T, run func(r *http.Request) (int, any)) *client.Client {
 		_ = json.NewEncoder(w).Encode(body) // a client that is gone is not told
 	}))
 	t.Cleanup(web.Close)
-	return client.New(web.URL, "", web.Client())
+	return client.New(web.URL, client.WithHTTPClient(web.Client()), client.WithRetries(0))
 }
 
 func play(t *testing.T, c *client.Client, text string, patience time.Duration) Result {
@@ -79,7 +79,7 @@ func TestAModelThatDoesNotAnswerIsSaidToBeWhy(t *testing.T) {
 			}
 			_ = json.NewEncoder(w).Encode(body)
 		}))
-		r := play(t, client.New(web.URL, "", web.Client()), short, 200*time.Millisecond)
+		r := play(t, client.New(web.URL, client.WithHTTPClient(web.Client()), client.WithRetries(0)), short, 200*time.Millisecond)
 		web.Close()
 		if r.Failure == nil || !strings.Contains(r.Failure.Problem, tt.want) {
 			t.Errorf("%s: %+v", tt.name, r.Failure)

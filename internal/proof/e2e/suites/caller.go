@@ -12,7 +12,7 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 )
 
 // caller sends calls to one server and remembers what they gave.
@@ -54,9 +54,9 @@ func (c *caller) filled(text string) string {
 // settle waits until a run rests; with a ! behind its name, until it is done.
 func (c *caller) settle(ctx context.Context, name string) error {
 	name, done := strings.CutSuffix(name, "!")
-	api := client.New(c.url, c.token, &http.Client{Timeout: requestLimit})
+	api := client.New(c.url, client.WithToken(c.token), client.WithHTTPClient(&http.Client{Timeout: requestLimit}), client.WithRetries(0))
 	return until(ctx, patience, func() error {
-		run, err := api.Run(ctx, c.vars[name], held)
+		run, err := api.PollRun(ctx, c.vars[name], held)
 		if err == nil && run.Status != "done" && (done || run.Status != "waiting") {
 			err = fmt.Errorf("run %s is %s", run.ID, run.Status)
 		}

@@ -12,7 +12,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
@@ -63,7 +63,7 @@ func (s *story) start(ctx context.Context) bool {
 // settled waits until the run waits for somebody or is done.
 func settled(ctx context.Context, api *client.Client, id string) (run wire.Run, err error) {
 	err = until(ctx, patience, func() error {
-		run, err = api.Run(ctx, id, held)
+		run, err = api.PollRun(ctx, id, held)
 		if err == nil && run.Status != "waiting" && run.Status != "done" {
 			err = fmt.Errorf("run %s is %s after %d steps", id, run.Status, run.Steps)
 		}
@@ -88,7 +88,7 @@ func waiting(run wire.Run, pending int) error {
 // listed looks for the call in the inbox: lists come from an index, which may lag.
 func (s *story) listed(ctx context.Context) bool {
 	err := until(ctx, patience, func() error {
-		page, err := s.api.Approvals(ctx, client.List{Limit: 100})
+		page, err := s.api.ApprovalPage(ctx, client.ApprovalFilter{Limit: 100})
 		if err == nil && !slices.ContainsFunc(page.Items, func(a wire.Approval) bool { return a.RunID == s.run.ID }) {
 			err = fmt.Errorf("run %s is not among %d approvals", s.run.ID, len(page.Items))
 		}
@@ -107,7 +107,7 @@ func (s *story) killed(ctx context.Context) bool {
 	}
 	s.b.say("killed every process of the stack: %d", n)
 	before := s.run.Pending[0].Suspension.ID
-	run, err := s.api.Run(ctx, s.run.ID, 0)
+	run, err := s.api.Run(ctx, s.run.ID)
 	if err = errors.Join(err, waiting(run, 1)); err == nil && run.Pending[0].Suspension.ID != before {
 		err = fmt.Errorf("it waits on %s, and waited on %s before", run.Pending[0].Suspension.ID, before)
 	}
@@ -143,7 +143,7 @@ func (s *story) told(ctx context.Context) bool {
 	if !s.b.check("it comes to its natural end", err) {
 		return false
 	}
-	messages, err := s.api.Messages(ctx, s.run.ThreadID)
+	messages, err := client.Collect(s.api.Messages(ctx, s.run.ThreadID, client.MessageOptions{}))
 	if err == nil && len(messages) < 5 {
 		err = fmt.Errorf("it has %d messages", len(messages))
 	}
@@ -154,18 +154,18 @@ func (s *story) told(ctx context.Context) bool {
 // what a page of them says.
 func (s *story) streamed(ctx context.Context) bool {
 	// A stream has no end of its own time; the client that follows it must not have one either.
-	api := client.New(s.t.API, s.t.Token, &http.Client{})
+	api := client.New(s.t.API, client.WithToken(s.t.Token), client.WithRetries(0))
 	ctx, cancel := context.WithTimeout(ctx, patience)
 	defer cancel()
+	events, err := client.Collect(api.Events(ctx, s.run.ID, client.EventOptions{}))
 	var seen []string
-	_, err := api.Follow(ctx, s.run.ID, "", false, func(e wire.Event) error {
+	for _, e := range events {
 		seen = append(seen, e.Cursor+" "+e.Type)
-		return nil
-	})
+	}
 	if !s.b.check("its events can be followed over a stream", err) {
 		return false
 	}
-	page, err := s.api.Events(ctx, s.run.ID, "", 0, 100)
+	page, err := s.api.EventPage(ctx, s.run.ID, client.EventQuery{Limit: 100})
 	var listed []string
 	for _, e := range page.Items {
 		listed = append(listed, e.Cursor+" "+e.Type)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 )
 
 // doors: who comes in, and who does not.
@@ -29,7 +29,7 @@ func doors(ctx context.Context, t *Target, b *book) {
 	old := t.Platform.Issuer.Token("late", t.Tenant, []string{"admin"}, -time.Second)
 	b.check("nobody with a token that was good", t.answers(ctx, http.MethodGet, "/v1/runs", old, http.StatusUnauthorized))
 	reader := t.Platform.Issuer.Token("reader", t.Tenant, []string{"read"}, time.Hour)
-	_, err = t.client(reader).Runs(ctx, client.List{})
+	_, err = t.client(reader).RunPage(ctx, client.RunFilter{})
 	b.check("a reader may read", err)
 	b.check("a reader may not start", t.forbidden(ctx, reader))
 	nobody := t.Platform.Issuer.Token("x", t.Tenant, []string{"driver"}, time.Hour)

@@ -11,7 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/platform"
 )
@@ -128,7 +128,7 @@ func (i *intake) started(ctx context.Context) (map[string]int, error) {
 	counts := map[string]int{}
 	api := i.t.client(i.t.Token)
 	for cursor := ""; ; {
-		page, err := api.Runs(ctx, client.List{Agent: EventAgent, Limit: 100, Cursor: cursor})
+		page, err := api.RunPage(ctx, client.RunFilter{Agent: EventAgent, Limit: 100, Cursor: cursor})
 		if err != nil {
 			return nil, err
 		}

@@ -21,7 +21,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/platform"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/servers"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
@@ -127,7 +127,7 @@ func Run(ctx context.Context, t *Target, names []string) Report {
 const requestLimit = 35 * time.Second
 
 func (t *Target) client(token string) *client.Client {
-	return client.New(t.API, token, &http.Client{Timeout: requestLimit})
+	return client.New(t.API, client.WithToken(token), client.WithHTTPClient(&http.Client{Timeout: requestLimit}), client.WithRetries(0))
 }
 
 // environment is that of the caller with AWS credentials: of whoever deploys agents.

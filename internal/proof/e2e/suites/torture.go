@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
 )
 
@@ -34,7 +34,7 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 	if !b.check("the agents of the torture are deployed", errors.Join(os.MkdirAll(dir, 0o700), torture.WriteAgents(agents, service), t.deploy(ctx, agents))) {
 		return
 	}
-	o := torture.Options{Client: client.New(t.API, t.Token, &http.Client{Timeout: requestLimit}), Own: true, For: t.TortureFor, Callers: tortureCallers, Seed: t.Seed,
+	o := torture.Options{Client: client.New(t.API, client.WithToken(t.Token), client.WithHTTPClient(&http.Client{Timeout: requestLimit}), client.WithRetries(0)), Own: true, For: t.TortureFor, Callers: tortureCallers, Seed: t.Seed,
 		Session: fmt.Sprintf("torture-%d", t.Seed), Patience: torturePatience, Dir: dir,
 		Progress: func(p torture.Progress) {
 			b.say("%3.0fs: %d runs, %d decisions, %d messages, %d cancels", p.Took.Seconds(), p.Runs, p.Decisions, p.Messages, p.Cancels)

@@ -6,8 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/client"
-	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/client"
 )
 
 func TestAnErrorOfAStreamElsewhereDoesNotRepeatItsTicket(t *testing.T) {
@@ -17,7 +16,7 @@ func TestAnErrorOfAStreamElsewhereDoesNotRepeatItsTicket(t *testing.T) {
 		http.Redirect(w, r, gone.URL+"/v1/streams/a-secret-ticket", http.StatusTemporaryRedirect)
 	}))
 	defer first.Close()
-	_, err := client.New(first.URL, "token", nil).Follow(t.Context(), "run_a_0", "", false, func(wire.Event) error { return nil })
+	_, err := client.Collect(client.New(first.URL, client.WithToken("token"), client.WithRetries(0)).Events(t.Context(), "run_a_0", client.EventOptions{}))
 	if err == nil || strings.Contains(err.Error(), "a-secret-ticket") || !strings.Contains(err.Error(), strings.TrimPrefix(gone.URL, "http://")) {
 		t.Errorf("%v", err)
 	}

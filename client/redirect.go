@@ -6,21 +6,21 @@ import (
 	"net/http"
 )
 
-const mostRedirects = 5
+const maxRedirects = 5
 
-// withoutCredentials is the client h, which takes nothing that lets a caller in to another server:
-// a stack sends readers of events on to an address that carries what lets them in. It is stricter
-// than [http.Client], which trusts names below the one that was asked, and any port.
+// withoutCredentials returns a copy of h that sends no credentials to another server. A stack
+// redirects readers of events to an address that contains their authorization. The rule is stricter
+// than that of [http.Client], which trusts subdomains of the first host, and any port.
 func withoutCredentials(h *http.Client) *http.Client {
 	careful := *h
 	before := h.CheckRedirect
 	careful.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		first := via[0].URL
 		switch {
-		case len(via) > mostRedirects:
-			return fmt.Errorf("it was sent on more than %d times", mostRedirects)
+		case len(via) > maxRedirects:
+			return fmt.Errorf("the server redirected the request more than %d times", maxRedirects)
 		case first.Scheme == "https" && req.URL.Scheme != "https":
-			return errors.New("it was sent on from https to an address that is not")
+			return errors.New("the server redirected the request from https to an address without https")
 		case req.URL.Host != first.Host || req.URL.Scheme != first.Scheme:
 			req.Header.Del("Authorization")
 			req.Header.Del("Cookie")

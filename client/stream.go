@@ -5,7 +5,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"github.com/dormouse-dev/dormouse/internal/machine"
 	"io"
 	"net/http"
 	"net/url"
@@ -13,59 +12,46 @@ import (
 	"time"
 )
 
-// A stream that breaks is opened again after a pause that doubles up to reopenLast, at most
-// reopenTries times without progress.
-const (
-	reopenTries = 8
-	reopenFirst = 100 * time.Millisecond
-	reopenLast  = 5 * time.Second
-)
+// reopenTries is how often in a row a stream is opened without progress.
+const reopenTries = 8
 
 // silence is how long a stream may send nothing. The server sends a comment at least every 15
 // seconds.
 const silence = 45 * time.Second
 
-// finalError is an error that another try would not change, such as one of the function that takes
-// the events.
-type finalError struct{ error }
-
 // reopen calls round, which reads one stream to its end and notes in after how far it came, again
-// and again. It ends with ctx, a finalError, a refusal that is not [Error.Temporary], or a server
-// that does not answer: at the first try, or reopenTries times in a row. It waits at least as long
-// as the server asks for.
-func reopen(ctx context.Context, after *string, round func(context.Context) error) error {
+// and again. It ends with ctx, a [permanent] error, a refusal that is not [Error.Retryable], or a
+// server that doesn't answer: reopenTries times in a row, or at the first attempt if the client
+// sends requests once.
+func (c *Client) reopen(ctx context.Context, after *string, round func(context.Context) error) error {
 	for failed := 0; ; {
 		before := *after
 		err := round(ctx)
-		if final, ok := errors.AsType[finalError](err); ok {
-			return final.error
-		}
-		var wait time.Duration
+		final, isFinal := errors.AsType[permanent](err)
 		refused, isRefused := errors.AsType[*Error](err)
-		if isRefused {
-			wait = refused.RetryAfter
-		}
 		switch {
+		case isFinal:
+			return final.error
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case isRefused && !refused.Temporary():
+		case isRefused && !refused.Retryable():
 			return err
 		case err == nil || *after != before:
 			failed = 0
-		case failed == 0 && before == "", failed == reopenTries:
+		case failed == 0 && before == "" && c.retries == 0, failed == reopenTries:
 			return err
 		default:
 			failed++
 		}
-		if err := machine.Sleep(ctx, max(reopenFirst, min(reopenFirst<<failed, reopenLast), wait)); err != nil {
+		if err := c.sleep(ctx, max(firstPause, c.pause(failed, err))); err != nil {
 			return err
 		}
 	}
 }
 
-// messages opens a stream and gives each of its messages to each, until the stream ends, breaks or
-// is silent for too long.
-func (c *Client) messages(ctx context.Context, path string, q url.Values, each func(message) error) error {
+// read opens a stream and passes each of its messages to each, until the stream ends, breaks or is
+// silent for too long.
+func (c *Client) read(ctx context.Context, path string, q url.Values, each func(message) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	resp, err := c.openStream(ctx, path, q)
@@ -78,11 +64,11 @@ func (c *Client) messages(ctx context.Context, path string, q url.Values, each f
 	return readStream(resp.Body, func() { quiet.Reset(silence) }, each)
 }
 
-// openStream asks for a stream. A refusal is an [*Error].
+// openStream opens a stream. A refusal is an [*Error].
 func (c *Client) openStream(ctx context.Context, path string, q url.Values) (*http.Response, error) {
-	req, err := c.request(ctx, request{method: http.MethodGet, path: path, query: q, header: map[string]string{"Accept": "text/event-stream"}})
+	req, err := c.request(ctx, request{method: http.MethodGet, path: path, query: q, header: map[string]string{"Accept": "text/event-stream"}}, nil)
 	if err != nil {
-		return nil, err
+		return nil, permanent{err}
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
@@ -119,8 +105,8 @@ type message struct {
 	data      []byte
 }
 
-// readStream gives each complete message with data to each, and drops one that is cut off. It calls
-// alive at each line.
+// readStream passes each complete message with data to each, and drops one that is cut off. It
+// calls alive at each line.
 func readStream(body io.Reader, alive func(), each func(message) error) error {
 	lines := bufio.NewReaderSize(body, 64<<10)
 	var m message

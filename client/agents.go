@@ -1,0 +1,55 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/url"
+)
+
+// Agent is a deployed agent, in the version that new runs use.
+type Agent struct {
+	// The name of the agent.
+	Name string `json:"name"`
+	// A digest of the agent's definition.
+	Version string `json:"version"`
+	// What the agent is for.
+	Description string `json:"description,omitempty"`
+	// The model provider.
+	Model string `json:"model"`
+	// The system prompt.
+	Instructions string `json:"instructions,omitempty"`
+	// The tools the model may call.
+	Tools []Tool `json:"tools"`
+	// Why the agent can't be started now. Its open runs wait. Empty if it can be started.
+	Unavailable string `json:"unavailable,omitempty"`
+}
+
+// Tool is a tool of an agent.
+type Tool struct {
+	// The name of the tool.
+	Name string `json:"name"`
+	// What the tool does.
+	Description string `json:"description,omitempty"`
+	// The JSON Schema of the arguments.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
+	// For a client tool: the JSON Schema of the result.
+	Result json.RawMessage `json:"result,omitempty"`
+	// Whether a call may run twice after a crash.
+	Delivery string `json:"delivery,omitempty"`
+	// The API caller runs the tool.
+	Client bool `json:"client,omitempty"`
+	// What the agent's rules say about the tool. "conditional" if that depends on the
+	// arguments.
+	Permission string `json:"permission"`
+}
+
+// Agents lists the deployed agents.
+func (c *Client) Agents(ctx context.Context) ([]Agent, error) {
+	page, err := get[Page[Agent]](ctx, c, "/v1/agents", nil)
+	return page.Items, err
+}
+
+// Agent reads a deployed agent with its tools.
+func (c *Client) Agent(ctx context.Context, name string) (Agent, error) {
+	return get[Agent](ctx, c, "/v1/agents/"+url.PathEscape(name), nil)
+}

@@ -1,0 +1,189 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/url"
+)
+
+// The kinds of suspended calls: who must answer.
+const (
+	KindApproval = "approval" // an approver
+	KindClient   = "client"   // the program that runs the tool
+	KindInput    = "input"    // the person or program that the tool asks
+	// a person who finds out whether the call took effect
+	KindUnknownOutcome = "unknown_outcome"
+	KindInterrupt      = "interrupt" // a person who resumes the interrupted run
+)
+
+// Pending is a suspended call: it waits for an answer. An interrupted run waits as a call of the
+// kind "interrupt", without a tool.
+type Pending struct {
+	// The id of the call.
+	CallID string `json:"call_id"`
+	// The tool, under the member name that call events use.
+	ToolName string `json:"tool_name"`
+	// The tool. Empty if the run itself was interrupted.
+	Tool string `json:"tool"`
+	// The arguments the call would run with.
+	Arguments json.RawMessage `json:"arguments"`
+	// The model's original arguments. Empty unless an approver edited them.
+	Asked json.RawMessage `json:"asked_arguments,omitempty"`
+	// Who must answer: an approver ("approval"); the client that runs the tool ("client"); the
+	// person or program the tool asks ("input"); a person who finds out whether the call took
+	// effect ("unknown_outcome"); a person who resumes the interrupted run ("interrupt").
+	Kind string `json:"kind"`
+	// The suspension to answer.
+	Suspension Suspension `json:"suspension"`
+	// How the answer becomes a result.
+	ResumeMode string `json:"resume_mode"`
+	// When the call was suspended.
+	Since Time `json:"since"`
+	// When the call is settled without an answer. Nil if it has no deadline.
+	Deadline *Time `json:"deadline,omitempty"`
+	// Whether an approval may carry the grant [GrantRun].
+	Grantable bool `json:"grantable,omitempty"`
+	// What such a grant allows beyond this call, in a sentence for the approver.
+	GrantScope string `json:"grant_scope,omitempty"`
+	// "starter": callers who requested the thread's work may deny the call but not approve it.
+	NotBy string `json:"not_by,omitempty"`
+	// If set, only these callers may approve the call.
+	Approvers []string `json:"approvers,omitempty"`
+	// What an approver may overlook in the arguments, such as invisible characters. At most 20.
+	// Empty if there is nothing.
+	Warnings []Warning `json:"warnings,omitempty"`
+	// The user messages of the thread that the model had read when it requested this call,
+	// newest last. At most 8, including those of earlier runs.
+	Requests []Request `json:"requests,omitempty"`
+	// Whether earlier messages were left out.
+	RequestsCut bool `json:"requests_cut,omitempty"`
+	// What the model said in the turn that requested the call, at most 2 KiB. It is the model's
+	// account, not a fact.
+	Said string `json:"said,omitempty"`
+	// Whether Said was truncated.
+	SaidCut bool `json:"said_cut,omitempty"`
+	// What the tool does and where its calls go, in the agent version the run is pinned to. Nil
+	// if that version can't be read.
+	ToolDetails *ToolDetails `json:"tool_details,omitempty"`
+	// What the call would do, if the agent defines a preview. It is made once, before the
+	// question is asked; every reader sees the same.
+	Preview *Preview `json:"preview,omitempty"`
+	// Identifies exactly this question: tenant, run, suspension, agent version, tool, arguments
+	// that would run, and preview. Send it back as the Shown of the decision.
+	Fingerprint string `json:"fingerprint,omitempty"`
+}
+
+// Preview shows the approver what the call would do.
+type Preview struct {
+	// Text with the arguments filled in, or the result of a read-only tool. At most 4 KiB.
+	Text string `json:"text,omitempty"`
+	// Why there is no text.
+	Failed string `json:"failed,omitempty"`
+	// The tool that produced the text. Empty if the agent's author wrote it.
+	Tool string `json:"tool,omitempty"`
+}
+
+// Request is a user message that preceded the call, as the approver sees it.
+type Request struct {
+	// The user's text: at most 2 KiB of the newest message and 512 bytes of each earlier one.
+	Text string `json:"text"`
+	// Whether Text was truncated.
+	Cut bool `json:"cut,omitempty"`
+	// How many images and documents the message has. They aren't included.
+	Files int `json:"files,omitempty"`
+	// The sender. Empty if callers have no names.
+	By string `json:"by,omitempty"`
+	// The entry point: "api" or "queue".
+	Via string `json:"via,omitempty"`
+}
+
+// ToolDetails say what a tool does and where its calls go. They contain no secrets.
+type ToolDetails struct {
+	// What the tool does, according to the agent's author.
+	Description string `json:"description,omitempty"`
+	// How the tool is implemented: "http", "lambda", "mcp", "go", "client" or "recorded".
+	Kind string `json:"kind,omitempty"`
+	// Where calls go: method and host, function, or server and tool. It contains no path,
+	// query, header or user name.
+	Target string `json:"target,omitempty"`
+}
+
+// Warning names something in the arguments that an approver may overlook.
+type Warning struct {
+	// A JSON Pointer to the value, or to the member whose name causes the warning. A long
+	// pointer is shortened to an enclosing value.
+	Path string `json:"path"`
+	// The kind of warning: "hidden", "blanks", "marks", "not_text", "order", "mixed_scripts",
+	// "looks_like", "styled", "digits", "punctuation", "power_of_ten", "many_digits",
+	// "check_digits", "address", "same_name", "similar_name", "not_taken_apart"; more may be
+	// added.
+	Code string `json:"code"`
+	// An explanation in ASCII.
+	Text string `json:"text"`
+}
+
+// Suspension is one wait of a call. A decision names its ID as the target.
+type Suspension struct {
+	// Opaque, with the prefix "sus_".
+	ID string `json:"id"`
+	// What is requested.
+	Action string `json:"action"`
+	// Why, for people.
+	Message string `json:"message,omitempty"`
+	// The JSON Schema of the result.
+	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
+}
+
+// Approval is an entry of the inbox: a suspended call, of any kind, and its run.
+type Approval struct {
+	// The suspended run.
+	RunID string `json:"run_id"`
+	// The conversation of the run.
+	ThreadID string `json:"thread_id"`
+	// The agent of the run.
+	Agent string `json:"agent"`
+	// The agent version the run is pinned to.
+	AgentVersion string `json:"agent_version,omitempty"`
+	// The metadata of the run.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Who started the run.
+	StartedBy *Actor `json:"started_by,omitempty"`
+	// Set if the call can't be read ("unreadable"). Its other members are then unknown. Other
+	// entries are not affected.
+	Error *RunError `json:"error,omitempty"`
+	Pending
+}
+
+// ApprovalFilter selects suspended calls. Empty fields select all.
+type ApprovalFilter struct {
+	Agent    string // the agent of the run
+	Kind     string // such as [KindApproval]
+	ThreadID string // the conversation of the run
+
+	Limit  int    // entries on a page: by default 50, at most 200
+	Cursor string // the Next of an earlier page
+}
+
+func (f ApprovalFilter) query() url.Values {
+	q := paging(f.Limit, f.Cursor)
+	add(q, "agent", f.Agent)
+	add(q, "kind", f.Kind)
+	add(q, "thread_id", f.ThreadID)
+	return q
+}
+
+// Approvals returns the suspended calls of all runs, the longest waiting first. It reads page after
+// page. An error is the last value.
+func (c *Client) Approvals(ctx context.Context, f ApprovalFilter) iter.Seq2[Approval, error] {
+	return pages(f.Cursor, func(cursor string) ([]Approval, string, error) {
+		f.Cursor = cursor
+		page, err := c.ApprovalPage(ctx, f)
+		return page.Items, page.Next, err
+	})
+}
+
+// ApprovalPage reads one page of the suspended calls of all runs.
+func (c *Client) ApprovalPage(ctx context.Context, f ApprovalFilter) (Page[Approval], error) {
+	return get[Page[Approval]](ctx, c, "/v1/approvals", f.query())
+}

@@ -1,0 +1,121 @@
+package client
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+)
+
+// LinkRequest creates an approval link; see [Client.MakeLink].
+type LinkRequest struct {
+	// The id of the suspension. The id of the call is accepted too, if the call was suspended
+	// only once. The call must wait for an approval.
+	Target string `json:"target"`
+	// The recipient, a name or an address of at most 120 visible characters. It is recorded
+	// with the decision.
+	For string `json:"for"`
+	// Lifetime in seconds. Default and maximum: 604,800 (7 days).
+	ExpiresIn float64 `json:"expires_in,omitempty"`
+}
+
+// Link is an approval link: it lets one recipient answer one suspension without a token.
+type Link struct {
+	// Opaque, with the prefix "lnk_". It can't be used to answer the call.
+	ID string `json:"id"`
+	// The run of the call.
+	RunID string `json:"run_id"`
+	// The suspension that the link answers.
+	Suspension string `json:"suspension"`
+	// The suspended call.
+	CallID string `json:"call_id"`
+	// The tool of the call.
+	Tool string `json:"tool"`
+	// The recipient.
+	For string `json:"for"`
+	// Who created the link. Empty if the server runs without tokens.
+	CreatedBy string `json:"created_by,omitempty"`
+	// When the link was created.
+	CreatedAt Time `json:"created_at"`
+	// When the link expires: after ExpiresIn of the request, or at the deadline of the call if that is
+	// earlier.
+	ExpiresAt Time `json:"expires_at"`
+	// When the link was revoked. Nil if it wasn't.
+	RevokedAt *Time `json:"revoked_at,omitempty"`
+	// Who revoked the link.
+	RevokedBy string `json:"revoked_by,omitempty"`
+	// The link: a path of this server, or a full URL if the server has a public one
+	// ("--public-url"). It answers the call without a token. Only the response that creates the
+	// link contains it.
+	Link string `json:"link,omitempty"`
+}
+
+// Outcome is how a suspension was settled; see [Client.Suspension].
+type Outcome struct {
+	// The run of the call.
+	RunID string `json:"run_id"`
+	// The conversation of the run.
+	ThreadID string `json:"thread_id"`
+	// The agent of the run.
+	Agent string `json:"agent"`
+	// The call that was suspended.
+	CallID string `json:"call_id"`
+	// The tool of the call.
+	Tool string `json:"tool"`
+	// The suspension.
+	Suspension string `json:"suspension"`
+	// How the answer was to become a result.
+	ResumeMode string `json:"resume_mode"`
+	// When the call was suspended.
+	Since Time `json:"since"`
+	// When the call was to be settled without an answer. Nil if it had no deadline.
+	Deadline *Time `json:"deadline,omitempty"`
+	// "answered"; "timed_out": the deadline passed without an answer; "withdrawn": the run
+	// ended or continued without an answer.
+	State string `json:"state"`
+	// The decision. Nil if there was none, or if the deadline hasn't been applied yet.
+	Decision *OutcomeDecision `json:"decision,omitempty"`
+	// What happened to the call afterwards: "succeeded", "failed", "cancelled" or "suspended".
+	// Empty until that is known.
+	Call string `json:"call,omitempty"`
+}
+
+// OutcomeDecision is the decision that settled a suspension.
+type OutcomeDecision struct {
+	// The action of the decision.
+	Action string `json:"action"`
+	// The error that became the call's result.
+	Error string `json:"error,omitempty"`
+	// The reason of the decision.
+	Reason string `json:"reason,omitempty"`
+	// Who decided: "token:" and the token's name, "link:" and the recipient, or "deadline".
+	// Empty if callers have no names. Records of earlier versions have "message" if a message
+	// answered.
+	By string `json:"by,omitempty"`
+	// The entry point, as in "decision.recorded".
+	Via string `json:"via,omitempty"`
+	// When the decision was made.
+	At Time `json:"at"`
+	// Whether the decision took effect. Nil until the run has processed it.
+	Applied *bool `json:"applied,omitempty"`
+}
+
+// MakeLink creates an approval link for one recipient. Only this answer has the Link itself. Each
+// request creates another link, so the client doesn't retry one whose answer is lost.
+func (c *Client) MakeLink(ctx context.Context, run string, req LinkRequest) (Link, error) {
+	var l Link
+	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/links"), body: req, once: true}, &l)
+	return l, err
+}
+
+// Links lists the approval links of a run, oldest first.
+func (c *Client) Links(ctx context.Context, run string) ([]Link, error) {
+	page, err := get[Page[Link]](ctx, c, runPath(run, "/links"), nil)
+	return page.Items, err
+}
+
+// RevokeLink revokes an approval link. A decision that was made with it remains.
+func (c *Client) RevokeLink(ctx context.Context, run, link string) (Link, error) {
+	var l Link
+	err := c.do(ctx, request{method: http.MethodDelete, path: runPath(run, "/links/"+url.PathEscape(link))}, &l)
+	return l, err
+}

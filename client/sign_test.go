@@ -1,0 +1,61 @@
+package client_test
+
+import (
+	"context"
+	"crypto/sha256"
+	"encoding/hex"
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/client"
+)
+
+// Each request is signed over its body, a retry anew; a server that it is redirected to gets
+// neither signature nor token.
+func TestEachRequestToTheServerIsSigned(t *testing.T) {
+	var elsewhere http.Header
+	other := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		elsewhere = r.Header
+		_, _ = io.WriteString(w, `{"id":"run_x_0"}`)
+	}))
+	defer other.Close()
+	var got []string
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ := io.ReadAll(r.Body)
+		sum := sha256.Sum256(body)
+		if want := hex.EncodeToString(sum[:]); r.Header.Get("X-Digest") != want {
+			t.Errorf("the signed digest is %q, that of the body %q", r.Header.Get("X-Digest"), want)
+		}
+		got = append(got, r.Header.Get("Authorization"))
+		if len(got) == 1 {
+			w.WriteHeader(http.StatusBadGateway)
+			return
+		}
+		http.Redirect(w, r, other.URL, http.StatusTemporaryRedirect)
+	})
+	n := 0
+	sign := func(_ context.Context, req *http.Request, payloadHash string) error {
+		n++
+		req.Header.Set("X-Digest", payloadHash)
+		req.Header.Set("Authorization", []string{"", "first", "second"}[n])
+		return nil
+	}
+	if _, err := client.New(s.URL, client.WithSigner(sign), client.WithSleep(noSleep)).Cancel(t.Context(), "run_x_0"); err != nil {
+		t.Fatal(err)
+	}
+	if len(got) != 2 || got[0] != "first" || got[1] != "second" || elsewhere.Get("Authorization") != "" || elsewhere.Get("X-Digest") != "" {
+		t.Errorf("signed %q, elsewhere %v", got, elsewhere)
+	}
+}
+
+func TestARequestThatCannotBeSignedIsNotSent(t *testing.T) {
+	s := serve(t, func(http.ResponseWriter, *http.Request) { t.Error("a request was sent") })
+	expired, n := errors.New("the credentials have expired"), 0
+	_, err := client.New(s.URL, client.WithSigner(func(context.Context, *http.Request, string) error { n++; return expired })).Run(t.Context(), "run_x_0")
+	if !errors.Is(err, expired) || n != 1 {
+		t.Errorf("%v after %d attempts", err, n)
+	}
+}

@@ -1,0 +1,24 @@
+package wire
+
+import "encoding/json"
+
+// VerdictForm is a [Verdict] as the page of a link sends it. Result is text; where the schema of
+// the result is not that of a text, it is JSON. Without the fingerprint of the question the form is
+// refused.
+type VerdictForm struct {
+	Action string `json:"action"`
+	Reason string `json:"reason,omitempty"`
+	Result string `json:"result,omitempty"`
+	Shown  string `json:"shown"`
+}
+
+// Verdict is what is sent to an approval's link: action must be resume (approve) or cancel (deny).
+type Verdict struct {
+	Action string `json:"action"`
+	Reason string `json:"reason,omitempty"`
+
+	// of a call that doesn't run: what it comes to
+	Result json.RawMessage `json:"result,omitempty"`
+	// the fingerprint of the question that was shown
+	Shown string `json:"shown,omitempty"`
+}
