@@ -3,6 +3,7 @@ package awsenv_test
 import (
 	"os/exec"
 	"path"
+	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
@@ -30,7 +31,7 @@ const module = "github.com/dormouse-dev/dormouse"
 
 // noFunction links what belongs to a laptop, or to tests.
 var noFunction = []string{"internal/store/sqlite", "internal/local", "internal/cli", "internal/proof/replay", "internal/cli/agents/rehearsal", "internal/proof/torture", "internal/proof/sim",
-	"internal/api/client", "internal/proof/awsdouble", "internal/engine/enginetest", "testing", "net/rpc", "html/template"}
+	"internal/proof/awsdouble", "internal/engine/enginetest", "testing", "net/rpc", "html/template"}
 
 // agents is what stands behind definitions: models, tools, hooks.
 var agents = []string{"internal/program", "internal/agent", "internal/tool", "internal/hook", "internal/tool/httptool", "internal/model/scripted", "internal/model/recording",
@@ -76,4 +77,24 @@ func linked(t *testing.T, function string) []string {
 		t.Fatalf("%s: %v", cmd, err)
 	}
 	return strings.Split(strings.TrimSpace(string(out)), "\n")
+}
+
+// TestFunctionsLinkTypesOfTheClientOnly: the server shares the API's types with the public client,
+// and the linker drops the client itself.
+func TestFunctionsLinkTypesOfTheClientOnly(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it links a function")
+	}
+	binary := filepath.Join(t.TempDir(), "api")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-o", binary, module+"/functions/api")
+	if out, err := build.CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	symbols, err := exec.CommandContext(t.Context(), "go", "tool", "nm", binary).Output()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if text := string(symbols); !strings.Contains(text, module+"/client.Time.MarshalJSON") || strings.Contains(text, module+"/client.(*Client)") {
+		t.Error("the function has code of the client, or no type of it")
+	}
 }
