@@ -20,7 +20,8 @@ const GrantRun = "run" // until the run waits again, ends or gets a message
 
 // The codes of a [DecisionAnswer] that was stored, now or earlier.
 const (
-	CodeAccepted = "accepted" // the decision was stored; it takes effect unless the run is cancelled first
+	// the decision was stored; it takes effect unless the run is cancelled first
+	CodeAccepted = "accepted"
 	// a decision was stored before; Same says whether it was this one
 	CodeAlreadyDecided = "already_decided"
 )
@@ -204,8 +205,8 @@ func (c *Client) Decide(ctx context.Context, run string, d Decision) (DecisionAn
 }
 
 // DecideAll sends several decisions on calls of the run. Each has its own answer, in the same
-// order. With ds.AllOrNone the server stores all of them or none: if it refuses one, the error is an
-// [*Error] with the code "batch_refused" and the Answers.
+// order. With ds.AllOrNone the server stores all of them or none: if it refuses one, the error is
+// an [*Error] with the code "batch_refused" and the Answers.
 func (c *Client) DecideAll(ctx context.Context, run string, ds Decisions) ([]DecisionAnswer, error) {
 	var answers DecisionAnswers
 	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/decisions"), body: ds}, &answers)

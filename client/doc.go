@@ -37,11 +37,12 @@
 //
 // # Errors and retries
 //
-// A refusal is an [*Error] with a stable Code. Any other error means that the client read no answer.
+// A refusal is an [*Error] with a stable Code. Any other error means that the client read no
+// answer.
 //
-// The client sends a request again, with backoff and jitter, if its answer was lost or the server is
-// unavailable. That never acts twice: requests that start something carry an idempotency key, and a
-// repeated decision is recognized as the same one. Pass your own key to be safe across restarts of
+// The client sends a request again, with backoff and jitter, if its answer was lost or the server
+// is unavailable. That never acts twice: requests that start something carry an idempotency key,
+// and the server recognizes a repeated decision. Pass your own key to be safe across restarts of
 // your program; with an empty key the client makes one for each call. [WithRetries] changes or
 // disables retries. [Client.MakeLink] is retried only if nothing was stored.
 package client

@@ -71,6 +71,7 @@ func (c *Client) ThreadEventPage(ctx context.Context, thread string, q EventQuer
 var (
 	// errOver ends a follower: the run is done or suspended, and every event was returned.
 	errOver = errors.New("client: the run is done or suspended")
+
 	// errStopped ends a reader whose caller has left the loop.
 	errStopped = errors.New("client: the caller stopped")
 )
@@ -94,7 +95,8 @@ type follower struct {
 }
 
 func (f *follower) run(ctx context.Context) error {
-	if f.after != "" { // a stream of a suspended run would stay open where the reader has seen all
+	// a stream of a suspended run would stay open where the reader has seen everything
+	if f.after != "" {
 		if over, err := f.over(ctx); over || err != nil {
 			return err
 		}

@@ -45,7 +45,7 @@ func (c *Client) Health(ctx context.Context) (Health, error) {
 	return h, err
 }
 
-// isHealth says whether the answer, one with status 503 perhaps, is the server's own.
+// isHealth says whether the answer, perhaps one with status 503, is the server's own.
 func isHealth(answer []byte) bool {
 	var h Health
 	return json.Unmarshal(answer, &h) == nil && h.Status != ""

@@ -36,8 +36,8 @@ type Link struct {
 	CreatedBy string `json:"created_by,omitempty"`
 	// When the link was created.
 	CreatedAt Time `json:"created_at"`
-	// When the link expires: after ExpiresIn of the request, or at the deadline of the call if that is
-	// earlier.
+	// When the link expires: after ExpiresIn of the request, or at the deadline of the call if
+	// that is earlier.
 	ExpiresAt Time `json:"expires_at"`
 	// When the link was revoked. Nil if it wasn't.
 	RevokedAt *Time `json:"revoked_at,omitempty"`

@@ -21,7 +21,7 @@ const (
 // The reasons why a run ended.
 const (
 	ReasonNaturalEnd        = "natural_end"        // the model gave its final answer
-	ReasonBehaviorRequested = "behavior_requested" // the model called finish, or a hook ended the run
+	ReasonBehaviorRequested = "behavior_requested" // a tool or a hook ended the run
 	ReasonStopped           = "stopped"            // a limit was reached; Code names it
 	ReasonCancelled         = "cancelled"          // a caller cancelled the run
 	ReasonBlocked           = "blocked"            // a rule ended the run; Code names it
@@ -192,8 +192,8 @@ type RunError struct {
 }
 
 // StartRun stores the input of a new run and returns at once. Requests with the same key and the
-// same content start one run. With an empty key, the client makes one for this call, so that its own
-// retries start one run; see [WithRetries].
+// same content start one run. With an empty key, the client makes one for this call, so that its
+// own retries start one run; see [WithRetries].
 func (c *Client) StartRun(ctx context.Context, req StartRequest, key string) (Run, error) {
 	if req.MessageID == "" {
 		return c.withKey(ctx, "/v1/runs", req, key)
@@ -308,8 +308,8 @@ func (c *Client) Cancel(ctx context.Context, run string) (Run, error) {
 }
 
 // Interrupt pauses a run after its next commit; [Client.Resume] resumes it. Requests with the same
-// key interrupt it once, even after it was resumed. With an empty key, the client makes one for this
-// call.
+// key interrupt it once, even after it was resumed. With an empty key, the client makes one for
+// this call.
 func (c *Client) Interrupt(ctx context.Context, run, key string) (Run, error) {
 	return c.withKey(ctx, runPath(run, "/interrupt"), nil, key)
 }

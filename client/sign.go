@@ -14,7 +14,7 @@ import (
 // SignFunc signs a request by adding headers to it. payloadHash is the SHA-256 of the body in hex.
 type SignFunc func(ctx context.Context, req *http.Request, payloadHash string) error
 
-// WithSigner signs each request to the server, and each retry anew. Use it for a stack that
+// WithSigner signs each request to the server, and signs each retry again. Use it for a stack that
 // authenticates callers with AWS IAM; see the example. Don't combine it with [WithToken]: both set
 // the Authorization header.
 //

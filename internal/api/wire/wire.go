@@ -86,8 +86,8 @@ const (
 )
 
 const (
-	// EventVersion is the version of the shapes of events. Members may be added to a shape; changing
-	// or removing one raises it.
+	// EventVersion is the version of the shapes of events. Members may be added to a shape;
+	// changing or removing one raises it.
 	EventVersion = client.EventVersion
 	// TimeFormat is how the API writes times.
 	TimeFormat = client.TimeFormat
