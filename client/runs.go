@@ -21,7 +21,7 @@ const (
 // The reasons why a run ended.
 const (
 	ReasonNaturalEnd        = "natural_end"        // the model gave its final answer
-	ReasonBehaviorRequested = "behavior_requested" // a tool or a hook ended the run
+	ReasonBehaviorRequested = "behavior_requested" // a hook asked to end the run
 	ReasonStopped           = "stopped"            // a limit was reached; Code names it
 	ReasonCancelled         = "cancelled"          // a caller cancelled the run
 	ReasonBlocked           = "blocked"            // a rule ended the run; Code names it
