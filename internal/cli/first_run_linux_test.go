@@ -115,8 +115,7 @@ func (f *film) stop() {
 }
 
 // run runs a command on a terminal, and returns all that it prints. The picture has the lines that
-// one of the expressions fits, in their order: each must fit the first time after the one before it,
-// and the last one may fit many.
+// one of the expressions fits: each must fit after the one before it, and the last may fit many.
 func (f *film) run(show []string, args ...string) string {
 	f.t.Helper()
 	p := openTerminal(f.t, svgColumns, 50)
