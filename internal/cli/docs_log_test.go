@@ -50,27 +50,27 @@ var logged = map[string]string{
 
 	// Warnings: an operator has to act if they persist.
 	"step given up":             "The store was slow, or the lease about to expire. Retried. If frequent, check the store.",
-	"receiving failed":          "The store didn't respond. Retried.",
-	"a run waits for its agent": "Usually a secret is missing. Checked every 30 s.",
+	"receiving failed":          "The store didn't respond. Retried; if repeated, check the store.",
+	"a run waits for its agent": "Fix the agent; usually a secret is missing. Checked every 30 s.",
 	"an agent is not served; its runs wait, and starts of it are refused": "See [an agent that cannot be served](../guides/run-in-production.md#an-agent-that-cannot-be-served).",
 	"the model gave no turn":                                "Retried later. If `answered` stays false, the provider is down.",
-	"bedrock: the model did not answer":                     "The next line says whether the run retries or ends.",
+	"bedrock: the model did not answer":                     "-The next line says whether the run retries or ends.",
 	"bedrock: the answer is not whole":                      "The run stops or retries; `stop_reason` says why.",
 	"bedrock: the model's answer does not fit model.output": "The provider ignored the schema; the answer counts as text.",
 	"openai: ": "The endpoint failed or its turn is incomplete; the line has the status. The run retries or ends.",
 	"a run control gave no answer; that counts as no":                               "The program's `RunControl` failed, panicked or took over a second. Fix it. Logged once; runs continue.",
 	"a newer version of the program wrote this run; only that version continues it": "Happens after a rollback. Deploy the newer version again; runs and decisions are kept.",
-	"it cannot be told whether a newer run waits; the run makes no way":             "The run continues.",
+	"it cannot be told whether a newer run waits; the run makes no way":             "-The run continues.",
 	"an MCP server did not answer a call":                                           "The call failed, or its outcome is unknown. Check the server.",
-	"a preview could not be made":                                                   "The approver sees the arguments without it.",
-	"nothing recalled":                                                              "The agent's memory couldn't be read; the run continues.",
-	"not remembered":                                                                "The agent's memory didn't store a note; the run continues.",
-	"not sent":                                                                      "A notification or hint failed; it is sent again with the run's next step.",
+	"a preview could not be made":                                                   "The approver sees the arguments without it. Check the tool of the preview.",
+	"nothing recalled":                                                              "Check the agent's memory. The run continues without it.",
+	"not remembered":                                                                "Check the agent's memory. The run continues, but the note is lost.",
+	"not sent":                                                                      "-A notification failed; it is sent again with the run's next step.",
 	"further threads could not be woken":                                            "-More failures in this sweep than are listed.",
 	"a due thread could not be woken; the next sweep tries again":                   "The run's deadline or recovery is late. If repeated, check the store.",
 	"a part of what is due could not be read; the next sweep tries again":           "Deadlines and recovery are late. If repeated, check the store.",
 	"the clock was set, or the machine slept: times that are stored are held against the new time":                                                                           "`by` is the difference. See [what clocks decide](../how-it-works/reliability.md#what-clocks-decide).",
-	"what was stored too far ahead of the clock was brought back":                                                                                                            "The clock had been ahead; `entries` wake-ups were rescheduled. No action.",
+	"what was stored too far ahead of the clock was brought back":                                                                                                            "-The clock had been ahead; `entries` wake-ups were rescheduled.",
 	"cannot bring back what is stored too far ahead of the clock; it is tried again":                                                                                         "Those runs wait until it succeeds; `error` says why it fails.",
 	"cannot store what the start could not store on the full disk; it is tried again":                                                                                        "Changed agents aren't served yet. Free disk space.",
 	"a tenant has nearly used up its storage; raise --tenant-bytes before its runs are refused":                                                                              "Logged once per tenant. See [quotas](../guides/run-in-production.md#quotas).",
@@ -82,13 +82,13 @@ var logged = map[string]string{
 	"a tenant that has tokens may use no agent; list it under tenants in an agent's file, or serve with --tenant":                                                            "Its callers can't start runs. List it under `tenants`, or serve with `--tenant`.",
 	"the key of approval links cannot be stored: links that are made now end when the server stops":                                                                          "The disk is full, or the directory is read-only. New links end when the server stops.",
 	"a run is not recorded":                                                      "The line says why. Add it later: `dormouse runs record RUN FILE`.",
-	"receiving from the intake queue failed; retrying":                           "The store didn't respond.",
+	"receiving from the intake queue failed; retrying":                           "The store didn't respond. Retried; if repeated, check the store.",
 	"a message of the intake queue was moved to the dead letters":                "The request can't start a run; `reason` says why. It is in the dead-letter queue; on a server, `see` has the command that shows it.",
 	"a message comes again":                                                      "`error` says why the message is retried. ERROR means a bug.",
-	"a message could not be given back; it comes again when its visibility ends": "SQS failed; the message returns minutes later. No action.",
+	"a message could not be given back; it comes again when its visibility ends": "-SQS failed; the message returns minutes later.",
 	"cannot read the age of the oldest due entry":                                "-The metric is missing once.",
 	"the sweep ran out of time; the next one continues":                          "If frequent, raise the sweep's timeout.",
-	"AWS cannot be called":                                                       "Credentials or the region are missing or wrong.",
+	"AWS cannot be called":                                                       "Set the credentials and the region.",
 
 	// Progress.
 	"there is no store where one must exist; the server does not start": "The directory was moved or emptied, or `--data` is wrong. `--must-exist` forbids a new store.",
@@ -240,7 +240,7 @@ func logPage(lines map[string]*logLine) string {
 	var b strings.Builder
 	b.WriteString(`# Log lines
 
-The log lines that need attention, by the start of their ` + "`msg`" + `. A server logs to standard error, the
+The log lines that may need action, by the start of their ` + "`msg`" + `. A server logs to standard error, the
 functions on AWS to their log groups. Alarm on ERROR, and look at a WARN that persists. This page is
 generated from the code.
 `)
