@@ -194,7 +194,7 @@ func budgetPart() part {
 func finishPart() part {
 	output := part{"type": []string{"object", "boolean"}, "description": "JSON Schema of the output. An output that does not match is an error the model sees."}
 	return part{
-		"description": "Gives the agent the tool finish, which ends the run with an output. true takes any output.",
+		"description": "Gives the agent the tool finish, which ends the run with an output. true takes any output. The model can add response_state: done, no_op (nothing to do) or awaiting_input (the user must say more).",
 		"anyOf":       []part{{"type": "boolean"}, closed("What the output must be.", part{"output": output})},
 	}
 }
