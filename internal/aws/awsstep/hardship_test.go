@@ -232,7 +232,7 @@ func TestARevokedRightKeepsRunsWaiting(t *testing.T) {
 	if hands := d.exhaust(); hands != 5 {
 		t.Errorf("it was handed over %d times", hands)
 	}
-	if log := d.out.String(); !strings.Contains(log, `"level":"ERROR"`) || !strings.Contains(log, "look at the policy") {
+	if log := d.out.String(); !strings.Contains(log, `"level":"ERROR"`) || !strings.Contains(log, "check the policy") {
 		t.Errorf("the log does not say it: %s", log)
 	}
 	d.fault = nil

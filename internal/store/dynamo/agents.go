@@ -12,14 +12,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// PutDefinition stores a version of an agent. A version that is there is never replaced.
+// PutDefinition stores a version of an agent. It never replaces a version.
 func (s *Store) PutDefinition(ctx context.Context, d engine.Definition) error {
 	return s.putOnce(ctx, "storing a version of an agent", versionKey(d.Tenant, d.Name, d.Digest).attributes(), d.Body)
 }
 
-// Deploy makes a stored version the one that new runs start with. [engine.ErrNotFound] if it is not
-// stored. Versions are never taken away, so that nothing can happen to it between the look and the
-// write.
+// Deploy makes a stored version the one that new runs start with. It returns [engine.ErrNotFound]
+// if the version is not stored. Versions are never removed, so nothing can happen to it between the
+// check and the write.
 func (s *Store) Deploy(ctx context.Context, tenant, name, digest string) error {
 	const doing = "deploying an agent"
 	version, err := s.get(ctx, doing, versionKey(tenant, name, digest))
@@ -29,7 +29,7 @@ func (s *Store) Deploy(ctx context.Context, tenant, name, digest string) error {
 	case version == nil:
 		return engine.ErrNotFound
 	}
-	// first: it may be listed and have nothing
+	// first, because a tenant that is listed may have no agents
 	_, err = s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: tenantKey(tenant).attributes()})
 	if err != nil {
 		return s.unavailable(doing, err)
@@ -37,18 +37,17 @@ func (s *Store) Deploy(ctx context.Context, tenant, name, digest string) error {
 	return s.setCurrent(ctx, doing, tenant, name, digest)
 }
 
-// Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to
-// them.
+// Undeploy prevents new runs of the agent. Its versions stay for the runs that are pinned to them.
 func (s *Store) Undeploy(ctx context.Context, tenant, name string) error {
 	return s.setCurrent(ctx, "undeploying an agent", tenant, name, "")
 }
 
-// setCurrent says which version is deployed; "" is none, and leaves the item with its revision. It
-// is on condition of what was read, so that a late copy changes nothing:
+// setCurrent records which version is deployed; "" means none, and keeps the item with its
+// revision. The write is conditional on what was read, so that a late copy changes nothing:
 //
-//	deploy 1 (+ copy) ── deploy 2, which denies more ── the copy lands: refused
+//	deploy 1 (+ copy) ── deploy 2, which denies more ── the copy arrives: refused
 //
-// Of several at once the last one to read wins, as if they had come one after the other.
+// Of several concurrent calls the last one to read wins, as if they had run one after the other.
 func (s *Store) setCurrent(ctx context.Context, doing, tenant, name, digest string) error {
 	at := currentKey(tenant, name)
 	for n := range mostConflicts {
@@ -64,14 +63,14 @@ func (s *Store) setCurrent(ctx context.Context, doing, tenant, name, digest stri
 			return s.unavailable(doing, err)
 		}
 	}
-	return s.unavailable(doing, errors.New("others deploy the same agent again and again"))
+	return s.unavailable(doing, errors.New("too many concurrent deployments of the same agent"))
 }
 
 func (s *Store) moveCurrent(ctx context.Context, doing string, at key, was item, tenant, name, digest string) (moved bool, err error) {
 	u := &update{key: at}
 	u.set(attrRev, number(numberAt(was, attrRev)+1))
 	u.put(attrDigest, unlessEmpty(digest))
-	if digest == "" { // and out of the list
+	if digest == "" { // and removes it from the list
 		u.remove(attrListPK)
 		u.remove(attrListSK)
 	} else {
@@ -88,7 +87,7 @@ func (s *Store) moveCurrent(ctx context.Context, doing string, at key, was item,
 	return false, s.unavailable(doing, err)
 }
 
-// Definition returns a stored version. [engine.ErrNotFound] if it is not there.
+// Definition returns a stored version, or [engine.ErrNotFound].
 func (s *Store) Definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error) {
 	const doing = "reading a version of an agent"
 	it, err := s.get(ctx, doing, versionKey(tenant, name, digest))
@@ -102,7 +101,7 @@ func (s *Store) Definition(ctx context.Context, tenant, name, digest string) (en
 	return engine.Definition{Tenant: tenant, Name: name, Digest: digest, Body: body}, err
 }
 
-// Newest is the digest of the deployed version. [engine.ErrNotFound] if there is none.
+// Newest returns the digest of the deployed version, or [engine.ErrNotFound] if none is deployed.
 func (s *Store) Newest(ctx context.Context, tenant, name string) (digest string, err error) {
 	it, err := s.get(ctx, "reading what is deployed", currentKey(tenant, name))
 	if digest = textAt(it, attrDigest); err == nil && digest == "" {
@@ -120,8 +119,8 @@ func (s *Store) Current(ctx context.Context, tenant, name string) (engine.Defini
 	return s.Definition(ctx, tenant, name, digest)
 }
 
-// Deployed implements frontend.Catalog. The index that it goes through may miss for a moment what
-// was deployed just now.
+// Deployed implements frontend.Catalog. The index that it reads may briefly miss what was just
+// deployed.
 func (s *Store) Deployed(ctx context.Context, tenant string) (all []engine.Definition, err error) {
 	in := indexQuery(indexList, attrListPK, agentsPartition(tenant), attrListSK, "", true, mostInBatch)
 	err = s.query(ctx, "listing agents", in, func(hit item) (bool, error) {
@@ -138,7 +137,7 @@ func (s *Store) Deployed(ctx context.Context, tenant string) (all []engine.Defin
 	return all, nil
 }
 
-// Tenants are those that an agent is deployed to, by name.
+// Tenants returns the tenants that have ever deployed an agent, by name.
 func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 	const doing = "listing tenants"
 	var e expression

@@ -14,23 +14,24 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Attributes of a body: it stands in one of the first two, or in pieces.
+// Attributes of a body: it is in one of the first two, or in pieces.
 const (
 	attrBody     = "body" // as it is
 	attrDeflated = "z"    // compressed
-	// how many; the item's key, the set's name and a number are their keys
+	// attrPieces is the number of pieces; their keys consist of the item's key, the set's name
+	// and a number
 	attrPieces = "pieces"
 	attrSet    = "set"
-	attrForm   = "form" // which of the first two the pieces are of
+	attrForm   = "form" // which of the first two the pieces contain
 	attrPiece  = "piece"
 )
 
 const (
-	smallBody = 512        // is not compressed: the rest of its unit would be lost anyway
-	mostInOne = 350 * 1024 // of an item's 400 KB; the rest is for what else is in it
+	smallBody = 512        // is not compressed: the rest of the capacity unit would be wasted anyway
+	mostInOne = 350 * 1024 // of an item's 400 KB; the rest is for its other attributes
 )
 
-// pack is a body as it is stored, and the attribute that says how.
+// pack returns a body as it is stored, and the attribute for that form.
 func pack(body []byte) (form string, packed []byte) {
 	if len(body) > smallBody {
 		if deflated := deflate(body); len(deflated) < len(body) {
@@ -60,7 +61,7 @@ func unpack(form string, packed []byte) ([]byte, error) {
 	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
 }
 
-// packedAttribute is text wherever it can be, so that a person can read it in the console.
+// packedAttribute uses text where possible, so that a person can read it in the console.
 func packedAttribute(form string, packed []byte) types.AttributeValue {
 	if form == attrBody && utf8.Valid(packed) {
 		return text(string(packed))
@@ -68,9 +69,9 @@ func packedAttribute(form string, packed []byte) types.AttributeValue {
 	return bytesOf(packed)
 }
 
-// putOnce stores a body with the attributes of it, unless something is there; that stays as it is.
-// Pieces are put first, under a name made of their content: whoever finds the item finds them all,
-// and two writers cannot mix theirs.
+// putOnce stores a body in an item with the given attributes, unless the item exists; an existing
+// item stays unchanged. Pieces are stored first, under a name derived from their content: a reader
+// that finds the item finds all its pieces, and two writers cannot mix theirs.
 func (s *Store) putOnce(ctx context.Context, doing string, it item, body []byte) error {
 	form, packed := pack(body)
 	if len(packed) <= mostInOne {
@@ -81,7 +82,7 @@ func (s *Store) putOnce(ctx context.Context, doing string, it item, body []byte)
 	return s.putNew(ctx, doing, it)
 }
 
-// putNew stores an item unless one with its key is there; that stays as it is.
+// putNew stores an item unless one with its key exists, which then stays unchanged.
 func (s *Store) putNew(ctx context.Context, doing string, it item) error {
 	var e expression
 	condition := e.in("attribute_not_exists({pk})")
@@ -112,7 +113,7 @@ func (s *Store) putPieces(ctx context.Context, doing string, it item, form strin
 
 func pieceSK(sk, set string, n int) string { return fmt.Sprintf("%s#%s#%04d", sk, set, n) }
 
-// bodyOf puts together what putOnce stored. piece finds a piece by its sort key.
+// bodyOf assembles what putOnce stored. piece finds a piece by its sort key.
 func bodyOf(it item, piece func(sk string) ([]byte, error)) ([]byte, error) {
 	form, packed := textAt(it, attrForm), []byte(nil)
 	for n := range numberAt(it, attrPieces) {
@@ -136,13 +137,13 @@ func bodyOf(it item, piece func(sk string) ([]byte, error)) ([]byte, error) {
 	return body, nil
 }
 
-// body reads the body of an item that was found.
+// body reads the body of an item.
 func (s *Store) body(ctx context.Context, doing string, it item) ([]byte, error) {
 	return bodyOf(it, func(sk string) ([]byte, error) {
 		at := key{textAt(it, attrPK), sk}
 		piece, err := s.get(ctx, doing, at)
 		if err == nil && piece == nil {
-			err = unreadable("item "+keyOf(it).String(), fmt.Errorf("its piece %s is not there", at))
+			err = unreadable("item "+keyOf(it).String(), fmt.Errorf("its piece %s is missing", at))
 		}
 		return bytesAt(piece, attrPiece), err
 	})

@@ -12,8 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// setDue sets when the sweep shall look; 0 takes the entry out of the index. The shard of a thread
-// is always the same, so that a due time that does not change costs no write of the index.
+// setDue sets when the sweep checks the thread; 0 removes the entry from the index. The shard of a
+// thread never changes, so an unchanged due time costs no write of the index.
 func (s *Store) setDue(u *update, due int64) {
 	if due == 0 {
 		u.remove(attrDue)
@@ -24,17 +24,17 @@ func (s *Store) setDue(u *update, due int64) {
 	u.set(attrShard, text(s.shard(u.key.pk)))
 }
 
-// changeHead sends an update of a head and returns the head after it; if it was refused, the head
-// that refused, which is zero if there is none.
+// changeHead sends an update of a head. If the update is applied, it returns the new head; if it is
+// refused, it returns the head that refused it, or a zero head if there is none.
 func (s *Store) changeHead(ctx context.Context, doing string, u *update, how ...func(*dynamodb.Options)) (h core.Head, won bool, err error) {
 	out, err := s.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &s.o.Table, Key: u.key.attributes(),
 		UpdateExpression: u.changes(), ConditionExpression: u.condition(),
 		ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values, ReturnValues: types.ReturnValueAllNew,
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}, how...)
 	if err == nil {
-		// which would say that nothing was written
+		// an ErrNewerSchema would mean that nothing was written
 		if h, err = readHead(out.Attributes); errors.Is(err, engine.ErrNewerSchema) {
-			err = fmt.Errorf("%w: %s: done, and the head is of a newer version: %v", engine.ErrUnavailable, doing, err)
+			err = fmt.Errorf("%w: %s: written, but a newer version of the program wrote the head: %v", engine.ErrUnavailable, doing, err)
 		}
 		return h, err == nil, err
 	}
@@ -46,9 +46,9 @@ func (s *Store) changeHead(ctx context.Context, doing string, u *update, how ...
 	return h, false, err
 }
 
-// refusedBy is the head that refused a write. A server that does not send it is asked. A later head
-// is as good to judge by: of epoch, rev and seq it can only say more, so that what is found to be
-// mine is mine, and what is not is somebody else's by now.
+// refusedBy returns the head that refused a write. If the server did not send it, it is read. A
+// later head serves as well: epoch, rev and seq only grow, so a write that the head shows as the
+// caller's did land, and any other is superseded by now.
 func (s *Store) refusedBy(ctx context.Context, at key, old item) (core.Head, error) {
 	if len(old) == 0 {
 		return s.head(ctx, at)

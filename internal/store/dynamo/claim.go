@@ -7,10 +7,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// claimable is [core.Head.Claimable]. That the claim differs is among the conditions, so that a
-// late copy of a claim does not take a run that was released since; whether a refused claim is the
-// caller's own is decided afterwards. What is compared with an attribute that is not there does not
-// hold.
+// claimable expresses [core.Head.Claimable]. Another condition is that the claim differs, so that a
+// late copy of a claim cannot take a run that has been released since; whether a refused claim is
+// the caller's own is decided afterwards. A comparison with a missing attribute is false.
 var claimable = []string{
 	"{v} <= :schema",
 	"attribute_not_exists({lease}) OR {lease} < :now",
@@ -19,7 +18,7 @@ var claimable = []string{
 		" OR ({st} = :waiting AND (size({inbox}) > :zero OR {dl} <= :now))",
 }
 
-// Claim implements [engine.Store]. It is one write.
+// Claim implements [engine.Store]. It is one conditional write.
 func (s *Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
 	u := &update{key: headKey(req.Tenant, req.Thread)}
 	u.set(attrLease, number(req.LeaseEnd))
@@ -44,15 +43,15 @@ func (s *Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, 
 	return refuseClaim(req, h)
 }
 
-// refuseClaim says what came of a claim that old refused. A claim whose answer was lost finds
-// itself there:
+// refuseClaim returns the result of a claim that old refused. A claim whose answer was lost finds
+// itself in the head:
 //
 //	client: claim c ──────────────> server: epoch 6, claim c
 //	                  answer lost <──
 //	client: claim c, again ───────> server: refused, for claim = c; here is the head
 //
-// It is granted, and the epoch was raised once. After a release the lease is gone, and it is an old
-// copy.
+// It is then granted, and the epoch has risen once. After a release the lease is gone, and the
+// claim is an old copy.
 func refuseClaim(req engine.ClaimRequest, old core.Head) (core.Head, error) {
 	switch {
 	case old.Thread == "":

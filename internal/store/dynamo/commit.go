@@ -8,8 +8,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Commit implements [engine.Store]. The segment is put first, under its own stamp, and is part of
-// the journal only once the head names it: a crash in between leaves an item that nobody reads.
+// Commit implements [engine.Store]. It first stores the segment under its own stamp. The segment
+// becomes part of the journal only when the head names it: a crash in between leaves an item that
+// no one reads.
 func (s *Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	if err := req.Check(); err != nil {
 		return engine.Written{}, err
@@ -52,13 +53,13 @@ func (s *Store) commitUpdate(req engine.CommitRequest) *update {
 	return u
 }
 
-// refuseCommit says why. The epoch comes first: after a claim of somebody else even a commit that
-// landed is no longer the caller's business.
+// refuseCommit says why a commit was refused. It checks the epoch first: once another owner has
+// claimed the run, even a commit that landed no longer concerns the caller.
 func refuseCommit(req engine.CommitRequest, old core.Head) error {
 	switch {
 	case old.Thread == "" || old.Epoch != req.Next.Epoch:
 		return engine.ErrFenced
-	case old.CID == req.Next.CID && old.Rev == req.Next.Rev: // a repeat of what landed
+	case old.CID == req.Next.CID && old.Rev == req.Next.Rev: // a repeat of a commit that landed
 		return nil
 	case old.Rev == req.Next.Rev-1:
 		return engine.ErrSignals

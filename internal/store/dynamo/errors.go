@@ -12,7 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Codes of DynamoDB.
+// Error codes of DynamoDB.
 const (
 	codeConflict   = "TransactionConflictException"
 	codeInternal   = "InternalServerError"
@@ -25,31 +25,31 @@ const (
 	reasonCapacity  = "ProvisionedThroughputExceeded"
 )
 
-// hints say to whoever operates the table what an answer most often means.
+// hints tells the operator of the table what an error code most often means.
 var hints = map[string]string{
-	"ResourceNotFoundException":              "the table or one of its indexes is not there; look at the table's name and region",
-	"AccessDeniedException":                  "the credentials may not do this; look at the policy of the function or the user",
-	"UnrecognizedClientException":            "the credentials are not valid here; look at the key and the region",
+	"ResourceNotFoundException":              "the table or one of its indexes does not exist; check the table's name and region",
+	"AccessDeniedException":                  "access is denied; check the policy of the function or the user",
+	"UnrecognizedClientException":            "the credentials are invalid; check the key and the region",
 	"ExpiredTokenException":                  "the credentials have expired; get new ones",
-	"InvalidSignatureException":              "the credentials or the machine's clock are wrong",
-	codeValidation:                           "the request was not understood; look at the table's keys and indexes, and at the version of an emulator",
-	"ProvisionedThroughputExceededException": "the table is throttled; it is retried later. If it lasts, look at its capacity and at hot keys",
-	"ThrottlingException":                    "the table is throttled; it is retried later. If it lasts, look at its capacity and at hot keys",
-	"RequestLimitExceeded":                   "the account is throttled; it is retried later. If it lasts, ask for a higher limit",
+	"InvalidSignatureException":              "the signature is invalid; check the credentials and the machine's clock",
+	codeValidation:                           "the request was rejected as invalid; check the table's keys and indexes, and the version of an emulator",
+	"ProvisionedThroughputExceededException": "the table is throttled and the request is retried later; if this persists, check its capacity and hot keys",
+	"ThrottlingException":                    "the table is throttled and the request is retried later; if this persists, check its capacity and hot keys",
+	"RequestLimitExceeded":                   "the account is throttled and the request is retried later; if this persists, request a higher limit",
 }
 
-// unavailable is the error for whatever a request came to that has no name in the protocol. doing
-// says what for. What the server cannot understand is no [engine.ErrUnavailable]: nothing was done,
-// and nothing would be done the next time.
+// unavailable wraps an error of a request that the protocol has no name for. doing says what the
+// request was for. A request that the server rejects as invalid is not an [engine.ErrUnavailable]:
+// nothing was done, and a retry would change nothing.
 func (s *Store) unavailable(doing string, err error) error {
 	if errors.Is(err, engine.ErrUnavailable) {
 		return err
 	}
 	var api smithy.APIError
 	if errors.As(err, &api) && otherKeys(api) {
-		return fmt.Errorf("%w: %s, table %s: it has other keys than ours; look at the table's name: %w", engine.ErrGone, doing, s.o.Table, err)
+		return fmt.Errorf("%w: %s, table %s: its keys are not those of a Dormouse table; check the table's name: %w", engine.ErrGone, doing, s.o.Table, err)
 	}
-	// it would be the same the next time
+	// a retry would get the same answer
 	if errors.As(err, &api) && api.ErrorCode() == codeValidation {
 		return fmt.Errorf("dynamo: %s, table %s: %s: %w", doing, s.o.Table, hints[codeValidation], err)
 	}
@@ -61,7 +61,7 @@ func (s *Store) unavailable(doing string, err error) error {
 	return fmt.Errorf("%w: %s, table %s: %w", engine.ErrUnavailable, doing, s.o.Table, err)
 }
 
-// reason is what a code of DynamoDB means for the store's users.
+// reason is the error of the protocol for an error code of DynamoDB.
 func reason(code string) error {
 	switch code {
 	case "ResourceNotFoundException":
@@ -72,24 +72,24 @@ func reason(code string) error {
 	return engine.ErrUnavailable
 }
 
-// ofOtherKeys are how DynamoDB's words begin about a table that has other keys or indexes than the
-// requests say.
+// ofOtherKeys are the beginnings of DynamoDB's messages about a table whose keys or indexes differ
+// from those in the request.
 var ofOtherKeys = []string{"The provided key element does not match the schema", "Query condition missed key schema element", "The table does not have the specified index",
 	"One or more parameter values were invalid: Missing the key"}
 
-// otherKeys says whether the table is not one of ours: DynamoDB says so with the code that it has
-// for every request it cannot understand.
+// otherKeys reports whether the table is not one of ours. DynamoDB uses the same code for every
+// invalid request, so the message decides.
 func otherKeys(e smithy.APIError) bool {
 	return e.ErrorCode() == codeValidation && slices.ContainsFunc(ofOtherKeys, func(words string) bool { return strings.HasPrefix(e.ErrorMessage(), words) })
 }
 
-// unreadable is the error for something in the table that this program cannot have written.
+// unreadable is the error for stored data that this program cannot have written.
 func unreadable(what string, err error) error {
 	return fmt.Errorf("%w: dynamo: the stored %s: %w: %w", engine.ErrUnavailable, what, engine.ErrUnreadable, err)
 }
 
-// refusal says whether err is the word that a condition did not hold, and brings the item that
-// refused, if the server sent it.
+// refusal reports whether err says that a condition failed. It returns the item that refused the
+// write, if the server sent it.
 func refusal(err error) (old item, refused bool) {
 	var e *types.ConditionalCheckFailedException
 	if !errors.As(err, &e) {

@@ -12,8 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// feedLag covers clocks of workers that differ by a few seconds, the time a put takes, and an index
-// that is behind its table.
+// feedLag covers clocks of workers that differ by a few seconds, the duration of a put, and the
+// delay of an index.
 const feedLag = 10 * time.Second
 
 // FeedLag implements frontend.Store.
@@ -21,16 +21,16 @@ func (s *Store) FeedLag() time.Duration { return feedLag }
 
 func feedPartition(tenant string) string { return prefixFeed + escape(tenant) }
 
-// feedPosition is where a segment is in the feed of its tenant: by the time, then by its key,
-// followed by its marks.
+// feedPosition is the position of a segment in the feed of its tenant: ordered by time, then by
+// key, followed by its marks.
 //
 //	000001700000000000#thr_a#000000000005#0000000000300001#sd
 func feedPosition(at int64, thread string, seq int64, w core.Stamp, marks core.FeedMarks) string {
 	return fmt.Sprintf("%015d#%s#%012d#%016x#%s", at, escape(thread), seq, int64(w), marks)
 }
 
-// putInFeed lists a marked segment in the index with the item that holds it. It may be listed
-// before a head names it, or no head may ever name it: see [engine.FeedEntry].
+// putInFeed adds a marked segment to the index of the feed, in the item that holds it. It may be
+// listed before a head names it, and possibly no head ever names it: see [engine.FeedEntry].
 func (s *Store) putInFeed(it item, tenant, thread string, seg core.Segment) {
 	if marks := seg.FeedMarks(); marks != "" {
 		it[attrListPK] = text(feedPartition(tenant))
@@ -38,8 +38,7 @@ func (s *Store) putInFeed(it item, tenant, thread string, seg core.Segment) {
 	}
 }
 
-// Feed implements frontend.Store. It reads keys alone, and the index is behind the table by a
-// moment.
+// Feed implements frontend.Store. It reads only keys, and the index lags slightly behind the table.
 func (s *Store) Feed(ctx context.Context, tenant string, q engine.FeedQuery) (entries []engine.FeedEntry, err error) {
 	if err := q.From.Check(); err != nil {
 		return nil, err

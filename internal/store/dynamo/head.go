@@ -59,7 +59,8 @@ const (
 	attrJSON = "j"
 )
 
-// rest is a head without what has an attribute of its own, or is in the item's keys.
+// rest is the part of a head that has neither an attribute of its own nor a place in the item's
+// keys.
 type rest struct {
 	stored
 	engine.HotMembers
@@ -69,13 +70,13 @@ type rest struct {
 	At      *engine.Hidden `json:"at,omitempty"`
 	Seq0    *engine.Hidden `json:"seq0,omitempty"`
 	Ev0     *engine.Hidden `json:"ev0,omitempty"`
-	Oldest  string         `json:"as,omitempty"` // only if the index says it in other words
+	Oldest  string         `json:"as,omitempty"` // only if the index has it in another form
 }
 
 type stored struct{ core.Head }
 
-// position is where a head stands in the list of approvals. No two heads of a tenant stand at one
-// place, so that a page may end anywhere.
+// position is the position of a head in the list of approvals. No two heads of a tenant have the
+// same one, so a page may end anywhere.
 func position(h core.Head) string {
 	if h.Oldest == "" || strings.HasSuffix(h.Oldest, "#"+h.Run) {
 		return h.Oldest
@@ -94,13 +95,13 @@ func restOf(h core.Head) types.AttributeValue {
 
 func encoded(v any) string { return string(core.Encode(v)) }
 
-// attribute is one of the head's. A value of nil is not stored.
+// attribute is an attribute of a head. A nil value is not stored.
 type attribute struct {
 	name  string
 	value types.AttributeValue
 }
 
-// ownerAttributes are those that a commit writes.
+// ownerAttributes returns the attributes that a commit writes.
 func ownerAttributes(h core.Head) []attribute {
 	var end, ap types.AttributeValue
 	if h.End != nil {
@@ -120,8 +121,8 @@ func ownerAttributes(h core.Head) []attribute {
 	}
 }
 
-// startAttributes are those that a start writes beside the owner's. The inbox is there from the
-// start, so that a signal can be put into it.
+// startAttributes returns the attributes that a start writes in addition to the owner's. The inbox
+// exists from the start, so that a signal can be added to it.
 func (s *Store) startAttributes(h core.Head) []attribute {
 	var shard types.AttributeValue
 	if h.Due != 0 {
@@ -149,7 +150,7 @@ func unlessEmpty(s string) types.AttributeValue {
 	return text(s)
 }
 
-// restOfCall is a call without what conditions read.
+// restOfCall is a call without the values that conditions read.
 type restOfCall struct {
 	core.Call
 	Status *engine.Hidden `json:"st,omitempty"`
@@ -186,7 +187,8 @@ func timedOf(thread string, timed map[string]int) types.AttributeValue {
 	return mapOf(out)
 }
 
-// readHead is the head of an item. One that a newer program wrote is read as far as it can be.
+// readHead decodes the head of an item. A head that a newer program wrote is decoded as far as
+// possible.
 func readHead(it item) (core.Head, error) {
 	at, err := threadOf(textAt(it, attrPK))
 	if err != nil {
@@ -232,7 +234,8 @@ func decodeEnd(it item, h *core.Head) error {
 	return json.Unmarshal([]byte(end), &h.End)
 }
 
-// decodeMaps leaves every map there, if only empty: who plans with the head writes into them.
+// decodeMaps decodes the maps of a head. It creates empty ones, because the planner writes into
+// them.
 func decodeMaps(it item, h *core.Head, long func(string) string) (err error) {
 	h.Calls, h.TimedOut, h.Inbox = map[string]core.Call{}, map[string]int{}, map[string]core.Signal{}
 	if h.Out == nil {
@@ -273,7 +276,7 @@ func (s *Store) Load(ctx context.Context, tenant, thread string) (core.Head, err
 	return h, err
 }
 
-// head reads a head consistently; a zero head if there is none.
+// head reads a head consistently, or a zero head if there is none.
 func (s *Store) head(ctx context.Context, at key) (core.Head, error) {
 	it, err := s.get(ctx, "reading a head", at)
 	if err != nil || it == nil {
@@ -282,7 +285,7 @@ func (s *Store) head(ctx context.Context, at key) (core.Head, error) {
 	return readHead(it)
 }
 
-// get reads an item consistently; nil if there is none.
+// get reads an item consistently, or nil if there is none.
 func (s *Store) get(ctx context.Context, doing string, at key) (item, error) {
 	consistent := true
 	out, err := s.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.o.Table, Key: at.attributes(), ConsistentRead: &consistent})

@@ -7,7 +7,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// item is what DynamoDB stores under a key, by attribute.
+// item is the content of a DynamoDB item, by attribute.
 type item = map[string]types.AttributeValue
 
 func text(s string) types.AttributeValue { return &types.AttributeValueMemberS{Value: s} }
@@ -20,7 +20,7 @@ func bytesOf(b []byte) types.AttributeValue { return &types.AttributeValueMember
 
 func mapOf(m item) types.AttributeValue { return &types.AttributeValueMemberM{Value: m} }
 
-// textAt and numberAt read an attribute; what is not there, or is something else, is the zero
+// textAt and numberAt read an attribute. A missing attribute, or one of another type, is the zero
 // value.
 func textAt(it item, name string) string {
 	v, ok := it[name].(*types.AttributeValueMemberS)
@@ -60,8 +60,8 @@ func mapAt(it item, name string) item {
 
 func keyOf(it item) key { return key{textAt(it, attrPK), textAt(it, attrSK)} }
 
-// expression collects the names and values of the expressions of one request. Every name goes
-// through an alias: many short words are reserved, and ids may hold any character.
+// expression collects the names and values in the expressions of one request. Every name goes
+// through an alias, because many short words are reserved and ids may contain any character.
 type expression struct {
 	names  map[string]string
 	values item
@@ -82,7 +82,7 @@ func (e *expression) in(s string) string {
 	}
 }
 
-// alias makes #short stand for name.
+// alias defines #short as an alias of name.
 func (e *expression) alias(short, name string) string {
 	if e.names == nil {
 		e.names = map[string]string{}
@@ -91,7 +91,7 @@ func (e *expression) alias(short, name string) string {
 	return "#" + short
 }
 
-// value makes :short stand for v.
+// value defines :short as v.
 func (e *expression) value(short string, v types.AttributeValue) string {
 	if e.values == nil {
 		e.values = item{}
@@ -100,7 +100,7 @@ func (e *expression) value(short string, v types.AttributeValue) string {
 	return ":" + short
 }
 
-// update is one UpdateItem in the making.
+// update is an UpdateItem request that is being built.
 type update struct {
 	expression
 	key     key
@@ -129,7 +129,7 @@ func (u *update) add(name string, n int64) {
 
 func (u *update) remove(name string) { u.removes = append(u.removes, u.in("{"+name+"}")) }
 
-// require adds a condition; the values it names are given by value.
+// require adds a condition. Its values are defined by value.
 func (u *update) require(condition string) { u.when = append(u.when, u.in(condition)) }
 
 func (u *update) condition() *string {

@@ -14,19 +14,19 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Attributes of a segment; its number and its stamp are in its key.
+// Attributes of a segment. Its number and its stamp are in its key.
 const (
 	attrPrev = "prev"
 	attrW    = "w"
 )
 
-// putSegment stores a segment under its stamp. No put replaces another, so that no late one, of
-// whichever owner, can change what a head names:
+// putSegment stores a segment under its stamp. No put replaces another, so a late one of any owner
+// cannot change what a head names:
 //
-//	owner:      put 5 (w 11) ── commit refused: a signal ── put 5 (w 12) ── commit: the head names 5, w 12
-//	network:                       put 5 (w 11), again ─────────────────────────────────────────> lands beside it
+//	owner:    put 5 (w 11) ── commit refused: a signal ── put 5 (w 12) ── commit: head names 5, w 12
+//	network:                     put 5 (w 11), again ──────────────────────────> stored beside it
 //
-// A segment that no head ever named stays, and is passed over; see [Store.Segments].
+// A segment that no head ever named stays and is skipped; see [Store.Segments].
 func (s *Store) putSegment(ctx context.Context, tenant, thread string, seg core.Segment) error {
 	it := key{threadPK(tenant, thread), segmentSK(seg.Seq, seg.W)}.attributes()
 	it[attrW], it[attrPrev] = number(int64(seg.W)), number(int64(seg.Prev))
@@ -60,7 +60,7 @@ func (s *Store) Segments(ctx context.Context, tenant, thread string, from, to in
 	return segments, nil
 }
 
-// alike are the leading segments that have one number.
+// alike returns the leading segments with the same number.
 func alike(stored []item) []item {
 	n := 1
 	for n < len(stored) && segmentSeq(stored[n]) == segmentSeq(stored[0]) {
@@ -69,9 +69,10 @@ func alike(stored []item) []item {
 	return stored[:n]
 }
 
-// named finds, of several segments with one number, the one that is in the journal. Whoever put the
-// next one had read a head that names it, and a head never names another one for a number; so any
-// of the next ones tells, in the journal or not. If there is none, the head does.
+// named returns, of several segments with one number, the one that belongs to the journal. The
+// writer of the next segment had read a head that names it, and a head never names another one for
+// the same number, so any next segment identifies it, whether or not that one is in the journal.
+// Without a next segment, the head does.
 func (s *Store) named(ctx context.Context, tenant, thread string, same, after []item) (item, error) {
 	newest := same[len(same)-1]
 	seq := segmentSeq(newest)
@@ -101,7 +102,7 @@ func withStamp(same []item, w int64) item {
 	return same[len(same)-1]
 }
 
-// storedSegments are the items from..to, by number and stamp, each with its whole body.
+// storedSegments returns the items from..to, by number and stamp, each with its complete body.
 func (s *Store) storedSegments(ctx context.Context, pk string, from, to int64) (stored []item, err error) {
 	if to < from {
 		return nil, nil
@@ -110,7 +111,7 @@ func (s *Store) storedSegments(ctx context.Context, pk string, from, to int64) (
 	condition := e.in("{pk} = :pk AND {sk} BETWEEN :from AND :to")
 	e.value("pk", text(pk))
 	e.value("from", text(segmentPrefix(max(from, 0))))
-	e.value("to", text(segmentPrefix(to)+"~")) // behind every stamp and every piece
+	e.value("to", text(segmentPrefix(to)+"~")) // after every stamp and every piece
 	pieces := map[string][]byte{}
 	err = s.query(ctx, "reading the journal", &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
@@ -127,13 +128,13 @@ func (s *Store) storedSegments(ctx context.Context, pk string, from, to int64) (
 	return stored, assemble(stored, pieces)
 }
 
-// assemble puts the bodies of segments together whose pieces were read with them.
+// assemble joins the bodies of segments whose pieces were read with them.
 func assemble(stored []item, pieces map[string][]byte) error {
 	for _, it := range stored {
 		body, err := bodyOf(it, func(sk string) ([]byte, error) {
 			piece, ok := pieces[sk]
 			if !ok {
-				return nil, unreadable("item "+keyOf(it).String(), fmt.Errorf("its piece %s is not there", sk))
+				return nil, unreadable("item "+keyOf(it).String(), fmt.Errorf("its piece %s is missing", sk))
 			}
 			return piece, nil
 		})
@@ -163,7 +164,7 @@ func readSegment(it item) (core.Segment, error) {
 	return segment, nil
 }
 
-// PutPayload implements frontend.Store. It does not check that digest is body's.
+// PutPayload implements frontend.Store. It does not check that digest belongs to body.
 func (s *Store) PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error {
 	return s.putOnce(ctx, "storing a payload", payloadKey(tenant, thread, digest).attributes(), body)
 }

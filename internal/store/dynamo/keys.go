@@ -12,14 +12,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// key is where an item is.
+// key is the primary key of an item.
 type key struct{ pk, sk string }
 
 func (k key) attributes() item { return item{attrPK: text(k.pk), attrSK: text(k.sk)} }
 
 func (k key) String() string { return k.pk + " " + k.sk }
 
-// The first letters of keys.
+// Prefixes of keys.
 const (
 	prefixThread  = "T#"
 	prefixKey     = "IDEM#"
@@ -69,23 +69,23 @@ func linkKey(tenant, run, id string) key {
 
 func tenantKey(tenant string) key { return key{tenantsPK, "#" + escape(tenant)} }
 
-// segmentSK has the stamp in it: no put of a segment can replace another, whoever sends it, and
-// however late.
+// segmentSK contains the stamp, so that no put of a segment can replace another, regardless of its
+// sender and its delay.
 func segmentSK(seq int64, w core.Stamp) string {
 	return fmt.Sprintf("%s%016x", segmentPrefix(seq), int64(w))
 }
 
 func segmentPrefix(seq int64) string { return fmt.Sprintf("%s%012d#", prefixSegment, seq) }
 
-// The partitions of the indexes.
+// Partitions of the indexes.
 func runsPartition(tenant string) string      { return prefixThread + escape(tenant) }
 func agentsPartition(tenant string) string    { return prefixAgent + escape(tenant) }
 func approvalsPartition(tenant string) string { return prefixThread + escape(tenant) }
 
-// runPosition orders the runs of a tenant by their birth.
+// runPosition orders the runs of a tenant by their time of creation.
 func runPosition(born int64, run string) string { return fmt.Sprintf("%015d#%s", born, run) }
 
-// bornAt is the time of a position, 0 if it is none.
+// bornAt returns the time in a position, or 0 if it is not one.
 func bornAt(position string) int64 {
 	digits, _, _ := strings.Cut(position, "#")
 	n, err := strconv.ParseInt(digits, 10, 64)
@@ -95,7 +95,7 @@ func bornAt(position string) int64 {
 	return n
 }
 
-// runAt is the run of a position.
+// runAt returns the run in a position.
 func runAt(position string) string {
 	_, run, _ := strings.Cut(position, "#")
 	return run
@@ -111,9 +111,8 @@ func (s *Store) shard(pk string) string {
 
 func join(a, b string) string { return escape(a) + "#" + escape(b) }
 
-// escape makes text that has no # in it, and is never the same for two different texts. What is no
-// UTF-8 is kept too: on its way to the server it would become the same replacement character
-// everywhere.
+// escape returns text without a #, and different texts for different inputs. It keeps invalid UTF-8
+// apart, which would otherwise turn into the same replacement character on its way to the server.
 func escape(s string) string {
 	var b strings.Builder
 	for i, r := range s {
@@ -129,14 +128,14 @@ func escape(s string) string {
 	return b.String()
 }
 
-// threadOf is the thread whose items stand under a partition key.
+// threadOf returns the thread whose items have a partition key.
 func threadOf(pk string) (engine.Wakeup, error) {
 	rest, ok := strings.CutPrefix(pk, prefixThread)
 	left, right, two := strings.Cut(rest, "#")
 	tenant, err1 := url.PathUnescape(left)
 	thread, err2 := url.PathUnescape(right)
 	if !ok || !two || err1 != nil || err2 != nil {
-		return engine.Wakeup{}, unreadable("partition key "+pk, fmt.Errorf("it is no thread's"))
+		return engine.Wakeup{}, unreadable("partition key "+pk, fmt.Errorf("it is not the key of a thread"))
 	}
 	return engine.Wakeup{Tenant: tenant, Thread: thread}, nil
 }

@@ -12,20 +12,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
-// attrKeys is a list of keys, the newest first.
+// attrKeys is the list of keys, the newest first.
 const attrKeys = "keys"
 
 const linkKeyBytes = 32
 
-// LinkKeys are the keys that sign approval links and tickets, the one for new ones first. It makes
-// a first one if there is none; of several that do so at once one wins, and all get the same.
+// LinkKeys returns the keys that sign approval links and tickets, the current one first. If there
+// is none, it creates one; of several concurrent calls one wins, and all return the same keys.
 func (s *Store) LinkKeys(ctx context.Context) (access.LinkKeys, error) {
 	keys, err := s.readLinkKeys(ctx)
 	if err != nil || len(keys) > 0 {
 		return keys, err
 	}
 	u := &update{key: linksKey}
-	// an operator may have taken the last one out
+	// an operator may have removed the last key
 	u.require("attribute_not_exists({keys}) OR size({keys}) = :zero")
 	u.value("zero", number(0))
 	if err := s.putLinkKey(ctx, u); err != nil {
@@ -34,14 +34,14 @@ func (s *Store) LinkKeys(ctx context.Context) (access.LinkKeys, error) {
 	return s.readLinkKeys(ctx)
 }
 
-// AddLinkKey makes a new key that signs what is signed from now on. What older ones signed is still
-// good. Done twice, it makes two.
+// AddLinkKey creates a key that signs everything from now on. What older keys signed remains valid.
+// A repeated call creates another key.
 func (s *Store) AddLinkKey(ctx context.Context) error {
 	return s.putLinkKey(ctx, &update{key: linksKey})
 }
 
-// putLinkKey puts a new key before the others. That u's condition does not hold is no error:
-// another was first.
+// putLinkKey puts a new key before the others. If the condition of u fails, that is not an error:
+// another caller was faster.
 func (s *Store) putLinkKey(ctx context.Context, u *update) error {
 	made, err := s.newLinkKey()
 	if err != nil {
@@ -59,12 +59,12 @@ func (s *Store) putLinkKey(ctx context.Context, u *update) error {
 	return s.unavailable("making the key of approval links", err)
 }
 
-// newLinkKey takes its bytes from the text that there is: 52 characters of 5 bits.
+// newLinkKey takes its bytes from random text: 52 characters of 5 bits.
 func (s *Store) newLinkKey() ([]byte, error) {
 	const characters = (linkKeyBytes*8 + 4) / 5
 	made, err := base32.StdEncoding.WithPadding(base32.NoPadding).DecodeString(strings.ToUpper(s.random.Text(characters)))
 	if err != nil || len(made) < linkKeyBytes {
-		return nil, fmt.Errorf("dynamo: the source of randomness gave no key of %d bytes: %w", linkKeyBytes, err)
+		return nil, fmt.Errorf("dynamo: the source of randomness did not return a key of %d bytes: %w", linkKeyBytes, err)
 	}
 	return made, nil
 }
@@ -81,7 +81,7 @@ func (s *Store) readLinkKeys(ctx context.Context) (keys access.LinkKeys, err err
 	for _, v := range stored.Value {
 		k, ok := v.(*types.AttributeValueMemberB)
 		if !ok || len(k.Value) < linkKeyBytes {
-			return nil, unreadable("item "+linksKey.String(), fmt.Errorf("a key is %d bytes or more; take the item out to get a new key", linkKeyBytes))
+			return nil, unreadable("item "+linksKey.String(), fmt.Errorf("a key has fewer than %d bytes; delete the item to get a new key", linkKeyBytes))
 		}
 		keys = append(keys, k.Value)
 	}

@@ -12,14 +12,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Attributes of a link's record; the rest is its body.
+// Attributes of a link's record; everything else is in its body.
 const (
-	attrRevoked   = "revoked" // in ms; absent until it is revoked
+	attrRevoked   = "revoked" // in milliseconds; absent until the link is revoked
 	attrRevokedBy = "revoked_by"
 )
 
-// PutLink implements frontend.LinkStore. A put that comes late, or again, does not undo a
-// revocation: it never replaces a record.
+// PutLink implements frontend.LinkStore. It never replaces a record, so a late or repeated put does
+// not undo a revocation.
 func (s *Store) PutLink(ctx context.Context, l engine.Link) error {
 	it := linkKey(l.Tenant, l.Run, l.ID).attributes()
 	it[attrBody] = text(encoded(l))
@@ -39,7 +39,7 @@ func (s *Store) Link(ctx context.Context, tenant, run, id string) (engine.Link, 
 	return readLink(tenant, run, it)
 }
 
-// Links implements frontend.LinkStore. The keys of one run's records are in order of their ids.
+// Links implements frontend.LinkStore. The sort keys of a run's records order them by id.
 func (s *Store) Links(ctx context.Context, tenant, run string) (links []engine.Link, err error) {
 	var e expression
 	condition := e.in("{pk} = :pk")
@@ -53,8 +53,7 @@ func (s *Store) Links(ctx context.Context, tenant, run string) (links []engine.L
 	return links, err
 }
 
-// RevokeLink implements frontend.LinkStore. The first revocation counts; a later one changes
-// nothing.
+// RevokeLink implements frontend.LinkStore. The first revocation counts; later ones change nothing.
 func (s *Store) RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error) {
 	u := &update{key: linkKey(tenant, run, id)}
 	u.set(attrRevoked, number(at))

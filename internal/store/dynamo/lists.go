@@ -16,9 +16,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-var errUnread = errors.New("the server left items of a batch unread again and again")
+var errUnread = errors.New("the server repeatedly left items of a batch unread")
 
-// Archived implements frontend.Store. A run's id says which thread it is of.
+// Archived implements frontend.Store. The id of a run contains its thread.
 func (s *Store) Archived(ctx context.Context, tenant, run string) (core.Record, error) {
 	thread, ok := core.ThreadOf(run)
 	if !ok {
@@ -41,14 +41,15 @@ func readRecord(it item) (r core.Record, err error) {
 	return r, nil
 }
 
-// listed is one entry of a list: where it stands, and what was found there.
+// listed is an entry of a list: its position and its content.
 type listed[T any] struct {
 	at string
 	of T
 }
 
-// Runs implements frontend.Store. A run that cannot be read, because a newer program has written it
-// or because it is damaged, is listed with what its keys say; reading that run by its id says why.
+// Runs implements frontend.Store. A run that cannot be read, because a newer program wrote it or
+// because it is damaged, is listed with what its keys contain; reading that run by its id returns
+// the reason.
 func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	after, err := parseCursor(listRuns, cursor)
 	if err != nil {
@@ -69,8 +70,8 @@ func (s *Store) Runs(ctx context.Context, tenant, thread, cursor string, limit i
 	return page, next, nil
 }
 
-// RunsBehind implements frontend.Store. Without a run it is the place before the first run of that
-// time: a key sorts before the keys that it is a prefix of.
+// RunsBehind implements frontend.Store. Without a run, it returns the position before the first run
+// of that time: a key sorts before the keys that it is a prefix of.
 func (s *Store) RunsBehind(born int64, run string) string {
 	return cursor{listRuns, runPosition(born, run)}.text()
 }
@@ -80,7 +81,7 @@ func (s *Store) runsOfTenant(ctx context.Context, tenant, after string, limit in
 	err = s.pages(ctx, indexQuery(indexList, attrListPK, runsPartition(tenant), attrListSK, after, false, limit), func(hits []item) (bool, error) {
 		page, err := s.runsAt(ctx, hits)
 		for _, r := range page {
-			// the index may know a run in two places while it moves
+			// the index may list a run at two positions while it moves
 			if len(found) == 0 || found[len(found)-1].at != r.at {
 				found = append(found, r)
 			}
@@ -90,8 +91,8 @@ func (s *Store) runsOfTenant(ctx context.Context, tenant, after string, limit in
 	return found, err
 }
 
-// runsAt reads what the index says. A head that has moved on to the next run since has left a
-// record of the one the index means.
+// runsAt reads the items that the index lists. If a head has moved on to the next run, the record
+// of the listed run exists.
 func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Record], err error) {
 	const doing = "listing runs"
 	keys := make([]key, len(hits))
@@ -126,7 +127,7 @@ func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Re
 	return found, nil
 }
 
-// listedRun is the run of a head or of a record as lists show it: one that cannot be read must not
+// listedRun returns the run of a head or of a record for a list. A run that cannot be read must not
 // hide the others.
 func listedRun(it item) listed[core.Record] {
 	at := textAt(it, attrListSK)
@@ -145,16 +146,16 @@ func listedRun(it item) listed[core.Record] {
 	return listed[core.Record]{at, h.Record()}
 }
 
-// placed is what is known of a run that cannot be read.
+// placed returns what is known of a run that cannot be read.
 func placed(it item, position string) core.Record {
 	r := core.Record{Run: runAt(position), Agent: textAt(it, attrAgent), Born: bornAt(position), At: bornAt(position)}
 	r.Thread, _ = core.ThreadOf(r.Run)
 	return r
 }
 
-// runsOfThread reads them all: their keys are not in the order of their birth. The head is read
-// before the records: a run that moves from one to the other in between is found twice and shown
-// once. The other way round it would be missed.
+// runsOfThread reads all runs, because their keys are not ordered by time. It reads the head before
+// the records: a run that moves from the head to a record in between is found twice and listed
+// once. In the other order it would be missed.
 func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) (found []listed[core.Record], err error) {
 	const doing = "listing the runs of a thread"
 	head, err := s.get(ctx, doing, headKey(tenant, thread))
@@ -180,8 +181,8 @@ func (s *Store) runsOfThread(ctx context.Context, tenant, thread, after string) 
 }
 
 // Approvals implements frontend.Store. A head that cannot be read is listed without calls, as by
-// Runs. An entry whose head has nothing suspended any more is left out. One whose head has
-// something else suspended by now is shown where it was found.
+// Runs. An entry whose head no longer has a suspension is skipped. An entry whose head now has
+// another suspension is listed at the old position.
 func (s *Store) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
 	after, err := parseCursor(listApprovals, cursor)
 	if err != nil {
@@ -229,7 +230,7 @@ func (s *Store) waitingAt(ctx context.Context, hits []item) (found []listed[core
 	return found, nil
 }
 
-// unread is what is known of a head that cannot be read.
+// unread returns what is known of a head that cannot be read.
 func unread(it item, position string) core.Head {
 	at, _ := threadOf(textAt(it, attrPK))
 	return core.Head{Identity: core.Identity{Tenant: at.Tenant, Thread: at.Thread, Run: textAt(it, attrRun), Agent: textAt(it, attrAgent)},
@@ -237,7 +238,7 @@ func unread(it item, position string) core.Head {
 		Origin: core.Origin{Born: bornAt(position), At: bornAt(position)}}
 }
 
-// pages calls each for every page of an index until it does not want more.
+// pages calls each for every page of an index until it returns false.
 func (s *Store) pages(ctx context.Context, in *dynamodb.QueryInput, each func([]item) (more bool, err error)) error {
 	in.TableName = &s.o.Table
 	for {
@@ -252,7 +253,7 @@ func (s *Store) pages(ctx context.Context, in *dynamodb.QueryInput, each func([]
 	}
 }
 
-// longestSortKey is DynamoDB's, in bytes: nothing is behind a longer one.
+// longestSortKey is DynamoDB's limit in bytes: nothing sorts after a longer key.
 const longestSortKey = 1024
 
 const (
@@ -288,7 +289,7 @@ func parseCursor(list, given string) (at string, err error) {
 		err = json.Unmarshal(raw, &c)
 	}
 	if err != nil || c.List != list || c.At == "" || len(c.At) > longestSortKey {
-		return "", fmt.Errorf("%w: %q is no cursor of this list", engine.ErrRefused, given)
+		return "", fmt.Errorf("%w: %q is not a cursor of this list", engine.ErrRefused, given)
 	}
 	return c.At, nil
 }

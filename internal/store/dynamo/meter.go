@@ -8,9 +8,9 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// Meter is an [API] that asks the server what each request has consumed, and adds it up. What was
-// refused by a condition is billed, too, and not told, so that it is not in the sum. Safe for
-// concurrent use.
+// Meter is an [API] that adds up the capacity that each request consumed, as reported by the
+// server. Requests that a condition refused are billed but not reported, so the sum does not
+// include them. It is safe for concurrent use.
 type Meter struct {
 	API
 
@@ -18,10 +18,11 @@ type Meter struct {
 	read, write float64
 }
 
-// NewMeter puts a meter before api.
+// NewMeter wraps api in a meter.
 func NewMeter(api API) *Meter { return &Meter{API: api} }
 
-// Take is what was consumed since the last Take: read and write units, those of indexes among them.
+// Take returns the read and write units, including those of indexes, that were consumed since the
+// last Take.
 func (m *Meter) Take() (read, write float64) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -42,7 +43,7 @@ func (m *Meter) add(sum *float64, consumed ...types.ConsumedCapacity) {
 	}
 }
 
-// one is the capacity of a request for one table, if the server told it.
+// one returns the capacity of a request for one table, if the server reported it.
 func one(c *types.ConsumedCapacity) []types.ConsumedCapacity {
 	if c == nil {
 		return nil

@@ -25,7 +25,7 @@ func TestATableThatIsGoneAnotherOneOrRefusedSaysSo(t *testing.T) {
 		want error
 		says string
 	}{
-		"deleted": {func(t *testing.T, d *awsdouble.Double, table string) { deleteTable(t, d, table) }, engine.ErrGone, "the table or one of its indexes is not there"},
+		"deleted": {func(t *testing.T, d *awsdouble.Double, table string) { deleteTable(t, d, table) }, engine.ErrGone, "the table or one of its indexes does not exist"},
 		"another table has its name": {func(t *testing.T, d *awsdouble.Double, table string) {
 			deleteTable(t, d, table)
 			_, err := d.DynamoDB().CreateTable(t.Context(), &dynamodb.CreateTableInput{TableName: &table, BillingMode: types.BillingModePayPerRequest,
@@ -34,10 +34,10 @@ func TestATableThatIsGoneAnotherOneOrRefusedSaysSo(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-		}, engine.ErrGone, "other keys"},
+		}, engine.ErrGone, "its keys are not those of a Dormouse table"},
 		"the right is revoked": {func(_ *testing.T, d *awsdouble.Double, _ string) {
 			d.Fail(func(awsdouble.Call) awsdouble.Fault { return awsdouble.Deny() })
-		}, engine.ErrDenied, "look at the policy"},
+		}, engine.ErrDenied, "check the policy"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			t.Parallel()

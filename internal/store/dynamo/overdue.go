@@ -11,10 +11,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// TakeOverdue implements [engine.Overdue]. The index may be behind the table: what it says is moved
-// only if the head says the same. An entry that cannot be moved, a throttled head for example, is
-// passed over, and so is the rest of a shard that cannot be read: one hot key must not keep the
-// runs of every tenant asleep.
+// TakeOverdue implements [engine.Overdue]. The index may lag behind the table, so an entry is moved
+// only if the head confirms it. An entry that cannot be moved, such as a throttled head, is
+// skipped, and so is the rest of a shard that cannot be read: one hot key must not delay the runs
+// of every tenant.
 func (s *Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
 	shards := make([]*shardReader, s.o.Shards)
 	for i := range shards {
@@ -41,7 +41,7 @@ func (s *Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]
 	return m.taken, s.ended(ctx)
 }
 
-// ended is the error of a request that was not made because ctx ended before.
+// ended is the error of a request that was not made because ctx had ended.
 func (s *Store) ended(ctx context.Context) error {
 	if ctx.Err() == nil {
 		return nil
@@ -49,8 +49,8 @@ func (s *Store) ended(ctx context.Context) error {
 	return s.unavailable("moving what is due", context.Cause(ctx))
 }
 
-// OldestDue is the first due time at or before now; 0 if nothing is due. It asks the index, which
-// may be behind: good for a measure of how late the sweep is, and for nothing else.
+// OldestDue returns the earliest due time at or before now, or 0 if nothing is due. It reads the
+// index, which may lag behind, so use it only to measure how late the sweep is.
 func (s *Store) OldestDue(ctx context.Context, now int64) (oldest int64, err error) {
 	for i := range s.o.Shards {
 		found, err := s.readShard(ctx, &shardReader{name: shardName(i)}, now, 1)
@@ -66,14 +66,14 @@ func (s *Store) OldestDue(ctx context.Context, now int64) (oldest int64, err err
 	return oldest, nil
 }
 
-// shardReader goes through one partition of the index.
+// shardReader iterates over one partition of the index.
 type shardReader struct {
 	name  string
 	from  item
 	ended bool
 }
 
-// readShard reads the next page of what is due.
+// readShard reads the next page of due entries.
 func (s *Store) readShard(ctx context.Context, r *shardReader, now int64, limit int) ([]item, error) {
 	var e expression
 	condition := e.in("{dsh} = :shard AND {due} <= :now")
@@ -88,7 +88,7 @@ func (s *Store) readShard(ctx context.Context, r *shardReader, now int64, limit 
 	return out.Items, nil
 }
 
-// mover moves due entries and collects what came of them.
+// mover moves due entries and collects the results.
 type mover struct {
 	s      *Store
 	next   int64

@@ -8,8 +8,8 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// query calls each for what it finds, page after page, until there is no more or each does not want
-// more.
+// query calls each for every item that it finds, page by page, until there are no more or each
+// returns false.
 func (s *Store) query(ctx context.Context, doing string, in *dynamodb.QueryInput, each func(item) (more bool, err error)) error {
 	in.TableName = &s.o.Table
 	for {
@@ -29,7 +29,8 @@ func (s *Store) query(ctx context.Context, doing string, in *dynamodb.QueryInput
 	}
 }
 
-// indexQuery reads a partition of an index in order, from behind a place; "" is the beginning.
+// indexQuery reads a partition of an index in order, starting after a position; "" is the
+// beginning.
 func indexQuery(index, hash, partition, order, behind string, forward bool, limit int) *dynamodb.QueryInput {
 	var e expression
 	condition := e.in("{" + hash + "} = :partition")
@@ -45,10 +46,10 @@ func indexQuery(index, hash, partition, order, behind string, forward bool, limi
 		Limit: aws.Int32(int32(limit)), ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}
 }
 
-// mostInBatch is DynamoDB's.
+// mostInBatch is DynamoDB's limit.
 const mostInBatch = 100
 
-// items reads many items consistently. What is not there is not in the answer.
+// items reads many items consistently. Missing items are absent from the result.
 func (s *Store) items(ctx context.Context, doing string, keys []key) (map[key]item, error) {
 	found := map[key]item{}
 	asked := map[key]bool{}

@@ -6,19 +6,19 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 )
 
-// The indexes. Each is sparse: an item without its attributes is not in it.
+// The indexes. Each is sparse: it contains only items with its attributes.
 const (
 	indexDue       = "due"
 	indexList      = "list"
 	indexApprovals = "approvals"
 )
 
-// TTLAttribute is when DynamoDB may delete an item by itself, in seconds since the Unix epoch.
-// Nothing is gone before that, and readers do not wait for it.
+// TTLAttribute is the time after which DynamoDB may delete an item, in seconds since the Unix
+// epoch. DynamoDB deletes nothing earlier, and readers do not depend on the deletion.
 const TTLAttribute = attrTTL
 
-// Schema is the table with its indexes, as tests and tools create it. The template of the stack
-// says the same. The deletion of expired items is a setting of its own; see [TTLAttribute].
+// Schema returns the definition of the table and its indexes, for tests and tools. It matches the
+// template of the stack. The deletion of expired items is a separate setting; see [TTLAttribute].
 func Schema(table string) *dynamodb.CreateTableInput {
 	text, number := types.ScalarAttributeTypeS, types.ScalarAttributeTypeN
 	return &dynamodb.CreateTableInput{

@@ -10,15 +10,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Signal implements frontend.Store. One without a key is one write; a message without one is sent
-// once, and [engine.ErrUnavailable] if its answer is lost, since it could not be told from its
-// repeat. A repeat of a write that landed is refused, and the head that refused has the signal in
-// its inbox: whether that is the caller's own is for the caller to tell, who knows what else may
-// have come.
+// Signal implements frontend.Store. A signal without an idempotency key is one write. A message
+// without a key is sent once, and returns [engine.ErrUnavailable] if its answer is lost, because a
+// retry could not be told from a new message. A repeat of a write that landed is refused, and the
+// head that refused it has the signal in its inbox; the caller decides whether that signal is its
+// own, because only the caller knows which others exist.
 func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
 	u := s.signalUpdate(req)
 	switch {
-	// no call has no id, and no attribute has no name
+	// a call always has an id, and an attribute a name
 	case req.Suspension != "" && req.Call == "":
 		h, err := s.head(ctx, u.key)
 		return engine.Written{Head: h}, orRefused(err)
@@ -26,7 +26,7 @@ func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Wr
 		return s.keyedSignal(ctx, req, u)
 	}
 	var how []func(*dynamodb.Options)
-	// all others are spent once they were drained, and refused from then on
+	// all other signals are refused as repeats once they have been drained
 	if req.Signal.Kind == core.SignalMessage {
 		how = append(how, onlyRefused)
 	}
@@ -37,8 +37,8 @@ func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Wr
 	return engine.Written{Head: h}, err
 }
 
-// keyedSignal stores the key with the signal. A transaction does not say what it left behind, so
-// that the head is read: a later one, by which somebody may have drained the signal already.
+// keyedSignal stores the key together with the signal. A transaction does not return the new head,
+// so the head is read afterwards; a worker may already have drained the signal from it.
 func (s *Store) keyedSignal(ctx context.Context, req engine.SignalRequest, u *update) (engine.Written, error) {
 	old, won, err := s.transact(ctx, "storing a message", req.Key, u, nil)
 	switch {

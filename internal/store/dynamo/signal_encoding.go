@@ -11,8 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// A signal in the inbox is a part of the head, and the head shall fit one unit. So a signal says
-// nothing twice, and hashes are bytes.
+// A signal in the inbox is part of the head, and the head should fit into one capacity unit. A
+// signal therefore repeats nothing, and hashes are stored as bytes.
 
 // Attributes of a signal.
 const (
@@ -22,7 +22,7 @@ const (
 	attrDig      = "dig"
 	attrMessage  = "msg"
 	attrValue    = "v"
-	attrDecision = "d" // the value, of a decision that says again what the signal says
+	attrDecision = "d" // the value, for a decision that repeats the signal's own fields
 	attrRef      = "ref"
 	attrBy       = "by"
 	attrVia      = "via"
@@ -65,7 +65,7 @@ func signalOf(thread string, s core.Signal) types.AttributeValue {
 	return mapOf(it)
 }
 
-// around is what a decision begins and ends with that has the signal's own id and time.
+// around returns the beginning and the end of a decision that has the signal's own id and time.
 func around(id string, at int64) (before, after string) {
 	return `{"decision_id":` + encoded(id) + ",", `,"updated_at":` + strconv.FormatInt(at, 10) + "}"
 }
@@ -84,7 +84,8 @@ func readSignal(it item, long func(string) string) core.Signal {
 	return s
 }
 
-// hashOf is a hash in half the room, and any other text as it is; nil for none.
+// hashOf stores a hash in half the size and any other text unchanged; it returns nil for an empty
+// text.
 func hashOf(s string) types.AttributeValue {
 	raw, err := hex.DecodeString(s)
 	if err == nil && len(raw) > 0 && hex.EncodeToString(raw) == s {

@@ -36,7 +36,7 @@ func (s *Store) Start(ctx context.Context, req engine.StartRequest) (engine.Writ
 	return engine.Written{Head: old}, engine.ErrRefused
 }
 
-// create puts the head of a new thread.
+// create stores the head of a new thread.
 func (s *Store) create(ctx context.Context, h core.Head) (engine.Written, error) {
 	var e expression
 	condition := e.in("attribute_not_exists({pk})")
@@ -65,8 +65,8 @@ func (s *Store) headItem(h core.Head) item {
 	return it
 }
 
-// startUpdate writes every attribute of the head that this program knows, and no other. The
-// counters that never go back are the caller's to continue.
+// startUpdate writes every attribute of the head that this program knows, and no other. The caller
+// continues the counters, which never decrease.
 func (s *Store) startUpdate(req engine.StartRequest) *update {
 	h := req.Head
 	u := &update{key: headKey(h.Tenant, h.Thread)}
@@ -92,10 +92,10 @@ func (s *Store) startUpdate(req engine.StartRequest) *update {
 	return u
 }
 
-// refuseOwned says why an owner may not put a run after its own.
+// refuseOwned says why an owner cannot start a run after its own.
 func refuseOwned(req engine.StartRequest, old core.Head) error {
 	switch {
-	case old.Run == req.Head.Run && old.Rev == req.Head.Rev: // a repeat of what landed
+	case old.Run == req.Head.Run && old.Rev == req.Head.Rev: // a repeat of a start that landed
 		return nil
 	case old.Run == req.Prior.Run && old.Epoch == req.Prior.Epoch && old.Rev == req.Prior.Rev && old.Sigs != req.Seen:
 		return engine.ErrSignals
@@ -103,13 +103,13 @@ func refuseOwned(req engine.StartRequest, old core.Head) error {
 	return engine.ErrFenced
 }
 
-// recordOf is the item that keeps the run before; nil if there is none.
+// recordOf returns the item that keeps the previous run, or nil if there is none.
 func (s *Store) recordOf(req engine.StartRequest) item {
 	if req.Prior == nil {
 		return nil
 	}
 	r := req.Prior.Record()
-	r.Status = core.RunDone // an owned one is, from this write on
+	r.Status = core.RunDone // the run of an owner ends with this write
 	it := recordKey(req.Prior.Tenant, req.Prior.Thread, r.Run).attributes()
 	it[attrBody] = text(encoded(r))
 	it[attrListPK] = text(runsPartition(req.Prior.Tenant))

@@ -12,7 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// API is what a [Store] uses of the SDK's client.
+// API is the part of the SDK's client that a [Store] uses.
 type API interface {
 	GetItem(context.Context, *dynamodb.GetItemInput, ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error)
 	PutItem(context.Context, *dynamodb.PutItemInput, ...func(*dynamodb.Options)) (*dynamodb.PutItemOutput, error)
@@ -24,19 +24,19 @@ type API interface {
 
 var _ API = (*dynamodb.Client)(nil)
 
-// Options are what a store must be told. All but Shards are needed.
+// Options configure a store. All but Shards are required.
 type Options struct {
 	Table  string
-	Clock  engine.Clock  // for the expiry of keys, and for waiting before a retry
-	Random engine.Random // for keys that sign links, and for the jitter of retries
+	Clock  engine.Clock  // for the expiry of keys and the pauses before retries
+	Random engine.Random // for keys that sign links and the jitter of retries
 
-	// Shards is over how many partitions the due entries are spread, 4 if 0. It may rise and
-	// never fall: a sweep that knows fewer does not see the entries of the others.
+	// Shards is the number of partitions of the index of due entries; 0 means 4. It may rise
+	// and must never fall: a sweep with fewer shards does not see the entries of the others.
 	Shards int
 }
 
-// Store is a table. It keeps nothing in memory, and is safe for concurrent use, by any number of
-// processes.
+// Store stores its data in one table. It keeps nothing in memory and is safe for concurrent use by
+// any number of processes.
 type Store struct {
 	api    API
 	o      Options
@@ -46,8 +46,8 @@ type Store struct {
 
 const usualShards = 4
 
-// New returns the store on the table that o names. It asks the server nothing: a table that is not
-// there is found by the first request. The client behind api should be made with [Retries].
+// New returns the store on the table that o names. It makes no request: the first request finds out
+// whether the table exists. Create the client behind api with [Retries].
 func New(api API, o Options) *Store {
 	if o.Shards <= 0 {
 		o.Shards = usualShards
@@ -62,17 +62,18 @@ const (
 	mostBackoff  = 300 * time.Millisecond
 )
 
-// Retries lets a client send a request again that was throttled, met a fault of the server or a
-// broken connection, or stood in the way of a transaction: three attempts in all, the pauses random
-// and short, since somebody pays for them: what is still refused then is [engine.ErrUnavailable],
-// and comes again by the queue. There is no budget over all requests: each is bounded by itself,
-// and what a retry may cost a full table is small beside a run that stops.
+// Retries makes a client retry a request that was throttled, failed in the server, lost its
+// connection or conflicted with a transaction. There are three attempts with short random pauses,
+// because a function is billed while it waits; a request that still fails is
+// [engine.ErrUnavailable] and is retried by the queue. There is no retry budget across requests:
+// each request is limited by itself, and the cost of retries on a busy table is small compared with
+// a run that stops.
 func Retries() func(*dynamodb.Options) {
 	return func(o *dynamodb.Options) { o.Retryer = retryer(retry.DefaultRetryables, codeConflict, codeInternal) }
 }
 
-// onlyRefused is for a write that does not know itself: it is sent again if the server has said
-// that it did not do it, and not if the answer is missing.
+// onlyRefused is for a write that cannot recognize its own repeat: it is retried if the server said
+// that it did nothing, and not if the answer is missing.
 //
 //	stored, answer lost ── a worker drains it ── sent again: stored twice
 func onlyRefused(o *dynamodb.Options) {

@@ -6,10 +6,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// The id of a suspension ends with its thread, which the head's key says already. In a head it is
-// stored without: a final underscore stands for the thread.
+// The id of a suspension ends with its thread, which is also in the head's key. The head stores the
+// id without it; a final underscore stands for the thread.
 //
-//	sus_2_lt3l2msrmzhpnsyu_ewuibbrzogybp3m2aylul3cr  in a head of that thread:  sus_2_lt3l2msrmzhpnsyu_
+//	in the head:  sus_2_lt3l2msrmzhpnsyu_
+//	the id:       sus_2_lt3l2msrmzhpnsyu_ewuibbrzogybp3m2aylul3cr
 
 func packed(thread, id string) string {
 	if rest, ours := strings.CutSuffix(id, strings.TrimPrefix(thread, "thr_")); ours && isSuspension(id) && strings.HasSuffix(rest, "_") {
@@ -25,8 +26,8 @@ func unpacked(thread, id string) string {
 	return id
 }
 
-// isSuspension says whether id is that of a suspension, or made of one: the key of a late answer,
-// or of a notice in the outbox.
+// isSuspension reports whether id is the id of a suspension or is derived from one: the key of a
+// late answer or of a notice in the outbox.
 func isSuspension(id string) bool {
 	for _, prefix := range []string{"", core.LateKey(""), core.MisfitKey(""), core.NoticeKey("")} {
 		if rest, ok := strings.CutPrefix(id, prefix); ok && strings.HasPrefix(rest, "sus_") {
@@ -36,13 +37,13 @@ func isSuspension(id string) bool {
 	return false
 }
 
-// suspensionsOf applies change to every id of a suspension in a call.
+// suspensionsOf applies change to every suspension id in a call.
 func suspensionsOf(c core.Call, change func(string) string) core.Call {
 	c.Sus, c.PassedDecision, c.EditedBy = change(c.Sus), change(c.PassedDecision), change(c.EditedBy)
 	return c
 }
 
-// outboxOf applies change to every id of a suspension in an outbox.
+// outboxOf applies change to every suspension id in an outbox.
 func outboxOf(out map[string]core.Out, change func(string) string) map[string]core.Out {
 	if out == nil {
 		return nil

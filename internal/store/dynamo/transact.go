@@ -14,17 +14,17 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// mostConflicts is how often a transaction is tried that meets others. The SDK does not retry it:
-// it cannot know that nothing is wrong with the request.
+// mostConflicts limits the attempts of a transaction that conflicts with others. The SDK does not
+// retry those, because it cannot know that the request itself is valid.
 const (
 	mostConflicts = 9
 	firstPause    = 10 * time.Millisecond
 	mostPause     = time.Second
 )
 
-// transact stores a key, changes a head and puts a record, all or nothing; key and record may be
-// nil. A [*engine.KeyTakenError] comes before everything else; then won says whether the head's
-// conditions held, and old is the head that refused.
+// transact stores a key, changes a head and stores a record, all or nothing; key and record may be
+// nil. If the key is taken, it returns a [*engine.KeyTakenError]. Otherwise won says whether the
+// head's conditions held, and old is the head that refused.
 func (s *Store) transact(ctx context.Context, doing string, k *engine.Key, u *update, record item) (old core.Head, won bool, err error) {
 	for n := range mostConflicts {
 		var moved bool
@@ -39,8 +39,8 @@ func (s *Store) transact(ctx context.Context, doing string, k *engine.Key, u *up
 	return core.Head{}, false, s.unavailable(doing, err)
 }
 
-// tryTransaction sends it once. moved: others were in the way, and the same again may succeed; err
-// says what they did.
+// tryTransaction sends the transaction once. If moved is true, it conflicted with others and may
+// succeed when retried; err describes the conflict.
 func (s *Store) tryTransaction(ctx context.Context, doing string, k *engine.Key, u *update, record item) (
 	old core.Head, won, moved bool, err error) {
 	writes := s.writes(k, u, record)
@@ -57,7 +57,7 @@ func (s *Store) tryTransaction(ctx context.Context, doing string, k *engine.Key,
 	case k != nil && at == 0:
 		taken, gone, err := s.takenBy(ctx, *k, reason.Item)
 		if gone {
-			return core.Head{}, false, true, errors.New("a key that was in the way expired")
+			return core.Head{}, false, true, errors.New("a conflicting key has expired")
 		}
 		return core.Head{}, false, false, errors.Join(err, taken)
 	}
@@ -65,7 +65,7 @@ func (s *Store) tryTransaction(ctx context.Context, doing string, k *engine.Key,
 	return old, false, false, err
 }
 
-// writes are in the order in which their refusals count: the key first.
+// writes returns the writes in the order in which their refusals count, the key first.
 func (s *Store) writes(k *engine.Key, u *update, record item) (writes []types.TransactWriteItem) {
 	old := types.ReturnValuesOnConditionCheckFailureAllOld
 	if k != nil {
@@ -80,8 +80,8 @@ func (s *Store) writes(k *engine.Key, u *update, record item) (writes []types.Tr
 	return writes
 }
 
-// firstReason is what refused a transaction first, in the order of its writes. One that met another
-// write may hide a refusal behind it, so that nothing is said about what comes later.
+// firstReason returns the first reason for which a transaction was refused, in the order of its
+// writes. A conflict may hide a later refusal, so nothing follows about later writes.
 func firstReason(err error) (at int, reason types.CancellationReason) {
 	var cancelled *types.TransactionCanceledException
 	if !errors.As(err, &cancelled) {
@@ -95,7 +95,7 @@ func firstReason(err error) (at int, reason types.CancellationReason) {
 	return 0, types.CancellationReason{}
 }
 
-// pause waits a random part of d.
+// pause waits for a random part of d.
 func (s *Store) pause(ctx context.Context, d time.Duration) error {
 	part, err := strconv.ParseInt(s.random.Text(6), 36, 64) // up to 36^6
 	if err != nil {

@@ -12,11 +12,12 @@ import (
 // Attributes of an idempotency key; its run is in run.
 const (
 	attrDigest = "digest"
-	// in ms; DynamoDB deletes it some time after, and nobody waits for that
+	// attrExpires is a time in milliseconds; DynamoDB deletes the item some time later, and
+	// readers do not depend on that
 	attrExpires = "expires"
 )
 
-// keyPut records that something is done. A record that expired makes room.
+// keyPut records a request under its key. It replaces an expired record.
 func (s *Store) keyPut(k engine.Key) *types.Put {
 	it := usedKey(k.Tenant, k.Key).attributes()
 	it[attrRun], it[attrDigest] = text(k.Run), text(k.Digest)
@@ -31,8 +32,8 @@ func (s *Store) keyPut(k engine.Key) *types.Put {
 		ExpressionAttributeValues: e.values, ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}
 }
 
-// takenBy is who used a key, as the refusal says; a server that does not say it is asked. gone:
-// nobody any more.
+// takenBy returns who used a key, from the refusal or, if the server did not include it, from the
+// table. gone reports that the record no longer exists.
 func (s *Store) takenBy(ctx context.Context, k engine.Key, old item) (taken error, gone bool, err error) {
 	if len(old) == 0 {
 		if old, err = s.get(ctx, "reading a key", usedKey(k.Tenant, k.Key)); err != nil {

@@ -6,7 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// PutDefinition stores a version of an agent. A version that is there is never replaced.
+// PutDefinition stores a version of an agent. It never replaces a version.
 func (db *DB) PutDefinition(ctx context.Context, d engine.Definition) error {
 	const query = "INSERT INTO definitions (tenant, name, digest, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 	return exec(ctx, db, func(t *tx) error {
@@ -15,8 +15,8 @@ func (db *DB) PutDefinition(ctx context.Context, d engine.Definition) error {
 	})
 }
 
-// Deploy makes a stored version the one that new runs start with. [engine.ErrNotFound] if it is not
-// stored.
+// Deploy makes a stored version the one that new runs start with. It returns [engine.ErrNotFound]
+// if the version is not stored.
 func (db *DB) Deploy(ctx context.Context, tenant, name, digest string) error {
 	const query = `INSERT INTO deployed (tenant, name, digest)
 		SELECT tenant, name, digest FROM definitions WHERE tenant = ? AND name = ? AND digest = ?
@@ -30,8 +30,7 @@ func (db *DB) Deploy(ctx context.Context, tenant, name, digest string) error {
 	})
 }
 
-// Undeploy lets no new run of the agent start. Its versions stay for the runs that are pinned to
-// them.
+// Undeploy prevents new runs of the agent. Its versions stay for the runs that are pinned to them.
 func (db *DB) Undeploy(ctx context.Context, tenant, name string) error {
 	return exec(ctx, db, func(t *tx) error {
 		_, err := t.exec("DELETE FROM deployed WHERE tenant = ? AND name = ?", tenant, name)
@@ -39,7 +38,7 @@ func (db *DB) Undeploy(ctx context.Context, tenant, name string) error {
 	})
 }
 
-// Definition returns a stored version. [engine.ErrNotFound] if it is not there.
+// Definition returns a stored version, or [engine.ErrNotFound].
 func (db *DB) Definition(ctx context.Context, tenant, name, digest string) (d engine.Definition, err error) {
 	const query = "SELECT tenant, name, digest, body FROM definitions WHERE tenant = ? AND name = ? AND digest = ?"
 	err = db.readOne(ctx, func(s scanner) error { return scanDefinition(s, &d) }, query, tenant, name, digest)
@@ -49,7 +48,7 @@ func (db *DB) Definition(ctx context.Context, tenant, name, digest string) (d en
 const deployedDefinitions = `SELECT d.tenant, d.name, d.digest, d.body FROM deployed c
 	JOIN definitions d ON d.tenant = c.tenant AND d.name = c.name AND d.digest = c.digest WHERE c.tenant = ?`
 
-// Newest is the digest of the deployed version. [engine.ErrNotFound] if there is none.
+// Newest returns the digest of the deployed version, or [engine.ErrNotFound] if none is deployed.
 func (db *DB) Newest(ctx context.Context, tenant, name string) (digest string, err error) {
 	const query = "SELECT digest FROM deployed WHERE tenant = ? AND name = ?"
 	err = db.readOne(ctx, func(s scanner) error {
@@ -80,7 +79,7 @@ func (db *DB) Deployed(ctx context.Context, tenant string) (all []engine.Definit
 	return all, err
 }
 
-// Tenants are those that an agent is deployed to, by name.
+// Tenants returns the tenants that have a deployed agent, by name.
 func (db *DB) Tenants(ctx context.Context) (tenants []string, err error) {
 	err = db.read(ctx, func(s scanner) error {
 		var tenant string

@@ -14,37 +14,37 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// SQLite copies its log to the main file by itself, now and then, and keeps the result of that for
-// itself. Two things make it ours:
+// By default SQLite copies its write-ahead log to the main file by itself and does not report the
+// result. This package does it explicitly, for two reasons. First, a failed flush:
 //
-//	copy: flush of the main file fails ── next copy: flush succeeds ── the log is reused ── loss of power
+//	copy: flush of the main file fails ── next copy: flush succeeds ── log is reused ── power loss
 //
-// The second flush does not write the pages again whose writing failed in the first: the system
-// counts them as written. They are lost with the power, and the log has them no more. So after a
-// failed flush nothing is copied, and the process ends: the next one finds a whole log and copies
-// all of it again, see [DB.alone]. And a copy that fails for ever (a full disk) lets the log grow
-// without an end.
+// The second flush does not write the pages again whose writing failed in the first, because the
+// system counts them as written. A power loss then loses them, and the log no longer contains them.
+// So after a failed flush nothing more is copied and the process ends: the next one finds a
+// complete log and copies all of it again, see [DB.alone]. Second, a copy that always fails, for
+// example on a full disk, lets the log grow without a limit.
 
-// What the log may grow to.
+// Limits of the log.
 const (
-	pageSize  = 4096    // and 24 bytes before each page in the log
-	copyPages = 1000    // that were written since the last copy: then the next is made
-	waitFor   = 4       // times as many that are not copied: then readers are waited for
-	logMost   = 1 << 30 // bytes of a log that cannot be copied: then writes are refused
+	pageSize  = 4096    // plus 24 bytes before each page in the log
+	copyPages = 1000    // written since the last copy: triggers the next copy
+	waitFor   = 4       // times as many not yet copied: the copy waits for readers
+	logMost   = 1 << 30 // bytes of a log that cannot be copied: writes are refused
 )
 
-// waitReaders bounds how long a copy keeps the writer waiting for readers, in ms.
+// waitReaders limits how long a copy makes the writer wait for readers, in ms.
 const waitReaders = 250
 
-// ledger is what is known of the log. Only the writer changes it.
+// ledger is the state of the log. Only the writer changes it.
 type ledger struct {
-	pages   int          // written since the last try to copy
-	counted bool         // a transaction that is in the log counts it, see [schemaMark]
-	behind  atomic.Int64 // pages that are in the log and not in the main file
-	tried   int64        // behind when readers were waited for last
+	pages   int          // written since the last attempt to copy
+	counted bool         // a transaction in the log counts it, see [schemaMark]
+	behind  atomic.Int64 // pages that are in the log but not in the main file
+	tried   int64        // behind, when the copy last waited for readers
 }
 
-// LogBytes is how much was committed and is not in the main file yet.
+// LogBytes returns how many committed bytes are not in the main file yet.
 func (db *DB) LogBytes() int64 {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
@@ -56,11 +56,11 @@ func (db *DB) LogBytes() int64 {
 
 func (l *ledger) bytes() int64 { return l.behind.Load() * (pageSize + 24) }
 
-// wrote counts what the last transaction put into the log.
+// wrote counts what the last transaction added to the log.
 func (w *writer) wrote() {
 	n, err := pagesWritten(w.conn)
 	if err != nil {
-		n = 1 // it is counted to know when to copy, and a copy tells the truth
+		n = 1 // an estimate that triggers the next copy, which returns the exact number
 	}
 	w.log.pages += n
 	w.log.behind.Add(int64(n))
@@ -78,8 +78,8 @@ func pagesWritten(conn *sql.Conn) (n int, err error) {
 	return n, err
 }
 
-// keepUp copies the log if that is due. It is called after the answers were given, so that no
-// caller waits for it but those of the next batch.
+// keepUp copies the log if that is due. It runs after the answers are given, so that only the
+// callers of the next batch wait for it.
 func (w *writer) keepUp() {
 	if w.log.pages < w.db.copyPages {
 		return
@@ -90,10 +90,10 @@ func (w *writer) keepUp() {
 		w.log.tried = behind
 		mode = "RESTART"
 	}
-	_ = w.copyLog(context.Background(), mode) // it is remembered, and the log has everything
+	_ = w.copyLog(context.Background(), mode) // the error is recorded, and the log has everything
 }
 
-// copyLog copies the log to the main file, and ends the work if a flush fails.
+// copyLog copies the log to the main file. If a flush fails, it ends the process.
 func (w *writer) copyLog(ctx context.Context, mode string) error {
 	if mode != "PASSIVE" {
 		w.patience(ctx, waitReaders)
@@ -101,10 +101,10 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 	}
 	var blocked, inLog, copied int64
 	err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&blocked, &inLog, &copied)
-	_, _ = pagesWritten(w.conn) // none of them is the log's
+	_, _ = pagesWritten(w.conn) // discard pages that the copy wrote to the main file
 	switch {
 	case flushFailed(err):
-		err = fmt.Errorf("%w: flushing the copy of the write-ahead log failed, and what it wrote may be lost in silence: %w", engine.ErrDisk, err)
+		err = fmt.Errorf("%w: flushing the copy of the write-ahead log failed, and what it wrote may be lost silently: %w", engine.ErrDisk, err)
 		w.db.marks.tear(w.db.path)
 		w.db.end(err)
 		return err
@@ -127,13 +127,13 @@ func (w *writer) patience(ctx context.Context, ms int64) {
 	_, _ = w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", ms))
 }
 
-// flushFailed says whether a flush failed while the log was copied, of whichever file.
+// flushFailed reports whether the flush of any file failed while the log was copied.
 func flushFailed(err error) bool {
 	e, ok := errors.AsType[*driver.Error](err)
 	return ok && (e.Code() == codes.SQLITE_IOERR_FSYNC || e.Code() == codes.SQLITE_IOERR_DIR_FSYNC)
 }
 
-// stuck remembers that the log cannot be copied; nil: it can.
+// stuck records that the log cannot be copied, or, with nil, that it can.
 func (db *DB) stuck(err error) {
 	if err != nil && errors.Is(err, engine.ErrNoRoom) {
 		err = fmt.Errorf("the write-ahead log grows: %w", err)
@@ -143,7 +143,7 @@ func (db *DB) stuck(err error) {
 	db.troubles.stuck = err
 }
 
-// longest refuses to write to a log that has grown too long, after one more try to copy it.
+// longest refuses writes if the log is too long, after one more attempt to copy it.
 func (w *writer) longest(ctx context.Context) error {
 	if w.log.bytes() < w.db.logMost {
 		return nil
@@ -154,5 +154,5 @@ func (w *writer) longest(ctx context.Context) error {
 	if w.log.bytes() < w.db.logMost {
 		return nil
 	}
-	return fmt.Errorf("%w: the write-ahead log has grown to %d MB, since something reads it all the time", engine.ErrUnavailable, w.log.bytes()>>20)
+	return fmt.Errorf("%w: the write-ahead log has grown to %d MB, because other processes read it all the time", engine.ErrUnavailable, w.log.bytes()>>20)
 }

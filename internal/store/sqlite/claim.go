@@ -7,9 +7,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// claimHead has the conditions of [core.Head.Claimable]. That the claim differs is among them, so
-// that a late copy of a claim does not take a run that was released since; whether a refused claim
-// is the caller's own is decided afterwards.
+// claimHead has the conditions of [core.Head.Claimable]. It also requires that the claim differs,
+// so that a late copy of a claim cannot take a run that has been released since; whether a refused
+// claim is the caller's own is decided afterwards.
 const claimHead = `UPDATE heads SET epoch = epoch + 1, rev = rev + 1, lease = ?1, claim = ?2, st = 1, tries = tries + 1, due = ?3
 	WHERE tenant = ?4 AND thread = ?5 AND v <= ?6 AND (lease = 0 OR lease < ?7) AND claim <> ?2 AND (
 		st IN (0, 1) AND (not_before <= ?7 OR ` + inboxFilled + `)
@@ -38,7 +38,7 @@ func (t *tx) refuseClaim(req engine.ClaimRequest) (core.Head, error) {
 		return core.Head{}, engine.ErrRefused
 	case old.Claim == req.Claim && old.Lease != 0:
 		return old, nil
-	case old.Claimable(req.Now, req.Claim): // so it was the schema
+	case old.Claimable(req.Now, req.Claim): // so the schema was the reason
 		return old, engine.ErrNewerSchema
 	}
 	return old, engine.ErrRefused
@@ -61,10 +61,10 @@ func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]en
 	})
 }
 
-// FreeLeases ends every lease and makes its run due now; it returns how many. What others had
-// received of the queue is visible again. Only for a process that knows that no other one lives: an
-// owner that does is not told, and stopped by its epoch only once somebody has claimed the run. A
-// lease is found by its due time, which every claim sets.
+// FreeLeases ends every lease, makes its run due now, and returns how many there were. Messages
+// that other processes had received become visible again. Call it only if no other process is
+// alive: a living owner is not notified, and its epoch stops it only once another worker has
+// claimed the run. A lease is found by its due time, which every claim sets.
 func (db *DB) FreeLeases(ctx context.Context) (int, error) {
 	const free = "UPDATE heads SET lease = 0, due = ? WHERE due > 0 AND lease <> 0 AND st <> 3"
 	const show = "UPDATE queue SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"

@@ -7,17 +7,17 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
-// Times are stored as the wall clock shows them. A clock that is set back leaves what was stored
-// before ahead of it, and what is ahead is not done. But for deadlines, which people and agents
-// give, nothing is stored further ahead than a pause or a lease is long, so that what is there
-// shows that the clock was wrong.
+// Times are stored as the wall clock shows them. If a clock is set back, the stored times lie ahead
+// of it, and their work would wait. Except for deadlines, which people and agents choose, no time
+// lies further ahead than a pause or a lease is long, so a time beyond that shows that the clock
+// was wrong.
 
-// slackAhead is what clocks of one machine may differ by when times are held against the longest
-// pause.
+// slackAhead is the tolerated difference between the clocks of one machine when times are compared
+// with the longest pause.
 const slackAhead = time.Minute
 
-// farWakeups are wake-ups further ahead than any is sent, or hidden for longer than a delivery is;
-// farHeads are runs that are due, owned or paused for longer than is possible.
+// farWakeups finds wake-ups that are further ahead than any delay, or hidden for longer than a
+// delivery; farHeads finds runs that are due, owned or paused for longer than is possible.
 const (
 	farWakeups = `WITH RECURSIVE line(tenant) AS (SELECT min(tenant) FROM queue
 			UNION ALL SELECT (SELECT min(tenant) FROM queue WHERE tenant > line.tenant) FROM line WHERE tenant IS NOT NULL)
@@ -28,8 +28,8 @@ const (
 		AND (lease > ?2 OR lease = 0 AND not_before > ?1 OR lease = 0 AND due > ?1 AND (st <> 2 OR due <> dl)))`
 )
 
-// FarAhead says whether something is stored further ahead than is possible: the clock was ahead
-// when it was stored. whole looks at the runs, too, which takes longer.
+// FarAhead reports whether a stored time is further ahead than is possible, because the clock was
+// ahead when it was stored. With whole it also checks the runs, which takes longer.
 func (db *DB) FarAhead(ctx context.Context, whole bool) (far bool, err error) {
 	now := db.now()
 	longest, owned := now+planner.LongestPause+slackAhead.Milliseconds(), now+db.visibility.Milliseconds()+slackAhead.Milliseconds()
@@ -45,9 +45,9 @@ func (db *DB) FarAhead(ctx context.Context, whole bool) (far bool, err error) {
 	return false, nil
 }
 
-// What is brought back: ?1 is now, ?2 the furthest that is possible. Where more was put ahead of a
-// clock that was set back, ?3 is by how much. A wake-up that comes too early is dropped; a living
-// owner keeps its whole lease, counted from now.
+// The statements of Recall: ?1 is now, ?2 the furthest possible time, and ?3 how far the clock was
+// set back, if that is known. A wake-up that comes too early is dropped; a living owner keeps its
+// entire lease, counted from now.
 const (
 	recallWakeups    = "UPDATE queue SET " + sooner + " WHERE receipt = '' AND " + ahead
 	recallIntake     = "UPDATE intake SET " + sooner + " WHERE receipt = '' AND " + ahead
@@ -64,9 +64,9 @@ const (
 	dueAhead    = "lease = 0 AND due > 0 AND due > CASE WHEN ?3 > 0 THEN ?1 ELSE ?2 END"
 )
 
-// Recall brings back what is stored too far ahead, and everything that waits by as much as the
-// clock was set back; zero if that is not known. Deadlines stay: they are times of the wall clock.
-// It returns how many entries it changed.
+// Recall corrects times that are stored too far ahead, and moves everything that waits by the
+// amount that the clock was set back; zero if that is unknown. Deadlines stay, because they are
+// times of the wall clock. It returns how many entries it changed.
 func (db *DB) Recall(ctx context.Context, setBack time.Duration) (changed int, err error) {
 	return write(ctx, db, func(t *tx) (int, error) {
 		now := db.now()

@@ -15,7 +15,7 @@ const commitHead = `UPDATE heads SET rev = ?1, cid = ?2, seq = ?3, seg = ?4, ev 
 	WHERE tenant = ?19 AND thread = ?20 AND epoch = ?21 AND rev = ?22 AND (?23 OR sigs = ?24)
 	RETURNING ` + headColumns
 
-// Commit implements [engine.Store]. The wake-up it may ask for is sent in the same transaction.
+// Commit implements [engine.Store]. It sends the requested wake-up in the same transaction.
 func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	if s := req.Segment; s != nil && (s.Seq != req.Next.Seq || s.W != req.Next.CID) {
 		return engine.Written{}, fmt.Errorf("sqlite: segment %d (%d) does not belong to a commit of %d (%d)", s.Seq, s.W, req.Next.Seq,
@@ -28,8 +28,8 @@ func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Writ
 	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.commit(req, rows, db.now()) })
 }
 
-// commitRows are a commit's statements' arguments. They are made by the caller: the writer's time
-// is everybody's.
+// commitRows are the arguments of a commit's statements. The caller builds them, because every
+// caller waits for the writer.
 type commitRows struct {
 	head, segment []any
 	marks         core.FeedMarks
@@ -71,8 +71,8 @@ func segmentArgs(req engine.CommitRequest) []any {
 	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), segmentText(*s)}
 }
 
-// refuseCommit says why. The epoch comes first: after a claim of somebody else even a commit that
-// landed is no longer the caller's business.
+// refuseCommit says why a commit was refused. It checks the epoch first: once another owner has
+// claimed the run, even a commit that landed no longer concerns the caller.
 func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 	old, err := t.head(req.Next.Tenant, req.Next.Thread)
 	switch {
@@ -80,7 +80,7 @@ func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 		return engine.Written{}, err
 	case old.Thread == "" || old.Epoch != req.Next.Epoch:
 		return engine.Written{Head: old}, engine.ErrFenced
-	// a repeat of what landed, its wake-up included
+	// a repeat of a commit that landed, together with its wake-up
 	case old.CID == req.Next.CID && old.Rev == req.Next.Rev:
 		return engine.Written{Head: old, Woken: req.Wake != nil}, nil
 	case old.Rev == req.Next.Rev-1:
@@ -89,7 +89,7 @@ func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 	return engine.Written{Head: old}, engine.ErrFenced
 }
 
-// putSegment never lets an older put replace a newer one. A marked segment gets its place in the
+// putSegment never lets an older put replace a newer one. A marked segment gets its position in the
 // feed of its tenant, see [schemaFeed].
 func (t *tx) putSegment(tenant string, rows commitRows, now int64) error {
 	const (
@@ -126,7 +126,7 @@ func (t *tx) drain(h *core.Head, keys []string) error {
 	return err
 }
 
-// written sends the wake-up that a write asked for and makes its answer.
+// written sends the wake-up that a write requested and builds its answer.
 func (t *tx) written(h core.Head, wake *engine.Delay, now int64) (engine.Written, error) {
 	t.changed = append(t.changed, place{h.Tenant, h.Thread})
 	if wake == nil {

@@ -36,13 +36,13 @@ type Options struct {
 	// Visibility is how long a delivery is hidden from others; 90 seconds if zero.
 	Visibility time.Duration
 
-	// MaxAttempts is how often a message is handed over before it goes to the dead letters; 20
-	// if zero.
+	// MaxAttempts limits the deliveries of a message; after them it goes to the dead letters.
+	// 20 if zero.
 	MaxAttempts int
 
-	// Examine is how long the file is examined before it is used, see [Examine]; zero: not at
-	// all. One in which something is wrong is refused with a [*DamageError], or, if Damaged
-	// says so, served as far as it can be.
+	// Examine limits the examination of the file before it is used, see [Examine]; zero skips
+	// it. A damaged file is refused with a [*DamageError] or, if Damaged is set, served as far
+	// as possible.
 	Examine time.Duration
 	Damaged bool
 
@@ -50,14 +50,14 @@ type Options struct {
 	// 1000 if zero.
 	CopyPages int
 
-	// LogMost bounds the write-ahead log, in bytes; 1 GiB if zero.
+	// LogMost limits the write-ahead log, in bytes; 1 GiB if zero.
 	LogMost int64
 
-	// NoRoom, for tests, says whether the disk is full: then nothing can be written and no file
-	// can be made.
+	// NoRoom, for tests, reports whether the disk is full: nothing can be written and no file
+	// can be created.
 	NoRoom func() bool
 
-	watch engine.Clock // the one by which a disk hangs; the machine's if nil
+	watch engine.Clock // the clock for detecting a hanging disk; the machine's if nil
 }
 
 const (
@@ -67,7 +67,7 @@ const (
 	readers = 4 // connections for reading
 )
 
-// DB is one open file. All methods are safe for concurrent use.
+// DB is an open file. All methods are safe for concurrent use.
 type DB struct {
 	clock       engine.Clock
 	random      engine.Random
@@ -80,10 +80,10 @@ type DB struct {
 	noRoomTest func() bool
 	logMost    int64
 	copyPages  int
-	full       atomic.Bool // a write found no room, and no [DB.Probe] has succeeded since
+	full       atomic.Bool // a write found the disk full, and no [DB.Probe] has succeeded since
 	troubles   troubles
 	marks      marks
-	made       bool // the file was not there before, or empty
+	made       bool // the file did not exist before, or was empty
 
 	examine     time.Duration
 	evenDamaged bool
@@ -100,21 +100,22 @@ type DB struct {
 	closed  error
 }
 
-// handles are the open file.
+// handles are the connections of the open file.
 type handles struct {
-	// guards what is replaced when a file that was open for reading alone is opened for writing
+	// mu guards the fields that are replaced when a file that was open read-only is opened for
+	// writing
 	mu     sync.RWMutex
-	writer *writer   // nil while there is no room for it
+	writer *writer   // nil while the disk is too full to open it
 	reader *sql.DB   // nil if the file could not even be opened for reading
 	reopen time.Time // when to try to open the file for writing again
 	over   bool      // closed
 }
 
-// Open opens the file at path, creating it if it is not there, and brings its schema up to date. A
-// file written by a newer program is refused with [ErrNewerFile] and not touched.
+// Open opens the file at path, creates it if it does not exist, and migrates its schema. A file
+// that a newer version of the program wrote is refused with [ErrNewerFile] and not touched.
 func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	if opts.Clock == nil || opts.Random == nil {
-		return nil, fmt.Errorf("sqlite: open needs a clock and a source of randomness")
+		return nil, fmt.Errorf("sqlite: Open needs Options.Clock and Options.Random")
 	}
 	abs, err := filepath.Abs(path)
 	if err != nil {
@@ -127,7 +128,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		db.watch = stopwatch{}
 	}
 	db.troubles.ended = make(chan struct{})
-	// what is damaged does not vouch for itself
+	// a damaged file does not vouch for itself
 	db.marks.off = opts.Sync == dbfile.SyncOff || opts.Damaged
 	if db.copyPages == 0 {
 		db.copyPages = copyPages
@@ -168,9 +169,9 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 	return db, nil
 }
 
-// makeFile makes a file that nobody but its owner can read, whatever may be read in its directory:
-// arguments and results are in it in plain text. What stands beside it later takes its mode. A
-// database that was there and is missing is not made anew.
+// makeFile creates a file that only its owner can read, whatever the mode of its directory, because
+// arguments and results are stored in plain text. Files that SQLite creates beside it later get the
+// same mode. If a database existed and is missing, no new one is created.
 func makeFile(path string) (made bool, err error) {
 	if err := wholeBefore(path); err != nil {
 		return false, err
@@ -186,7 +187,7 @@ func makeFile(path string) (made bool, err error) {
 	return true, f.Close()
 }
 
-// Made says whether the file was not there, or empty, when it was opened.
+// Made reports whether the file did not exist, or was empty, when it was opened.
 func (db *DB) Made() bool { return db.made }
 
 func (db *DB) open(ctx context.Context) error {
@@ -229,9 +230,9 @@ func (db *DB) open(ctx context.Context) error {
 	return nil
 }
 
-// prepareFile connects and migrates. Several processes may do so at once on a file that is not
-// there yet, and while one turns the write-ahead log on SQLite tells the others that it is busy
-// without waiting, whatever its timeout is; they try again.
+// prepareFile connects and migrates. Several processes may do so at once on a new file. While one
+// of them turns the write-ahead log on, SQLite reports busy to the others at once, whatever their
+// timeout, so they retry.
 func (db *DB) prepareFile(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	for end := time.Now().Add(dbfile.BusyTimeout); ; {
 		conn, err := db.connect(ctx, pool)
@@ -268,8 +269,8 @@ func (db *DB) connect(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	return conn, nil
 }
 
-// Close runs what the writer already took, answers what still waits with [engine.ErrUnavailable],
-// and closes the file. Closing again does nothing.
+// Close runs the operations that the writer has already taken, answers the others with
+// [engine.ErrUnavailable], and closes the file. Closing again does nothing.
 func (db *DB) Close() error {
 	db.closing.Do(func() {
 		db.mu.Lock()
@@ -286,12 +287,12 @@ func (db *DB) Close() error {
 	return db.closed
 }
 
-// Arrived is signalled after this process put something into the queue: a new message, one given
-// back, a dead letter sent again. It holds one signal; the receiver of it calls [DB.Receive] again.
-// What other processes put in is not signalled.
+// Arrived is signalled after this process put something into the queue: a new message, a returned
+// message, or a dead letter that is sent again. It holds one signal; the receiver then calls
+// [DB.Receive] again. Other processes do not signal it.
 func (db *DB) Arrived() <-chan struct{} { return db.arrived }
 
-// announce tells those who wait in this process what was committed.
+// announce notifies waiters in this process of what was committed.
 func (db *DB) announce(n news) {
 	db.watchers.tell(n.changed)
 	if !n.arrived {

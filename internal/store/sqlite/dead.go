@@ -6,12 +6,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// DeadLetter is a message that was handed over too often.
+// DeadLetter is a message that was delivered too often.
 type DeadLetter struct {
 	ID       string
 	Attempts int
-	Cause    string // of the last time it was given back; empty if it only ran out of time
-	At       int64  // when it became one
+	Cause    string // of the last return; empty if it only timed out
+	At       int64  // when it became a dead letter
 	engine.Wakeup
 }
 
@@ -28,9 +28,8 @@ func (db *DB) DeadLetters(ctx context.Context, limit int) (letters []DeadLetter,
 	return letters, err
 }
 
-// Redrive puts up to limit dead letters back into the queue, oldest first, visible now and with no
-// attempt counted. It returns how many; each moves once, however often and by how many callers it
-// is asked.
+// Redrive returns up to limit dead letters to the queue, oldest first, visible now and with no
+// attempts counted. It returns how many; each moves once, even with concurrent calls.
 func (db *DB) Redrive(ctx context.Context, limit int) (int, error) {
 	const query = "DELETE FROM dead WHERE id IN (SELECT id FROM dead ORDER BY at, id LIMIT ?) RETURNING tenant, thread"
 	return write(ctx, db, func(t *tx) (int, error) {

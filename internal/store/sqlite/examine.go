@@ -17,7 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// Finding is something wrong with a file.
+// Finding is a defect of a file.
 type Finding struct {
 	Code   FindingCode `json:"code"`
 	Tenant string      `json:"tenant,omitempty"`
@@ -26,59 +26,59 @@ type Finding struct {
 	Detail string      `json:"detail"`
 }
 
-// FindingCode says what is wrong, for programs.
+// FindingCode identifies the kind of a finding, for programs.
 type FindingCode string
 
 const (
-	// there was a database, and it is not there
+	// FindMissing: the database existed and is missing
 	FindMissing FindingCode = "database_missing"
-	// it is not the one that was there, or an older copy
+	// FindOlder: it is another database, or an older copy
 	FindOlder     FindingCode = "database_replaced"
 	FindMalformed FindingCode = "database_malformed" // SQLite finds its structure broken
-	FindNewer     FindingCode = "database_newer"     // a newer program wrote it
-	FindForeign   FindingCode = "database_foreign"   // another program's database
-	// commits of the write-ahead log stand behind one that cannot be read
+	FindNewer     FindingCode = "database_newer"     // a newer version of the program wrote it
+	FindForeign   FindingCode = "database_foreign"   // the database of another program
+	// FindLog: the write-ahead log has commits after one that cannot be read
 	FindLog  FindingCode = "log_damaged"
 	FindHead FindingCode = "head_unreadable" // the state of a run
-	// the state of a run that a newer program wrote
+	// FindNewerHead: a newer version of the program wrote the state of a run
 	FindNewerHead FindingCode = "head_newer"
-	// a segment is missing, does not fit the one before, or cannot be read
+	// FindJournal: a segment is missing, does not follow the one before, or cannot be read
 	FindJournal FindingCode = "journal_broken"
-	FindRecord  FindingCode = "record_unreadable" // of a run that is over
-	// the time was over before everything was looked at
+	FindRecord  FindingCode = "record_unreadable" // of a run that is done
+	// FindUnfinished: the time ran out before everything was examined
 	FindUnfinished FindingCode = "not_examined"
 )
 
-// Report is what an examination found.
+// Report is the result of an examination.
 type Report struct {
 	Findings []Finding
 	Empty    bool  // nothing was ever stored in it
-	Threads  int   // whose heads and journals were looked at
-	Records  int   // of runs that are over
-	LogBytes int64 // of the write-ahead log's file
+	Threads  int   // threads whose head and journal were examined
+	Records  int   // records of runs that are done
+	LogBytes int64 // size of the write-ahead log
 }
 
-// mostFindings bounds a report.
+// mostFindings limits the findings of a report.
 const mostFindings = 100
 
-// Damaged says whether something is wrong. That there was no time for everything is not, and
-// neither is a newer program's work.
+// Damaged reports whether the file is damaged. An unfinished examination and data of a newer
+// version do not count as damage.
 func (r Report) Damaged() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool {
 		return f.Code != FindUnfinished && f.Code != FindNewer && f.Code != FindNewerHead
 	})
 }
 
-// Newer says whether a newer program wrote the file's tables, so that this one reads nothing of it.
-// Single runs of a newer program are [FindNewerHead] and leave the others readable.
+// Newer reports whether a newer version wrote the file's tables, so that this one can read none of
+// it. Single runs of a newer version are a [FindNewerHead] and leave the others readable.
 func (r Report) Newer() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == FindNewer })
 }
 
-// Examine looks at the file at path without changing it: its structure, that every head can be read
-// and is the end of its journal's chain, every segment and every record. It takes what time ctx
-// gives it, and tells progress of it every now and then; nil does not. What is examined is what is
-// committed, also beside a process that works on it.
+// Examine checks the file at path without changing it: its structure, that every head can be read
+// and ends the chain of its journal, every segment and every record. It takes as long as ctx
+// allows, and calls progress from time to time, unless it is nil. It checks committed data, even
+// while a process works on the file.
 func Examine(ctx context.Context, path string, progress func(threads int)) (r Report, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, err
@@ -95,9 +95,9 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	if info, err := os.Stat(path + "-wal"); err == nil {
 		r.LogBytes = info.Size()
 	}
-	// The last connection that can write copies the log and removes it. This one cannot.
-	// Without a log no process is at work, and then it needs no index of the log, which it
-	// would have to make.
+	// The last connection that can write copies the log and removes it; this connection cannot
+	// write. Without a log no process is at work, and no index of the log is needed, which this
+	// connection would have to create.
 	query := url.Values{"mode": {"ro"}, "_pragma": dbfile.ReadPragmas()}
 	if _, err := os.Stat(path + "-wal"); errors.Is(err, os.ErrNotExist) {
 		query.Set("immutable", "1")
@@ -107,7 +107,7 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 		return r, examined(ctx, &r, err)
 	}
 	if broken {
-		r.Findings = append(r.Findings, Finding{Code: FindLog, Detail: "a part of the write-ahead log cannot be read, and what was committed behind it would be forgotten"})
+		r.Findings = append(r.Findings, Finding{Code: FindLog, Detail: "part of the write-ahead log cannot be read, and commits after it would be lost"})
 	}
 	pool, err := sql.Open("sqlite", dbfile.DataSource(path, query))
 	if err != nil {
@@ -122,13 +122,13 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	return r, examined(ctx, &r, err)
 }
 
-// examined puts what ended an examination into its report.
+// examined adds the error that ended an examination to its report.
 func examined(ctx context.Context, r *Report, err error) error {
 	switch {
 	case err == nil, errors.Is(err, errEnough):
 		return nil
 	case ctx.Err() != nil:
-		r.Findings = append(r.Findings, Finding{Code: FindUnfinished, Detail: fmt.Sprintf("the time was over after %d threads and %d records", r.Threads, r.Records)})
+		r.Findings = append(r.Findings, Finding{Code: FindUnfinished, Detail: fmt.Sprintf("the time ran out after %d threads and %d records", r.Threads, r.Records)})
 		return nil
 	case errors.Is(err, ErrNewerFile):
 		r.Findings = []Finding{{Code: FindNewer, Detail: err.Error()}}
@@ -140,7 +140,7 @@ func examined(ctx context.Context, r *Report, err error) error {
 	return err
 }
 
-var errEnough = errors.New("sqlite: enough was found")
+var errEnough = errors.New("sqlite: found enough")
 
 type examination struct {
 	conn     *sql.Conn
@@ -163,7 +163,7 @@ func (e *examination) all(ctx context.Context, path string) error {
 	}
 	if ours == 0 {
 		if e.report.Empty = tables == 0; !e.report.Empty {
-			return e.found(Finding{Code: FindForeign, Detail: "it is a database, and not one of this program"})
+			return e.found(Finding{Code: FindForeign, Detail: "it is a database of another program"})
 		}
 		return e.mark(path, func(*marks) error { return nil })
 	}
@@ -188,7 +188,7 @@ func (e *examination) all(ctx context.Context, path string) error {
 	return e.records(ctx)
 }
 
-// structure is SQLite's own check. What it says first is what counts: the rest often follows from
+// structure runs SQLite's own check. Its first message counts, because the others often follow from
 // it.
 func (e *examination) structure(ctx context.Context) error {
 	rows, err := e.conn.QueryContext(ctx, "PRAGMA quick_check(10)")
@@ -204,7 +204,7 @@ func (e *examination) structure(ctx context.Context) error {
 	})
 }
 
-// mark holds the file against its mark; read is what it says of itself.
+// mark compares the file with its mark; read returns what the file says about itself.
 func (e *examination) mark(path string, read func(*marks) error) error {
 	err := new(marks).compare(path, read)
 	if errors.Is(err, ErrLost) {
@@ -213,8 +213,8 @@ func (e *examination) mark(path string, read func(*marks) error) error {
 	return err
 }
 
-// heads looks at every head and the journal that it ends. They are read page by page, so that no
-// read transaction keeps the log from being copied for long.
+// heads checks every head and its journal. It reads them page by page, so that no read transaction
+// delays the copy of the log for long.
 func (e *examination) heads(ctx context.Context) error {
 	const page = "SELECT " + headColumns + " FROM heads WHERE (tenant, thread) > (?, ?) ORDER BY tenant, thread LIMIT 100"
 	tenant, thread := "", ""
@@ -258,8 +258,8 @@ func (e *examination) heads(ctx context.Context) error {
 	}
 }
 
-// journal holds the segments against the head. What the run has added since the head was read is
-// left out: a segment that a head has named does not change any more.
+// journal compares the segments with the head. It skips what the run has added since the head was
+// read: a segment that a head has named never changes.
 func (e *examination) journal(ctx context.Context, h core.Head) error {
 	const query = "SELECT seq, w, prev, body FROM segments WHERE tenant = ? AND thread = ? AND seq BETWEEN 1 AND ? ORDER BY seq"
 	broken := func(detail string) error {
@@ -309,7 +309,7 @@ func (e *examination) records(ctx context.Context) error {
 				err = json.Unmarshal(raw, new(core.Record))
 			}
 			if err != nil {
-				f.Code, f.Detail = FindRecord, "the record of a run that is over cannot be read: "+err.Error()
+				f.Code, f.Detail = FindRecord, "the record of a finished run cannot be read: "+err.Error()
 				return e.found(f)
 			}
 			return nil

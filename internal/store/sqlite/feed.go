@@ -10,11 +10,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// perMilli is how many places of a feed a millisecond has. A feed that uses them all continues in
-// the next millisecond.
+// perMilli is how many positions of a feed a millisecond has. A feed that uses all of them
+// continues in the next millisecond.
 const perMilli = 1000
 
-// marksOf are the marks of a segment; empty for nil.
+// marksOf returns the marks of a segment; empty for nil.
 func marksOf(s *core.Segment) core.FeedMarks {
 	if s == nil {
 		return ""
@@ -22,9 +22,9 @@ func marksOf(s *core.Segment) core.FeedMarks {
 	return s.FeedMarks()
 }
 
-// feedNext is the next place in the feed of a tenant, ?1: the time, ?8, or, after a clock went
-// back, one after the last. There is one writer, so places follow commit order, also across
-// processes.
+// feedNext is the next position in the feed of a tenant, ?1: the time, ?8, or, if the clock went
+// back, the position after the last. There is one writer, so positions follow commit order, also
+// across processes.
 const feedNext = "max(?8, coalesce((SELECT max(feed) FROM segments WHERE tenant = ?1 AND feed IS NOT NULL), 0) + 1)"
 
 // The two directions of a feed.
@@ -65,7 +65,7 @@ func feedPlace(n int64) engine.FeedPlace {
 	return engine.FeedPlace{At: n / perMilli, Tie: fmt.Sprintf("%03d", n%perMilli)}
 }
 
-// feedNumber is the number that a query starts from.
+// feedNumber returns the number that a query starts from.
 func feedNumber(q engine.FeedQuery) (int64, error) {
 	p := q.From
 	if err := p.Check(); err != nil {

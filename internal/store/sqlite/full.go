@@ -17,15 +17,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// LeastRoom is how much free space, in bytes, a file needs to be written again after its disk was
-// full: the write-ahead log up to its first checkpoint, the index of the log, and what a few runs
-// add meanwhile.
+// LeastRoom is how much free space, in bytes, is needed before a file is written again after its
+// disk was full: for the write-ahead log up to its first checkpoint, the index of the log, and what
+// a few runs add meanwhile.
 const LeastRoom = 16 << 20
 
-// reopenEvery is how often a file that is open for reading alone is tried for writing.
+// reopenEvery is how often the program tries to open a read-only file for writing.
 const reopenEvery = time.Second
 
-// Probe tries a write, which leaves nothing behind, and so finds out whether there is room again.
+// Probe tries a write that leaves nothing behind, to find out whether the disk still is full.
 func (db *DB) Probe(ctx context.Context) error {
 	err := exec(ctx, db, func(t *tx) error {
 		if _, err := t.exec("INSERT INTO payloads (tenant, thread, digest, body) VALUES ('', '', 'probe', zeroblob(8192))"); err != nil {
@@ -43,13 +43,14 @@ func (db *DB) Probe(ctx context.Context) error {
 	return err
 }
 
-// noRoom is the error of a write that found no room: it says where, and how much it takes.
+// noRoom returns the error of a write to a full disk, with the directory and the space that is
+// needed.
 func (db *DB) noRoom(cause error) error {
 	db.full.Store(true)
 	return fmt.Errorf("%w: free at least %d MB on the disk that holds %s: %w", engine.ErrNoRoom, LeastRoom>>20, db.inDir(), cause)
 }
 
-// isFull says whether err is that of a full disk. SQLite has one code for it, but also answers with
+// isFull reports whether err is that of a full disk. SQLite has one code for it, but returns
 // several others if the files cannot grow while they are opened; then a small write shows whether
 // the disk is full.
 func (db *DB) isFull(err error) bool {
@@ -68,21 +69,21 @@ func (db *DB) isFull(err error) bool {
 	return false
 }
 
-// filled says whether a small file cannot be written for lack of room.
+// filled reports whether a small file cannot be written because the disk is full.
 func filled(dir string) bool {
 	f, err := os.CreateTemp(dir, ".room-*")
 	if err == nil {
 		defer os.Remove(f.Name())
-		// as much as the index of the log grows by at most
+		// the most by which the index of the log grows
 		_, err = f.Write(make([]byte, 64<<10))
 		err = errors.Join(err, f.Close())
 	}
 	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
-// openReading opens a file whose disk has no room for what several connections share, the
-// write-ahead log and its index: one connection that has the file to itself keeps the index in
-// memory. What was committed can be read, and nothing can be written.
+// openReading opens a file whose disk has no space for the write-ahead log and its index, which
+// several connections share: a single connection with exclusive access keeps the index in memory.
+// Committed data can be read, and nothing can be written.
 func (db *DB) openReading(ctx context.Context) error {
 	pool, err := sql.Open("sqlite", dbfile.DataSource(db.path, url.Values{"_pragma": append(dbfile.ReadPragmas(), "locking_mode(exclusive)", "query_only(1)")}))
 	if err != nil {
@@ -105,8 +106,7 @@ func (db *DB) openReading(ctx context.Context) error {
 	return nil
 }
 
-// writing is the writer. A file that was opened for reading alone is opened for writing first, if
-// that is possible now.
+// writing returns the writer. If the file is open read-only, it first tries to open it for writing.
 func (db *DB) writing(ctx context.Context) (*writer, error) {
 	db.mu.RLock()
 	w := db.writer
@@ -129,7 +129,7 @@ func (db *DB) writing(ctx context.Context) (*writer, error) {
 	db.reopen = now.Add(reopenEvery)
 	if db.reader != nil {
 		db.reads.close()
-		_ = db.reader.Close() // it was only read
+		_ = db.reader.Close() // it was only used for reading
 		db.reader = nil
 	}
 	db.examine = min(db.examine, time.Second) // readers wait meanwhile

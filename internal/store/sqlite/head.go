@@ -11,8 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// headColumns are read by scanHead, in this order. The inbox comes along, so that head and signals
-// are of one moment.
+// headColumns are read by scanHead, in this order. They include the inbox, so that head and signals
+// belong to the same moment.
 const headColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v, heads.st, heads.epoch, heads.rev, heads.cid, heads.seq,
 	heads.seg, heads.ev, heads.sigs, heads.lease, heads.claim, heads.tries, heads.dl, heads.not_before, heads.nsus,
 	heads.oldest, heads.born, heads.due, heads.calls, heads.timed, heads.body,
@@ -20,7 +20,7 @@ const headColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v
 
 const selectHead = "SELECT " + headColumns + " FROM heads WHERE tenant = ? AND thread = ?"
 
-// body is a head without what has a column of its own.
+// body is the part of a head that has no column of its own.
 type body struct {
 	stored
 	engine.HotMembers
@@ -31,10 +31,10 @@ type stored struct{ core.Head }
 
 func bodyOf(h core.Head) string { return text(body{stored: stored{h}}) }
 
-// text is v as JSON, bound as TEXT: SQLite takes a blob for its own binary form of JSON.
+// text returns v as JSON, bound as TEXT: SQLite would take a blob for its own binary form of JSON.
 func text(v any) string { return string(core.Encode(v)) }
 
-// mapText writes an empty map for nil, so that every map exists from the start.
+// mapText encodes nil as an empty map, so that every map exists from the start.
 func mapText[V any](m map[string]V) string {
 	if m == nil {
 		return "{}"
@@ -61,7 +61,7 @@ func scanHead(s scanner, h *core.Head) error {
 	err = errors.Join(json.Unmarshal([]byte(rest), &full), json.Unmarshal([]byte(calls), &full.Head.Calls),
 		json.Unmarshal([]byte(timed), &full.Head.TimedOut), json.Unmarshal([]byte(inbox), &full.Head.Inbox))
 	if err == nil && found.Status > core.RunDone {
-		err = fmt.Errorf("%d is no status", found.Status)
+		err = fmt.Errorf("%d is not a status", found.Status)
 	}
 	if err != nil {
 		*h = identity(found)
@@ -79,7 +79,7 @@ func scanHead(s scanner, h *core.Head) error {
 	return nil
 }
 
-// identified finds the identity of a head with a column that holds what it cannot hold; false if
+// identified returns the identity of a head that has an invalid value in some column, or false if
 // the row cannot be read at all.
 func identified(s scanner) (h core.Head, ok bool) {
 	values := make([]any, 26)
@@ -104,8 +104,8 @@ func identity(h core.Head) core.Head {
 		Waits: core.Waits{Oldest: h.Oldest}, Origin: core.Origin{Born: h.Born, At: h.Born}}
 }
 
-// listed is the error of reading an entry of a list: one that cannot be read is shown by its
-// identity and hides no other.
+// listed drops the error of an entry that cannot be read: the list shows its identity, and the
+// other entries stay visible.
 func listed(err error) error {
 	if errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrNewerSchema) {
 		return nil
@@ -113,12 +113,12 @@ func listed(err error) error {
 	return err
 }
 
-// unreadable is the error for something in the file that this program cannot have written.
+// unreadable is the error for stored data that this program cannot have written.
 func unreadable(what string, err error) error {
 	return unavailable(fmt.Errorf("sqlite: the stored %s: %w: %w", what, engine.ErrUnreadable, err))
 }
 
-// head reads a head as the operations before in the same transaction left it; a zero head if there
+// head reads a head as the previous operations of the transaction left it, or a zero head if there
 // is none.
 func (t *tx) head(tenant, thread string) (h core.Head, err error) {
 	err = t.row(func(s scanner) error { return scanHead(s, &h) }, selectHead, tenant, thread)
@@ -128,7 +128,7 @@ func (t *tx) head(tenant, thread string) (h core.Head, err error) {
 	return h, err
 }
 
-// change runs an update of one head that returns headColumns; won says whether its conditions held.
+// change updates one head and returns headColumns; won reports whether its conditions held.
 func (t *tx) change(query string, args ...any) (h core.Head, won bool, err error) {
 	err = t.row(func(s scanner) error { return scanHead(s, &h) }, query, args...)
 	if errors.Is(err, sql.ErrNoRows) {

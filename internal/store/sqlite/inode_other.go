@@ -4,7 +4,7 @@ package sqlite
 
 import "os"
 
-// inode is which file is at a path.
+// inode identifies the file at a path.
 type inode struct{ info os.FileInfo }
 
 func inodeAt(path string) (inode, error) {

@@ -10,23 +10,22 @@ import (
 
 var _ intake.Queue = (*Intake)(nil)
 
-// intakeVisibility is how long a message is hidden after it was handed over, by which its run
-// should have been started.
+// intakeVisibility is how long a message is hidden after its delivery; its run should have been
+// started by then.
 const intakeVisibility = 10 * time.Second
 
-// Intake is the intake queue in the file: unlike the queue of wake-ups, it holds the only copy of
-// what it holds. Several processes may put messages in and take them out. It implements
-// [intake.Queue].
+// Intake is the intake queue in the file. Unlike the wake-up queue, it holds the only copy of its
+// messages. Several processes may send and receive messages. It implements [intake.Queue].
 type Intake struct {
 	db   *DB
-	most int // wake-ups of a tenant that may wait while it is handed more; 0 for no bound
+	most int // limit of a tenant's waiting wake-ups, beyond which it gets no messages; 0 for no limit
 }
 
 // Intake returns the file's intake queue.
 func (db *DB) Intake() *Intake { return &Intake{db: db} }
 
-// Put puts messages into the queue, all of them or none. They are durable when it returns nil. What
-// is in them is not looked at.
+// Put adds messages to the queue, all of them or none. They are durable when it returns nil. It
+// does not validate them.
 func (q *Intake) Put(ctx context.Context, tenant string, bodies [][]byte) error {
 	return exec(ctx, q.db, func(t *tx) error {
 		now := q.db.now()
@@ -40,9 +39,8 @@ func (q *Intake) Put(ctx context.Context, tenant string, bodies [][]byte) error 
 	})
 }
 
-// takeIn hides the tenant's messages first in line under a receipt of their own each. One whose
-// hand-over ran out counts it as an attempt, so that a message that ends the process each time is
-// known by it.
+// takeIn hides the tenant's oldest messages, each under its own receipt. A delivery that timed out
+// counts as an attempt, so that a message that crashes the process each time is recognized.
 func (t *tx) takeIn(tenant string, now int64, max int, receipt string) (taken []intake.Delivery, err error) {
 	const query = `UPDATE intake SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
 		WHERE id IN (SELECT id FROM intake WHERE tenant = ?5 AND visible_at <= ?3 ORDER BY visible_at, id LIMIT ?4)
@@ -81,7 +79,7 @@ func (t *tx) settle(id int64, receipt string, f intake.Result, now int64) (int64
 		giveBack = `UPDATE intake SET visible_at = ?, receipt = '', returned = returned + 1, attempts = attempts * ?, code = ?, detail = ?
 			WHERE id = ? AND receipt = ?`
 	)
-	counts := 0 // a busy store or thread is no attempt of the message's
+	counts := 0 // a busy store or thread does not count as an attempt
 	switch f.Outcome {
 	case intake.Failed:
 		counts = 1

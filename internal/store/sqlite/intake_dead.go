@@ -2,10 +2,10 @@ package sqlite
 
 import "context"
 
-// IntakeCounts says what is in the intake queue.
+// IntakeCounts counts the messages of the intake queue.
 type IntakeCounts struct {
-	Waiting int // put in and not started yet, those that were given back included
-	Back    int // of these, given back: the store or the thread was busy, or something failed
+	Waiting int // not started yet, including returned ones
+	Back    int // of these, the ones that were returned: the store or the thread was busy, or an error occurred
 	Dead    int
 }
 
@@ -17,12 +17,12 @@ func (q *Intake) Counts(ctx context.Context, tenant string) (c IntakeCounts, err
 	return c, err
 }
 
-// IntakeLetter is a message that is not started, and why.
+// IntakeLetter is a message that was not started, with the reason.
 type IntakeLetter struct {
 	ID     int64
 	Body   []byte
-	At     int64 // when it was put in
-	Since  int64 // a dead one: when it died. One that was given back: when it comes again
+	At     int64 // when it was sent
+	Since  int64 // for a dead message, when it died; for a returned one, when it is redelivered
 	Code   string
 	Detail string
 }
@@ -32,7 +32,7 @@ func (q *Intake) Dead(ctx context.Context, tenant string, limit int) ([]IntakeLe
 	return q.letters(ctx, "SELECT id, body, at, died, code, detail FROM intake_dead WHERE tenant = ? ORDER BY id LIMIT ?", tenant, limit)
 }
 
-// Back returns up to limit of a tenant's messages that were given back, oldest first.
+// Back returns up to limit of a tenant's returned messages, oldest first.
 func (q *Intake) Back(ctx context.Context, tenant string, limit int) ([]IntakeLetter, error) {
 	return q.letters(ctx, `SELECT id, body, at, visible_at, code, detail FROM intake WHERE tenant = ? AND code <> '' ORDER BY id LIMIT ?`,
 		tenant, limit)
@@ -50,9 +50,8 @@ func (q *Intake) letters(ctx context.Context, query, tenant string, limit int) (
 	return letters, err
 }
 
-// RetryDead puts a tenant's dead messages back into the queue, visible now and with no attempt
-// counted, and returns how many. Each moves once, however often and by how many callers it is
-// asked.
+// RetryDead returns a tenant's dead messages to the queue, visible now and with no attempts
+// counted, and returns how many. Each moves once, even with concurrent calls.
 func (q *Intake) RetryDead(ctx context.Context, tenant string) (int, error) {
 	const back = `INSERT INTO intake (id, tenant, body, at, visible_at) SELECT id, tenant, body, at, ? FROM intake_dead WHERE tenant = ?`
 	return write(ctx, q.db, func(t *tx) (int, error) {
@@ -64,7 +63,7 @@ func (q *Intake) RetryDead(ctx context.Context, tenant string) (int, error) {
 	})
 }
 
-// DropDead removes a tenant's dead messages for good, and returns how many.
+// DropDead deletes a tenant's dead messages permanently, and returns how many.
 func (q *Intake) DropDead(ctx context.Context, tenant string) (int, error) {
 	return write(ctx, q.db, func(t *tx) (int, error) {
 		n, err := t.exec("DELETE FROM intake_dead WHERE tenant = ?", tenant)

@@ -9,26 +9,26 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-// Limited is the same queue, from which a tenant gets messages only while fewer than most of its
-// wake-ups wait for a worker. So what a tenant has queued delays neither the runs that people of
-// that tenant wait for, nor the messages of other tenants.
+// Limited returns the same queue with a limit: a tenant gets messages only while fewer than most of
+// its wake-ups wait for a worker. So a tenant's queued messages delay neither the runs that its
+// people wait for nor the messages of other tenants.
 func (q *Intake) Limited(most int) *Intake { return &Intake{db: q.db, most: most} }
 
-// intakeLine is what one tenant has in the queue.
+// intakeLine is a tenant's share of the queue.
 type intakeLine struct {
 	tenant    string
 	visibleAt int64 // of its oldest visible message
-	room      int   // how many of its messages may be handed over
+	room      int   // how many of its messages may be delivered
 }
 
 // intakeLines lists the tenants with a visible message, and how many of their wake-ups wait, up to
-// a bound.
+// a limit.
 var intakeLines = lineOf("intake") + `
 	SELECT tenant, visible_at,
 		(SELECT count(*) FROM (SELECT 1 FROM queue WHERE queue.tenant = line.tenant AND queue.visible_at <= ?1 LIMIT ?2))
 	FROM line WHERE visible_at <= ?1`
 
-// lines are in the order in which their tenants are served: the oldest message first.
+// lines returns the tenants in the order in which they are served: the oldest message first.
 func (q *Intake) lines(ctx context.Context) (all []intakeLine, err error) {
 	most := cmp.Or(q.most, math.MaxInt32)
 	err = q.db.read(ctx, func(s scanner) error {
@@ -44,8 +44,8 @@ func (q *Intake) lines(ctx context.Context) (all []intakeLine, err error) {
 	return all, err
 }
 
-// Room says how many runs may be started now: none if there are messages, and all their tenants
-// have enough wake-ups waiting.
+// Room returns how many runs may be started now. It is 0 if there are messages, but all their
+// tenants have enough waiting wake-ups.
 func (q *Intake) Room(ctx context.Context) (room int, err error) {
 	all, err := q.lines(ctx)
 	if err != nil || len(all) == 0 {
@@ -57,7 +57,7 @@ func (q *Intake) Room(ctx context.Context) (room int, err error) {
 	return room, nil
 }
 
-// Receive implements [intake.Queue]. Tenants get one message each in turn. When nothing is visible
+// Receive implements [intake.Queue]. Tenants get one message each in turn. If nothing is visible,
 // it writes nothing.
 func (q *Intake) Receive(ctx context.Context, max int) ([]intake.Delivery, error) {
 	all, err := q.lines(ctx)
@@ -84,8 +84,8 @@ func (q *Intake) Receive(ctx context.Context, max int) ([]intake.Delivery, error
 	})
 }
 
-// shares deals max messages out, one to each tenant in turn, as long as there is room. How many
-// messages a tenant has is not known: what it does not use comes with the next request.
+// shares distributes max messages, one to each tenant in turn, up to the tenant's limit. It does
+// not know how many messages a tenant has: unused shares are available to the next request.
 func shares(all []intakeLine, max int) map[string]int {
 	share := map[string]int{}
 	for dealt := true; dealt && max > 0; {

@@ -8,7 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// segmentText is a segment without what stands in columns of its own.
+// segmentText is a segment without the fields that have columns of their own.
 func segmentText(s core.Segment) string {
 	s.Seq, s.W, s.Prev = 0, 0, 0
 	return text(s)
@@ -42,7 +42,7 @@ func scanSegment(s scanner) (core.Segment, error) {
 	return segment, nil
 }
 
-// PutPayload implements frontend.Store. It does not check that digest is body's.
+// PutPayload implements frontend.Store. It does not check that digest belongs to body.
 func (db *DB) PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error {
 	const query = "INSERT INTO payloads (tenant, thread, digest, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 	if body == nil {

@@ -11,7 +11,7 @@ import (
 
 const linkColumns = "SELECT id, body, revoked, revoked_by FROM links WHERE tenant = ? AND run = ?"
 
-// PutLink implements frontend.LinkStore. It also deletes a few records whose time is over.
+// PutLink implements frontend.LinkStore. It also deletes a few expired records.
 func (db *DB) PutLink(ctx context.Context, l engine.Link) error {
 	const put = `INSERT INTO links (tenant, run, id, body, revoked, revoked_by, gone) VALUES (?, ?, ?, ?, 0, '', ?) ON CONFLICT DO NOTHING`
 	const tidy = "DELETE FROM links WHERE (tenant, run, id) IN (SELECT tenant, run, id FROM links WHERE gone <= ? LIMIT 10)"

@@ -34,7 +34,7 @@ func scanRecord(s scanner, r *core.Record) error {
 	return nil
 }
 
-// The two halves of the list of runs, of a tenant or of a thread.
+// The two halves of the list of runs of a tenant or a thread.
 const (
 	headPage    = "SELECT " + headColumns + " FROM heads WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
 	archivePage = "SELECT run, thread, born, body FROM archive WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
@@ -44,8 +44,8 @@ const (
 
 // Runs implements frontend.Store.
 //
-// Heads are read before the archive: a run that moves from one to the other in between is found
-// twice and shown once. The other way round it would be missed.
+// It reads heads before the archive: a run that moves from one to the other in between is found
+// twice and listed once. In the other order it would be missed.
 func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	after, err := parseCursor(cursor, position{List: listRuns, Number: math.MaxInt64})
 	if err != nil {
@@ -151,7 +151,7 @@ func parseCursor(cursor string, first position) (position, error) {
 		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil || p.List != first.List {
-		return position{}, fmt.Errorf("%w: %q is no cursor of this list", engine.ErrRefused, cursor)
+		return position{}, fmt.Errorf("%w: %q is not a cursor of this list", engine.ErrRefused, cursor)
 	}
 	return p, nil
 }

@@ -13,28 +13,29 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// markEnding is the name of the file beside the database that says what was in it once.
+// markEnding is the name of the mark, a file beside the database that says what the database
+// contained.
 const markEnding = ".mark"
 
-// ErrLost refuses a file that is not the one that was there, or is older: going on with it would
-// forget what was acknowledged.
+// ErrLost refuses a file that is another database or an older copy: continuing with it would forget
+// acknowledged data.
 var ErrLost = errors.New("the database is not the one that was here")
 
-// marks writes the file beside the database. It is written after the commit that counts the log, so
-// that the database and its log have at least what the mark says of them: without the log they have
-// less. The mark may say less, too: a crash comes between, or a disk refuses it. It is flushed when
-// it is made and when the database is closed; a flush for each log cost 4 % of the throughput, and
-// without it the mark says less after a loss of power. Only the writer calls it.
+// marks writes the mark. It is written after the commit that counts the log, so the database
+// together with its log has at least what the mark says; without the log it has less. The mark may
+// lag behind, because a crash can come in between or a disk can refuse the write. It is flushed
+// when it is created and when the database is closed; a flush for each log cost 4 % of the
+// throughput, and without it the mark lags after a power loss. Only the writer uses it.
 type marks struct {
-	off   bool // there is none, where files need not survive
+	off   bool // no mark, where files need not survive
 	store string
-	logs  int64 // as the database counts them
-	// a flush of the database failed, and since then no start has copied all of the log
+	logs  int64 // as counted by the database
+	// a flush of the database failed, and no start has copied all of the log since
 	torn bool
 }
 
-// advance writes the count into the mark. Where that fails the mark says less than it could. torn
-// is as of [marks.heed].
+// advance writes the count to the mark. If that fails, the mark lags behind. torn is as in
+// [marks.heed].
 func (m *marks) advance(path string, logs int64) (torn bool) {
 	torn = m.heed(path)
 	m.logs = logs
@@ -42,8 +43,8 @@ func (m *marks) advance(path string, logs int64) (torn bool) {
 	return torn
 }
 
-// heed says whether a flush of the database has failed in another process since the file was opened
-// here. The mark goes on saying so.
+// heed reports whether a flush of the database has failed in another process since the file was
+// opened here. The mark keeps that information.
 func (m *marks) heed(path string) (torn bool) {
 	marked, there := readMark(path)
 	torn = there && marked.torn && !m.torn
@@ -51,8 +52,8 @@ func (m *marks) heed(path string) (torn bool) {
 	return torn
 }
 
-// tear remembers that a flush failed, for as long as the machine runs: a loss of power lets
-// everything be copied again.
+// tear records that a flush failed, until the machine restarts: after a power loss everything is
+// copied again.
 func (m *marks) tear(path string) {
 	if !m.off {
 		m.torn = true
@@ -60,7 +61,7 @@ func (m *marks) tear(path string) {
 	}
 }
 
-// write writes over what is there: on a full disk the old mark is replaced, or stays.
+// write overwrites the mark in place: on a full disk the old one is replaced or stays.
 func (m *marks) write(path string, flush bool) (err error) {
 	f, err := os.OpenFile(path+markEnding, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {
@@ -73,8 +74,8 @@ func (m *marks) write(path string, flush bool) (err error) {
 	return f.Sync()
 }
 
-// text is the mark: one line of one length, with a sum that tells damage to it from damage to the
-// database.
+// text returns the content of the mark: one line of constant length, with a checksum that
+// distinguishes a damaged mark from a damaged database.
 func (m *marks) text() []byte {
 	state := "flushed"
 	if m.torn {
@@ -84,7 +85,7 @@ func (m *marks) text() []byte {
 	return fmt.Appendf(nil, "%s %08x\n", line, crc32.ChecksumIEEE([]byte(line)))
 }
 
-// readMark is what the mark says; there is false if there is none, or none that can be read.
+// readMark reads the mark; there is false if it does not exist or cannot be read.
 func readMark(path string) (m marks, there bool) {
 	text, err := os.ReadFile(path + markEnding)
 	if err != nil {
@@ -96,7 +97,8 @@ func readMark(path string) (m marks, there bool) {
 	return m, err == nil && n == 3 && string(m.text()) == string(text)
 }
 
-// wholeBefore refuses to make a new database where one was before: its mark or its log is there.
+// wholeBefore refuses to create a database where one existed before, because its mark or its log
+// exists.
 func wholeBefore(path string) error {
 	log, err := os.Stat(path + "-wal")
 	logged := err == nil && log.Size() > 0
@@ -107,20 +109,20 @@ func wholeBefore(path string) error {
 	missing := errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0
 	switch {
 	case missing && logged:
-		return fmt.Errorf("%w: there is its write-ahead log, and no database. Bring it back from where it was moved, or from a backup; to begin anew, move all of %s away", ErrLost, filepath.Dir(path))
+		return fmt.Errorf("%w: its write-ahead log exists, but the database is missing; restore it from where it was moved or from a backup, or, to start with an empty store, move everything out of %s", ErrLost, filepath.Dir(path))
 	case missing:
-		return fmt.Errorf("%w: there was a database here, and it is missing. Bring it back from where it was moved, or from a backup; to begin anew, remove %s", ErrLost, path+markEnding)
+		return fmt.Errorf("%w: a database was here and is missing; restore it from where it was moved or from a backup, or, to start with an empty store, remove %s", ErrLost, path+markEnding)
 	}
 	return nil
 }
 
-// lost says what to do.
+// lost builds an [ErrLost] that says what to do.
 func lost(path, what string) error {
-	return fmt.Errorf("%w: %s. Bring it back from where it was moved, or from a backup; to go on with what is here, remove %s first", ErrLost, what, path+markEnding)
+	return fmt.Errorf("%w: %s; restore it from where it was moved or from a backup, or, to continue with the present database, remove %s first", ErrLost, what, path+markEnding)
 }
 
-// compare reads what the database says of itself, and holds it against its mark. The mark comes
-// first: what it says is in the database then, also if another process counts meanwhile.
+// compare compares what the database says about itself with its mark. It reads the mark first: the
+// database then has at least what the mark says, even if another process counts meanwhile.
 func (m *marks) compare(path string, read func(*marks) error) error {
 	marked, there := readMark(path)
 	if err := read(m); err != nil || !there {
@@ -130,13 +132,13 @@ func (m *marks) compare(path string, read func(*marks) error) error {
 	case marked.store != m.store:
 		return lost(path, "another database is in its place")
 	case m.logs < marked.logs:
-		return lost(path, fmt.Sprintf("it lacks what was stored later, as an older copy does, or one without its %s (it knows of %d logs, and there were %d)",
+		return lost(path, fmt.Sprintf("it lacks later data, because it is an older copy or its %s is missing (it knows %d logs of %d)",
 			filepath.Base(path)+"-wal", m.logs, marked.logs))
 	}
 	return nil
 }
 
-// readFrom reads what the database says of itself; nothing if it has not been named yet.
+// readFrom reads what the database says about itself, or nothing if it has no name yet.
 func (m *marks) readFrom(ctx context.Context, conn *sql.Conn) error {
 	err := conn.QueryRowContext(ctx, "SELECT store, logs FROM mark").Scan(&m.store, &m.logs)
 	if errors.Is(err, sql.ErrNoRows) {
@@ -145,7 +147,8 @@ func (m *marks) readFrom(ctx context.Context, conn *sql.Conn) error {
 	return err
 }
 
-// open reads who the database is, names it if it is new, holds it against its mark, and marks it.
+// open reads the name of the database, names it if it is new, compares it with its mark, and
+// updates the mark.
 func (m *marks) open(ctx context.Context, path string, conn *sql.Conn, random engine.Random) error {
 	if _, err := conn.ExecContext(ctx, "INSERT INTO mark (one, store, logs) VALUES (1, ?, 0) ON CONFLICT DO NOTHING", "s_"+random.Text(20)); err != nil {
 		return err
@@ -159,7 +162,7 @@ func (m *marks) open(ctx context.Context, path string, conn *sql.Conn, random en
 	return m.write(path, true)
 }
 
-// count counts the log in a transaction, if none that is in it has.
+// count counts the log in a transaction, unless one in the log has already done so.
 func (w *writer) count(ctx context.Context) (logs int64, err error) {
 	if w.log.counted || w.db.marks.off {
 		return 0, nil
@@ -171,12 +174,12 @@ func (w *writer) count(ctx context.Context) (logs int64, err error) {
 	return logs, err
 }
 
-// counted writes down that the log is counted, once that is committed; 0: it was before.
+// counted records that the log is counted, after the commit; 0 means that it was counted before.
 func (w *writer) counted(logs int64) {
 	if logs != 0 {
 		w.log.counted = true
 		if w.db.marks.advance(w.db.path, logs) {
-			w.db.end(fmt.Errorf("%w: another server on the same directory has ended after a failed flush of the database", engine.ErrDisk))
+			w.db.end(fmt.Errorf("%w: another server on the same directory ended after a failed flush of the database", engine.ErrDisk))
 		}
 	}
 }

@@ -8,17 +8,17 @@ import (
 	"fmt"
 )
 
-// ErrNewerFile: the file was written by a newer program than this one.
+// ErrNewerFile reports that a newer version of the program wrote the file.
 var ErrNewerFile = errors.New("the file was written by a newer version of the program")
 
 //go:embed schema.sql
 var schema string
 
-// migrations are applied in order and never changed once released; the number of one is its place,
-// counted from 1.
+// migrations are applied in order and never change once released. The number of a migration is its
+// index, counted from 1.
 var migrations = []string{schema}
 
-// migrate brings the file to the newest schema in one transaction, so that of several processes one
+// migrate brings the file to the newest schema in one transaction, so that one of several processes
 // does it and none sees half of it.
 func migrate(ctx context.Context, conn *sql.Conn, now int64) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {

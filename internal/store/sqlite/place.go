@@ -8,13 +8,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Look compares the paths with the files that are open, and ends the work on files that are not
-// there any more.
+// Look compares the paths with the open files, and ends the process if one of the files was moved
+// or removed.
 func (db *DB) Look() error {
 	db.mu.RLock()
 	w := db.writer
 	db.mu.RUnlock()
-	if w == nil { // open for reading alone, or closed: nothing is acknowledged
+	if w == nil { // open read-only, or closed: nothing is acknowledged
 		return nil
 	}
 	return db.look(w.files)
@@ -31,8 +31,8 @@ func (db *DB) look(f files) error {
 	return nil
 }
 
-// files are the database, its log and the log's index, as they were when they were opened. SQLite
-// does not look at their paths again: what it writes to a file that was removed or moved is nowhere
+// files identifies the database, its log and the log's index as they were when they were opened.
+// SQLite does not check the paths again: what it writes to a file that was moved or removed is lost
 // once the process ends.
 type files struct {
 	db  string
@@ -53,8 +53,8 @@ func openFiles(db string) (files, error) {
 	return f, nil
 }
 
-// look says that a path does not lead to the open file any more. A path that cannot be looked at is
-// no evidence.
+// look reports a path that no longer leads to the open file. A path that cannot be checked proves
+// nothing.
 func (f files) look() error {
 	for i, ending := range endings[:len(f.are)] {
 		now, err := inodeAt(f.db + ending)
@@ -62,7 +62,7 @@ func (f files) look() error {
 		case errors.Is(err, os.ErrNotExist):
 			return fmt.Errorf("%w: %s was moved or removed while it was open", engine.ErrGone, f.db+ending)
 		case err == nil && !now.same(f.are[i]):
-			return fmt.Errorf("%w: another file is at %s, which was moved or removed while it was open", engine.ErrGone, f.db+ending)
+			return fmt.Errorf("%w: %s was moved or removed while it was open, and another file is in its place", engine.ErrGone, f.db+ending)
 		}
 	}
 	return nil

@@ -117,7 +117,7 @@ func TestADatabaseThatIsNotTheOneThatWasHereIsRefused(t *testing.T) {
 		"it is empty":      {func(_ *testing.T, path, _ string) error { return os.Truncate(path, 0) }, sqlite.FindMissing, "missing", false},
 		"it is an older copy": {func(t *testing.T, path, older string) error {
 			return os.Rename(older, path)
-		}, sqlite.FindOlder, "lacks what was stored later", false},
+		}, sqlite.FindOlder, "it lacks later data", false},
 		"it is another one": {func(t *testing.T, path, _ string) error {
 			other := filepath.Join(t.TempDir(), "other.db")
 			db, err := sqlite.Open(t.Context(), other, sqlite.Options{Clock: o.Clock, Random: fixedText{}})

@@ -17,9 +17,8 @@ func (db *DB) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) er
 	return exec(ctx, db, func(t *tx) error { return t.send(w, db.now()+delay.Milliseconds()) })
 }
 
-// Remind is Send unless a wake-up for the thread stands in the queue that somebody may receive now:
-// it will be enough. Reminders that are sent while workers are behind would only put them further
-// behind.
+// Remind is like Send, but does nothing if the queue has a visible wake-up for the thread, which is
+// enough. Reminders sent while workers are behind would only put them further behind.
 func (db *DB) Remind(ctx context.Context, w engine.Wakeup) error {
 	const query = `INSERT INTO queue (tenant, thread, visible_at) SELECT ?1, ?2, ?3
 		WHERE NOT EXISTS (SELECT 1 FROM queue WHERE tenant = ?1 AND thread = ?2 AND visible_at <= ?3)`
@@ -36,9 +35,9 @@ func (t *tx) send(w engine.Wakeup, visibleAt int64) error {
 	return err
 }
 
-// take hides the tenant's oldest visible message under a receipt of its own. What was handed out
-// too often goes to the dead letters on the way. There is no delivery, and no id, if nothing is
-// left.
+// take hides the tenant's oldest visible message under a new receipt. Messages that were delivered
+// too often go to the dead letters on the way. If nothing is left, the delivery is empty and has no
+// id.
 func (db *DB) take(t *tx, tenant, receipt string) (engine.Delivery, error) {
 	for {
 		now := db.now()
@@ -83,7 +82,7 @@ func (t *tx) bury(id string, attempts int, now int64) error {
 	return err
 }
 
-// Ack implements [engine.Receiver]. A second Ack of one delivery is refused.
+// Ack implements [engine.Receiver]. A second Ack of a delivery is refused.
 func (db *DB) Ack(ctx context.Context, d engine.Delivery) error {
 	id, err := messageNumber(d.ID)
 	if err != nil {
@@ -98,8 +97,8 @@ func (db *DB) Ack(ctx context.Context, d engine.Delivery) error {
 	})
 }
 
-// Nack implements [engine.Receiver]. After the last attempt the message goes to the dead letters at
-// once.
+// Nack implements [engine.Receiver]. After the last attempt the message goes to the dead letters
+// immediately.
 func (db *DB) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error {
 	const query = `UPDATE queue SET visible_at = ?, receipt = '', cause = ? WHERE id = ? AND receipt = ? RETURNING attempts`
 	id, err := messageNumber(d.ID)
@@ -122,7 +121,7 @@ func (db *DB) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, 
 	})
 }
 
-// messageNumber refuses ids that this queue did not give out.
+// messageNumber refuses ids that this queue did not issue.
 func messageNumber(id string) (int64, error) {
 	n, err := strconv.ParseInt(id, 10, 64)
 	if err != nil {

@@ -2,5 +2,5 @@
 
 package sqlite
 
-// shared says whether another process has the database at path open, which cannot be told here.
+// shared reports whether another process has the database at path open; this platform cannot tell.
 func shared(string) bool { return false }

@@ -7,9 +7,9 @@ import (
 	"syscall"
 )
 
-// shared says whether another process has the database at path open: each holds a lock on one byte
-// of the log's index. It must not be asked while this process has it open: closing any descriptor
-// of a file gives all locks of the process on it up.
+// shared reports whether another process has the database at path open: each holds a lock on one
+// byte of the log's index. It must not be called while this process has it open, because closing
+// any descriptor of a file releases all locks of the process on it.
 func shared(path string) bool {
 	f, err := os.OpenFile(path+"-shm", os.O_RDWR, 0)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// putSignal stores a signal if the head accepts it. Ids of calls and suspensions may hold any
-// character, so they are found by key and not by a path.
+// putSignal stores a signal if the head accepts it. Ids of calls and suspensions may contain any
+// character, so they are found by key instead of by path.
 const putSignal = `INSERT INTO inbox (tenant, thread, key, value)
 	SELECT ?1, ?2, ?3, ?4 FROM heads
 	WHERE tenant = ?1 AND thread = ?2 AND run = ?5 AND has_end = 0
@@ -55,8 +55,8 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 	return t.written(head, req.Wake, now)
 }
 
-// signalTogether stores the other decisions of a batch. If one is refused it takes back those
-// before it, the request's own signal too: the head that is read then has none of them.
+// signalTogether stores the other decisions of a batch. If one is refused, it removes those before
+// it and the request's own signal: the head that is read then has none of them.
 func (t *tx) signalTogether(req engine.SignalRequest, values []string) (all bool, err error) {
 	stored := []string{req.InboxKey}
 	for i, one := range req.Together {

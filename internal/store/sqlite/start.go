@@ -16,11 +16,12 @@ func (db *DB) Start(ctx context.Context, req engine.StartRequest) (engine.Writte
 	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.start(req, rows, db.now()) })
 }
 
-// startRows are a start's statements' arguments, made by the caller like [commitRows].
+// startRows are the arguments of a start's statements; the caller builds them, as with
+// [commitRows].
 type startRows struct {
 	head    []any
 	inbox   [][]any
-	archive []any // of the run before; nil if there is none
+	archive []any // of the previous run; nil if there is none
 }
 
 func startRowsOf(req engine.StartRequest) startRows {
@@ -30,7 +31,7 @@ func startRowsOf(req engine.StartRequest) startRows {
 	}
 	if req.Prior != nil {
 		r := req.Prior.Record()
-		r.Status = core.RunDone // an owned one is, from this write on
+		r.Status = core.RunDone // the run of an owner ends with this write
 		rows.head = append(rows.head, req.Prior.Rev, req.Head.Schema)
 		rows.archive = []any{req.Prior.Tenant, r.Run, r.Thread, r.Born, text(r)}
 	}
@@ -67,7 +68,7 @@ func (t *tx) start(req engine.StartRequest, rows startRows, now int64) (engine.W
 	return t.written(head, req.Wake, now)
 }
 
-// refuseOwned says why an owner may not put a run after its own.
+// refuseOwned says why an owner cannot start a run after its own.
 func (t *tx) refuseOwned(req engine.StartRequest) (engine.Written, error) {
 	old, err := t.head(req.Head.Tenant, req.Head.Thread)
 	switch {
@@ -75,7 +76,7 @@ func (t *tx) refuseOwned(req engine.StartRequest) (engine.Written, error) {
 		return engine.Written{}, err
 	case old.Schema > req.Head.Schema:
 		return engine.Written{Head: old}, engine.ErrNewerSchema
-	// a repeat of what landed, its wake-up included
+	// a repeat of a start that landed, together with its wake-up
 	case old.Run == req.Head.Run && old.Rev == req.Head.Rev:
 		return engine.Written{Head: old, Woken: req.Wake != nil}, nil
 	case old.Run == req.Prior.Run && old.Epoch == req.Prior.Epoch && old.Rev == req.Prior.Rev && old.Sigs != req.Seen:
@@ -96,13 +97,13 @@ const createHead = `INSERT INTO heads (run, agent, v, st, epoch, rev, cid, seq, 
 	nsus, has_end, oldest, born, due, calls, timed, body, tenant, thread)
 	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
-// succeedHead puts a new run in the place of the one before, of which only the revision is known to
-// be the expected one. The counters that never go back are the caller's to continue.
+// succeedHead replaces a run by the next one, if the revision is as expected. The caller continues
+// the counters, which never decrease.
 const succeedHead = `UPDATE heads SET run = ?, agent = ?, v = ?, st = ?, epoch = ?, rev = ?, cid = ?, seq = ?, seg = ?, ev = ?, sigs = ?,
 	lease = ?, claim = ?, tries = ?, dl = ?, not_before = ?, nsus = ?, has_end = ?, oldest = ?, born = ?, due = ?,
 	calls = ?, timed = ?, body = ? WHERE tenant = ? AND thread = ? AND rev = ? AND `
 
-// What else must hold of the run before: it is done, or it is the caller's own and has its end.
+// The other condition on the previous run: it is done, or it belongs to the caller and has its end.
 const (
 	succeedDone  = succeedHead + "v <= ? AND st = 3"
 	succeedOwned = succeedHead + "v <= ? AND st <> 3 AND has_end = 1 AND epoch = ? AND sigs = ?"
@@ -111,7 +112,7 @@ const (
 const archiveRun = `INSERT INTO archive (tenant, run, thread, born, body) VALUES (?, ?, ?, ?, ?)
 	ON CONFLICT (tenant, run) DO UPDATE SET thread = excluded.thread, born = excluded.born, body = excluded.body`
 
-// putHead creates the head or lets it follow the one before, which goes to the archive.
+// putHead creates the head or replaces the previous one, which goes to the archive.
 func (t *tx) putHead(req engine.StartRequest, rows startRows) (won bool, err error) {
 	query := createHead
 	switch {
@@ -148,7 +149,8 @@ func (t *tx) fillInbox(rows [][]any) error {
 	return nil
 }
 
-// putKey records that something is done, or says who did it. A record that expired makes room.
+// putKey records a request under its key, or returns who used the key. It replaces an expired
+// record.
 func (t *tx) putKey(key *engine.Key, now int64) error {
 	const put = `INSERT INTO keys (tenant, key, run, digest, expires) VALUES (?, ?, ?, ?, ?)
 		ON CONFLICT (tenant, key) DO UPDATE SET run = excluded.run, digest = excluded.digest, expires = excluded.expires

@@ -17,37 +17,37 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// Trouble is what is wrong with a file. Of several things it is the worst.
+// Trouble says what is wrong with a file. Of several problems it is the worst.
 type Trouble int
 
 const (
 	NoTrouble Trouble = iota
-	Full              // a write found no room, and no [DB.Probe] has succeeded since
-	// the disk has answered with an error within [calm] or does not answer, or the log cannot
-	// be copied
+	Full              // a write found the disk full, and no [DB.Probe] has succeeded since
+	// Failing: the disk has returned an error within [calm] or does not respond, or the log
+	// cannot be copied
 	Failing
-	// something that is stored is damaged; until [DB.Recheck] finds that it is not
+	// Damaged: stored data are damaged, until [DB.Recheck] finds that they are not
 	Damaged
 	Gone // the file was moved, removed or replaced: see [DB.Ended]
 )
 
-// calm is how long a disk has to answer without an error before it counts as working again.
+// calm is how long a disk must work without an error before it counts as healthy again.
 const calm = 30 * time.Second
 
-// troubles is what has gone wrong with one file.
+// troubles records the problems of one file.
 type troubles struct {
 	mu      sync.Mutex
-	failed  time.Time // when the disk failed last; zero: never
+	failed  time.Time // time of the disk's last failure; zero: never
 	failure error
-	damage  error     // the first
-	lasts   bool      // it was found at the start, and is served nevertheless
-	busy    time.Time // when the writer began the batch that it is at; zero: it rests
-	stuck   error     // why the log cannot be copied; nil: it can
-	end     error     // why nothing may be written any more
+	damage  error     // the first damage
+	lasts   bool      // it was found at the start, and the file is served anyway
+	busy    time.Time // when the writer began its current batch; zero: it is idle
+	stuck   error     // why the log cannot be copied; nil if it can
+	end     error     // why no more writes are possible
 	ended   chan struct{}
 }
 
-// Trouble says what is wrong with the file now, and the error that showed it.
+// Trouble returns the current problem of the file and the error that revealed it.
 func (db *DB) Trouble() (Trouble, error) {
 	now := db.clock.Now()
 	t := &db.troubles
@@ -65,19 +65,19 @@ func (db *DB) Trouble() (Trouble, error) {
 	case t.stuck != nil:
 		return Failing, t.stuck
 	case !t.busy.IsZero() && db.watch.Now().Sub(t.busy) > hangsAfter:
-		return Failing, fmt.Errorf("%w: a write has not ended for %s", engine.ErrDisk, db.watch.Now().Sub(t.busy).Round(time.Second))
+		return Failing, fmt.Errorf("%w: a write has not finished for %s", engine.ErrDisk, db.watch.Now().Sub(t.busy).Round(time.Second))
 	case !t.failed.IsZero() && now.Sub(t.failed) < calm:
 		return Failing, t.failure
 	}
 	return NoTrouble, nil
 }
 
-// Ended is closed once the process has to end, because going on could lose what was acknowledged;
-// [DB.WhyEnded] says why. From then on every write is refused. The file is left as after a kill:
-// the next start reads what was committed from the log.
+// Ended is closed once the process has to end, because continuing could lose acknowledged data;
+// [DB.WhyEnded] returns the reason. From then on every write is refused. The file is left as after
+// a kill: the next start reads the committed data from the log.
 func (db *DB) Ended() <-chan struct{} { return db.troubles.ended }
 
-// WhyEnded is why the process has to end; nil if it need not. It wraps [engine.ErrGone] or
+// WhyEnded returns why the process has to end, or nil. The error wraps [engine.ErrGone] or
 // [engine.ErrDisk].
 func (db *DB) WhyEnded() error { return db.troubles.over() }
 
@@ -92,23 +92,23 @@ func (db *DB) end(err error) {
 	}
 }
 
-// over is why the process has to end; nil if it need not.
+// over returns why the process has to end, or nil.
 func (t *troubles) over() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.end
 }
 
-// work notes when the writer began a batch; zero: it has ended.
+// work records when the writer began a batch; zero means that it has ended.
 func (t *troubles) work(since time.Time) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	t.busy = since
 }
 
-// Recheck looks whether what was found damaged is: SQLite calls what a read that failed once has
-// left in memory malformed, too. It takes what time ctx gives it; damage that was found at the
-// start stays, and so does what there was no time to look at.
+// Recheck checks again whether reported damage is real: SQLite also reports pages as malformed that
+// a failed read left in memory. It takes as long as ctx allows. Damage that was found at the start
+// stays, and so does damage that there was no time to check.
 func (db *DB) Recheck(ctx context.Context) error {
 	t := &db.troubles
 	t.mu.Lock()
@@ -117,7 +117,7 @@ func (db *DB) Recheck(ctx context.Context) error {
 	if found == nil || lasts {
 		return found
 	}
-	// A connection of its own: it has read nothing yet.
+	// A new connection, which has nothing cached.
 	pool, err := sql.Open("sqlite", dbfile.DataSource(db.path, url.Values{"mode": {"ro"}, "_pragma": dbfile.ReadPragmas()}))
 	if err != nil {
 		return err
@@ -133,7 +133,7 @@ func (db *DB) Recheck(ctx context.Context) error {
 	return nil
 }
 
-// note remembers what an error says of the file, and returns it.
+// note records what an error says about the file, and returns the error.
 func (db *DB) note(err error) error {
 	t := &db.troubles
 	switch {
@@ -152,7 +152,7 @@ func (db *DB) note(err error) error {
 	return err
 }
 
-// failed names a failed transaction or opening, and remembers it.
+// failed wraps the error of a failed transaction or opening, and records it.
 func (db *DB) failed(err error) error {
 	if db.isFull(err) {
 		return db.noRoom(err)
@@ -160,7 +160,7 @@ func (db *DB) failed(err error) error {
 	return db.note(unavailable(err))
 }
 
-// unavailable translates what SQLite or the context says.
+// unavailable translates an error of SQLite or of the context.
 func unavailable(err error) error {
 	if errors.Is(err, engine.ErrUnavailable) {
 		return err
@@ -168,7 +168,7 @@ func unavailable(err error) error {
 	return fmt.Errorf("%w: %w", reason(err), err)
 }
 
-// reason is what an error of SQLite means.
+// reason is the error of the protocol for an error of SQLite.
 func reason(err error) error {
 	e, ok := errors.AsType[*driver.Error](err)
 	if !ok {
@@ -189,5 +189,5 @@ func reason(err error) error {
 	return engine.ErrUnavailable
 }
 
-// inDir is the file's directory, for what is said to operators.
+// inDir is the file's directory, for messages to operators.
 func (db *DB) inDir() string { return filepath.Dir(db.path) }

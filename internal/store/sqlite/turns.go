@@ -9,13 +9,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Places bounds how many messages of each tenant one receiver holds.
+// Places limits how many messages of each tenant a receiver holds.
 type Places interface {
-	// Take reserves a place for one more message of the tenant; false if the tenant may have
-	// none now.
+	// Take reserves a place for one more message of the tenant. It returns false if the tenant
+	// is at its limit.
 	Take(tenant string) bool
 
-	// Free gives back a place that was reserved for a message that could not be received.
+	// Free returns a place that was reserved for a message that could not be received.
 	Free(tenant string)
 }
 
@@ -25,28 +25,28 @@ type unbounded struct{}
 func (unbounded) Take(string) bool { return true }
 func (unbounded) Free(string)      {}
 
-// line is what one tenant has in the queue.
+// line is a tenant's share of the queue.
 type line struct {
 	tenant    string
 	visibleAt int64 // of its oldest visible message
-	held      int   // messages handed out and not settled
+	held      int   // messages delivered and not settled
 	served    int64 // when this process last served the tenant, counted in turns
 }
 
-// turns decides which tenant is served next: the one with the fewest messages handed out; of
-// several, the one this process has not served for the longest time; of several, the one with the
-// oldest message. So a tenant with a message is served within as many turns as there are tenants,
-// however many messages the others have queued.
+// turns decides which tenant is served next: the one with the fewest messages in delivery; then the
+// one that this process has not served for the longest time; then the one with the oldest message.
+// So a tenant with a message is served within as many turns as there are tenants, however many
+// messages the others have queued.
 type turns struct {
 	mu      sync.Mutex
 	count   int64
 	served  map[string]int64
-	pending map[string]int // turns given whose message is not marked as handed out yet
+	pending map[string]int // turns whose message is not marked as delivered yet
 }
 
-// lineOf is the beginning of a query about a table of messages: line has its tenants, each with the
-// time of its first message. It seeks from one tenant to the next, so its cost depends on the
-// number of tenants and not on how many messages wait.
+// lineOf returns the beginning of a query on a table of messages: line lists its tenants, each with
+// the time of its first message. It seeks from one tenant to the next, so its cost depends on the
+// number of tenants and not on the number of messages.
 func lineOf(table string) string {
 	return `WITH RECURSIVE line(tenant, visible_at) AS (
 		SELECT tenant, visible_at FROM (SELECT tenant, visible_at FROM ` + table + ` ORDER BY tenant, visible_at LIMIT 1)
@@ -54,14 +54,14 @@ func lineOf(table string) string {
 			ON next.id = (SELECT id FROM ` + table + ` AS other WHERE other.tenant > line.tenant ORDER BY other.tenant, other.visible_at LIMIT 1))`
 }
 
-// lines lists the tenants with a visible message, and then how many messages of each tenant are
-// handed out.
+// lines lists the tenants with a visible message, followed by the number of messages in delivery of
+// each tenant.
 var lines = lineOf("queue") + `
 	SELECT tenant, visible_at, 0 FROM line WHERE visible_at <= ?1
 	UNION ALL SELECT tenant, 0, count(*) FROM queue WHERE receipt <> '' AND visible_at > ?1 GROUP BY tenant`
 
-// next gives a tenant its turn, and reserves a place for its message; false if no tenant can have
-// one. The turn counts as a message handed out until end is called.
+// next gives a tenant its turn and reserves a place for its message; it returns false if no tenant
+// can have one. The turn counts as a message in delivery until end is called.
 func (db *DB) next(ctx context.Context, places Places) (tenant string, some bool, err error) {
 	t := &db.turns
 	t.mu.Lock()
@@ -118,7 +118,7 @@ func (t *turns) begin(tenant string) {
 	t.pending[tenant]++
 }
 
-// end says that the message of a turn is marked as handed out, or that there was none.
+// end marks the message of a turn as delivered, or reports that there was none.
 func (t *turns) end(tenant string) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -127,7 +127,7 @@ func (t *turns) end(tenant string) {
 	}
 }
 
-// Receive implements [engine.Receiver]. Tenants take turns. When nothing is visible it writes
+// Receive implements [engine.Receiver]. Tenants take turns. If nothing is visible, it writes
 // nothing.
 func (db *DB) Receive(ctx context.Context, max int) (ds []engine.Delivery, err error) {
 	for len(ds) < max {
@@ -135,7 +135,7 @@ func (db *DB) Receive(ctx context.Context, max int) (ds []engine.Delivery, err e
 		switch {
 		case err != nil && len(ds) == 0:
 			return nil, err
-		// what was handed out before the error has to be worked on
+		// what was delivered before the error has to be processed
 		case err != nil || !some:
 			return ds, nil
 		}
@@ -144,9 +144,8 @@ func (db *DB) Receive(ctx context.Context, max int) (ds []engine.Delivery, err e
 	return ds, nil
 }
 
-// ReceiveFor hands out one message, of the tenant whose turn it is among those that have a place.
-// The place is the receiver's to free once it has settled the message; if there is no message, no
-// place is taken.
+// ReceiveFor delivers one message of the tenant whose turn it is among those that have a place. The
+// receiver frees the place once it has settled the message; without a message no place is taken.
 func (db *DB) ReceiveFor(ctx context.Context, places Places) (d engine.Delivery, some bool, err error) {
 	for {
 		tenant, free, err := db.next(ctx, places)
@@ -163,7 +162,7 @@ func (db *DB) ReceiveFor(ctx context.Context, places Places) (d engine.Delivery,
 	}
 }
 
-// receive hands out the tenant's oldest message; false if another receiver was faster.
+// receive delivers the tenant's oldest message; it returns false if another receiver was faster.
 func (db *DB) receive(ctx context.Context, tenant string) (d engine.Delivery, some bool, err error) {
 	defer db.turns.end(tenant)
 	receipt := db.random.Text(receiptLength)

@@ -13,7 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// tx is the writer's transaction as one operation sees it.
+// tx is the writer's transaction, as one operation sees it.
 type tx struct {
 	ctx    context.Context
 	stmts  *statements
@@ -102,7 +102,7 @@ func eachRow(rows *sql.Rows, scan func(scanner) error) error {
 	return nil
 }
 
-// read runs a query on the connections for reading. It sees everything that was answered before.
+// read runs a query on the connections for reading. It sees every write that was answered before.
 func (db *DB) read(ctx context.Context, scan func(scanner) error, query string, args ...any) error {
 	// held until the rows are read, so that their connection is not replaced meanwhile
 	db.mu.RLock()
@@ -137,7 +137,7 @@ func (db *DB) readOne(ctx context.Context, scan func(scanner) error, query strin
 	return err
 }
 
-// statements keeps each query prepared. Queries are constants of this package, so that it does not
+// statements caches prepared queries. Queries are constants of this package, so the cache does not
 // grow.
 type statements struct {
 	prepare func(ctx context.Context, query string) (*sql.Stmt, error)
@@ -171,8 +171,8 @@ func (s *statements) close() {
 	s.known = nil
 }
 
-// fatal says whether err may have ended the whole transaction, so that nothing of the batch can be
-// trusted.
+// fatal reports whether err may have ended the entire transaction, so that no result of the batch
+// can be trusted.
 func fatal(err error) bool {
 	var e *driver.Error
 	if !errors.As(err, &e) {

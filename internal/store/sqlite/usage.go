@@ -8,15 +8,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// countUsage counts all of the file.
+// countUsage counts the entire file.
 const countUsage = `SELECT tenant, sum(bytes), sum(runs) FROM (
 	SELECT tenant, 4096 AS bytes, st <> 3 AS runs FROM heads
 	UNION ALL SELECT tenant, octet_length(body), 0 FROM segments
 	UNION ALL SELECT tenant, octet_length(body), 0 FROM payloads
 	UNION ALL SELECT tenant, octet_length(body), 0 FROM archive) GROUP BY tenant`
 
-// Stored is what a tenant has stored, and how many of its runs are not done. A kill of the process
-// does not make it wrong.
+// Stored returns what a tenant has stored, and how many of its runs are not done. It stays correct
+// if the process is killed.
 func (db *DB) Stored(ctx context.Context, tenant string) (u frontend.Stored, err error) {
 	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&u.Bytes, &u.Runs) }, "SELECT bytes, runs FROM usage WHERE tenant = ?", tenant)
 	if errors.Is(err, engine.ErrNotFound) {

@@ -5,7 +5,7 @@ import "sync"
 // place is a thread of a tenant.
 type place struct{ tenant, thread string }
 
-// news is what a transaction brought that somebody in this process may wait for.
+// news is what a transaction changed that others in this process may be waiting for.
 type news struct {
 	arrived bool    // something was put into the queue
 	changed []place // heads that were written
@@ -15,14 +15,14 @@ func (n news) with(more news) news {
 	return news{n.arrived || more.arrived, append(n.changed, more.changed...)}
 }
 
-// watchers are those who wait for a thread to change. The zero value has none.
+// watchers are the channels that wait for a change of a thread. The zero value has none.
 type watchers struct {
 	mu sync.Mutex
 	of map[place]map[chan struct{}]bool
 }
 
-// Watch returns a channel that holds a signal once this process has changed the thread's head since
-// the last receive: what was committed can be read then. With an empty thread the channel signals
+// Watch returns a channel that is signalled when this process has changed the thread's head since
+// the last receive; the committed data can be read then. With an empty thread the channel signals
 // new entries in the tenant's feed. Changes by other processes are not signalled. Call stop when
 // done.
 func (db *DB) Watch(tenant, thread string) (changed <-chan struct{}, stop func()) {

@@ -13,7 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// maxBatch is how many operations share one transaction at most.
+// maxBatch limits how many operations share one transaction.
 const maxBatch = 128
 
 var errClosed = fmt.Errorf("%w: the file is closed", engine.ErrUnavailable)
@@ -34,7 +34,7 @@ type writer struct {
 	files files
 	log   ledger
 	stmts statements
-	// unbuffered: an operation is either with its caller or with the writer
+	// unbuffered, so that an operation is either with its caller or with the writer
 	queue  chan *operation
 	stop   chan struct{}
 	done   chan struct{}
@@ -45,15 +45,15 @@ type counts struct {
 	commits, operations, statements, bytes atomic.Int64
 }
 
-// Stats counts what the writer did since the file was opened.
+// Stats counts the work of the writer since the file was opened.
 type Stats struct {
 	Commits      int64 // transactions
-	Operations   int64 // callers' writes, refused ones too
-	Statements   int64 // of those operations; savepoints and commits are not counted
+	Operations   int64 // writes of callers, including refused ones
+	Statements   int64 // of those operations, excluding savepoints and commits
 	BytesWritten int64 // text and blobs bound to those statements
 }
 
-// Stats says what was written so far.
+// Stats returns the counts so far.
 func (db *DB) Stats() Stats {
 	db.mu.RLock()
 	defer db.mu.RUnlock()
@@ -72,9 +72,9 @@ func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn, f files) *writer {
 	return w
 }
 
-// write runs fn in the writer's next transaction and returns what it returned once that is
-// committed. If fn returns an error, what it wrote is undone. If ctx ends before the answer, or the
-// disk hangs, the error wraps [engine.ErrUnavailable] and the cause, and fn may still run or not.
+// write runs fn in the writer's next transaction and returns its result once that is committed. If
+// fn returns an error, its writes are undone. If ctx ends before the answer, or the disk hangs, the
+// error wraps [engine.ErrUnavailable] and the cause, and fn may or may not still run.
 func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, error) {
 	type result struct {
 		value T
@@ -112,14 +112,15 @@ func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, erro
 	}
 }
 
-// A disk that hangs neither takes a write nor refuses it.
+// A hanging disk neither accepts a write nor refuses it.
 const (
-	// then a write is answered as one of which it cannot be told whether it is stored
+	// after this time a write is answered with an unknown outcome
 	answerWithin = 15 * time.Second
 	hangsAfter   = 10 * time.Second // of one batch: then the disk counts as failing
 )
 
-// stopwatch is the clock by which a disk hangs: the machine's, whatever time the program is told.
+// stopwatch is the clock that detects a hanging disk: the machine's clock, whatever clock the
+// program uses.
 type stopwatch struct{}
 
 func (stopwatch) Now() time.Time { return time.Now() }
@@ -129,9 +130,9 @@ func (stopwatch) AfterFunc(d time.Duration, f func()) (stop func()) {
 	return func() { t.Stop() }
 }
 
-var errHung = fmt.Errorf("%w: it has not answered a write for %s", engine.ErrDisk, answerWithin)
+var errHung = fmt.Errorf("%w: it has not completed a write for %s", engine.ErrDisk, answerWithin)
 
-// exec is write for an operation that returns nothing.
+// exec is write for an operation without a result.
 func exec(ctx context.Context, db *DB, fn func(*tx) error) error {
 	_, err := write(ctx, db, func(t *tx) (struct{}, error) { return struct{}{}, fn(t) })
 	return err
@@ -165,10 +166,10 @@ func (w *writer) loop() {
 	}
 }
 
-// gather adds to first what else waits now.
+// gather adds the operations that are waiting now to first.
 func (w *writer) gather(first *operation) []*operation {
-	// those that were just answered may have more: without this every second batch is a batch
-	// of one
+	// callers that were just answered may have another operation: without this every second
+	// batch would have a single operation
 	runtime.Gosched()
 	batch := []*operation{first}
 	for len(batch) < maxBatch {
@@ -182,11 +183,11 @@ func (w *writer) gather(first *operation) []*operation {
 	return batch
 }
 
-// commit runs a batch in one transaction. Answers are given after the commit, refusals too: they
-// may have seen what another operation of the batch wrote.
+// commit runs a batch in one transaction. It gives all answers after the commit, including
+// refusals, which may depend on writes of other operations in the batch.
 func (w *writer) commit(batch []*operation) {
 	brought, err := w.transact(batch)
-	// only those that touch what is damaged fail
+	// so that only operations on damaged data fail
 	if len(batch) > 1 && errors.Is(err, engine.ErrDamaged) {
 		for _, op := range batch {
 			op.err = nil
@@ -208,7 +209,7 @@ func (w *writer) commit(batch []*operation) {
 }
 
 func (w *writer) transact(batch []*operation) (brought news, err error) {
-	ctx := context.Background() // one caller's end must not stop the others' work
+	ctx := context.Background() // one caller's end must not stop the work of others
 	if err := w.db.troubles.over(); err != nil {
 		return news{}, err
 	}
@@ -242,15 +243,14 @@ func (w *writer) transact(batch []*operation) (brought news, err error) {
 	return brought, w.db.look(w.files) // before it is acknowledged
 }
 
-// rollback undoes the transaction, if SQLite has not done so itself. What it had written is not
-// counted.
+// rollback undoes the transaction, unless SQLite already has. What was written is not counted.
 func (w *writer) rollback(ctx context.Context) {
 	_ = w.do(ctx, "ROLLBACK")
 	_, _ = pagesWritten(w.conn)
 }
 
-// run runs one operation in its savepoint. Its error is a failure of the whole transaction; a
-// refusal of the operation is left in op.err.
+// run runs one operation in its savepoint. Its error is a failure of the entire transaction; a
+// refusal of the operation goes to op.err.
 func (w *writer) run(ctx context.Context, op *operation) (brought news, err error) {
 	if cause := context.Cause(op.ctx); cause != nil {
 		op.err = unavailable(cause)
@@ -288,8 +288,8 @@ func (w *writer) close() error {
 	w.finish(context.Background())
 	if w.db.troubles.over() != nil {
 		// The last connection of a file copies the log when it is closed, and removes the
-		// file at the log's path. After a failed flush the first, after a move the second
-		// would do harm. The files are closed with the process.
+		// file at the log's path. The former would do harm after a failed flush, and the
+		// latter after a move. The files are closed when the process ends.
 		return nil
 	}
 	w.stmts.close()

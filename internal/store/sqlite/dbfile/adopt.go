@@ -12,21 +12,22 @@ import (
 	"time"
 )
 
-// Adopt copies what a process that was killed left in its log, before anything is added to it:
+// Adopt copies the log that a killed process left behind, before anything is added to it:
 //
-//	commit: its flush fails, it is refused ── kill ── the next process finds it whole in the system's memory, and adds
-//	a commit after it, whose flush succeeds and does not write the pages before ── loss of power: the log breaks off before it
+//	commit: its flush fails, it is refused ── kill ── the next process finds it complete in the
+//	system's memory and adds a commit, whose flush succeeds and does not write the pages before it
+//	── power loss: the log breaks off before that commit
 //
-// Once copied, with a flush of the main file, nothing depends on those pages. Until then everything
-// does:
+// Once the log is copied and the main file flushed, nothing depends on those pages. Until then
+// everything does:
 //
-//	the next process copies part of that commit to the main file ── loss of power: the log breaks off before it,
-//	and the main file has part of it: it is malformed
+//	the next process copies part of that commit to the main file ── power loss: the log breaks off
+//	before the commit, and the main file has part of it: it is malformed
 //
-// So the log is flushed first, see [renewLog]. Other processes are waited for a little, since they
-// may be starting as well; where they are at work the log is theirs, and nothing was recovered.
+// So the log is flushed first, see [renewLog]. Adopt waits briefly for other processes, which may
+// be starting as well. If they are working, the log is theirs, and nothing had to be recovered.
 //
-// whole says that all of it was copied.
+// whole reports that all of it was copied.
 func Adopt(ctx context.Context, conn *sql.Conn, path string, sync Sync) (whole bool, err error) {
 	if _, err := conn.ExecContext(ctx, "PRAGMA busy_timeout(0)"); err != nil {
 		return false, err
@@ -47,14 +48,14 @@ func Adopt(ctx context.Context, conn *sql.Conn, path string, sync Sync) (whole b
 	return whole, err
 }
 
-// adoptTime is how long other processes are waited for.
+// adoptTime limits the wait for other processes.
 const adoptTime = time.Second
 
-// errBlocked says that other processes are at work on the log.
+// errBlocked reports that other processes are using the log.
 var errBlocked = errors.New("other processes use the write-ahead log")
 
-// waitOthers tries again for as long as do finds other processes at work, up to [adoptTime]. done
-// says that do succeeded.
+// waitOthers retries while do finds other processes at work, up to [adoptTime]. done reports that
+// do succeeded.
 func waitOthers(ctx context.Context, do func() error) (done bool, err error) {
 	for end := time.Now().Add(adoptTime); ; {
 		err := do()
@@ -75,10 +76,10 @@ func waitOthers(ctx context.Context, do func() error) (done bool, err error) {
 	}
 }
 
-// renewLog writes the log over itself and flushes it. A flush alone would not do: it skips the
-// pages that an earlier one failed to write. A loss of power meanwhile changes nothing, since each
-// byte is replaced by itself. The transaction keeps other processes from adding to the log. SQLite
-// has its locks on the other two files: closing this one releases none.
+// renewLog overwrites the log with itself and flushes it. A flush alone is not enough, because it
+// skips the pages that an earlier flush failed to write. A power loss meanwhile changes nothing,
+// because each byte is replaced by itself. The transaction prevents other processes from adding to
+// the log. SQLite holds its locks on the other two files, so closing this one releases none.
 func renewLog(ctx context.Context, conn *sql.Conn, path string) (err error) {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err

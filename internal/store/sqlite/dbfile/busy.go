@@ -7,7 +7,7 @@ import (
 	codes "modernc.org/sqlite/lib"
 )
 
-// Busy says whether err is SQLite's word that another connection is in the way.
+// Busy reports whether err says that another connection holds a lock.
 func Busy(err error) bool {
 	var e *driver.Error
 	return errors.As(err, &e) && e.Code()&0xff == codes.SQLITE_BUSY

@@ -9,18 +9,18 @@ import (
 	"os"
 )
 
-// The write-ahead log, as SQLite's file format has it: a head, and a frame for each page, with a
-// sum over all that stands before. Numbers are big-endian.
+// The write-ahead log in SQLite's file format: a header, and a frame for each page, with a running
+// checksum. Numbers are big-endian.
 const (
 	logHead   = 32
 	frameHead = 24
-	logMagic  = 0x377f0682 // the last bit says in which order sums read words
+	logMagic  = 0x377f0682 // the last bit says in which order checksums read words
 )
 
-// BrokenLog says whether commits stand in the log behind a frame that cannot be read. SQLite takes
-// what stands before that frame, and forgets the rest in silence. A loss of power leaves one commit
-// behind such a frame at most: each was flushed before the next was written. A log to which a
-// process adds meanwhile is looked at twice.
+// BrokenLog reports whether the log contains commits after an unreadable frame. SQLite uses what
+// comes before that frame and silently forgets the rest. A power loss leaves at most one commit
+// after such a frame, because each commit was flushed before the next was written. If a process
+// adds to the log meanwhile, the log is checked twice.
 func BrokenLog(ctx context.Context, path string) (broken bool, err error) {
 	for range 2 {
 		f, err := os.Open(path)
@@ -39,10 +39,10 @@ func BrokenLog(ctx context.Context, path string) (broken bool, err error) {
 	return true, nil
 }
 
-// commitsBehind counts the commits that follow one another in or behind a frame that cannot be
-// read; two are enough. Frames of the log that was there before have other salts. A commit whose
-// flush failed, so that it was refused, is written over by the next one, which may be shorter: what
-// is left of it is one commit, and nothing follows it.
+// commitsBehind counts consecutive commits in or after an unreadable frame; two are enough. Frames
+// of an earlier log have other salts. A commit that was refused because its flush failed is
+// overwritten by the next one, which may be shorter: its remainder is one commit, and nothing
+// follows it.
 func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 	head := make([]byte, logHead)
 	if _, err := io.ReadFull(r, head); err != nil {
@@ -54,7 +54,7 @@ func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 		s.order = binary.BigEndian
 	}
 	if s.add(head[:24]); magic&^1 != logMagic || size < 512 || size > 64<<10 || !s.are(head[24:]) {
-		return 0, nil // nothing in it counts
+		return 0, nil // no valid header: the log is not used
 	}
 	salts := string(head[16:24])
 	frame := make([]byte, frameHead+size)
@@ -68,7 +68,7 @@ func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 		ours, commit := string(frame[8:16]) == salts, binary.BigEndian.Uint32(frame[4:]) != 0
 		s.add(frame[:8])
 		s.add(frame[frameHead:])
-		if !ours || !s.are(frame[16:24]) { // what follows it goes on from its sum
+		if !ours || !s.are(frame[16:24]) { // the next frame continues from its checksum
 			broken, commits = true, 0
 			s.s0, s.s1 = binary.BigEndian.Uint32(frame[16:]), binary.BigEndian.Uint32(frame[20:])
 		}
@@ -79,7 +79,7 @@ func commitsBehind(ctx context.Context, r io.Reader) (commits int, err error) {
 	return commits, nil
 }
 
-// whole is no error where a file ends.
+// whole treats the end of a file as success.
 func whole(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return nil
@@ -87,7 +87,7 @@ func whole(err error) error {
 	return err
 }
 
-// sums is the running sum of a log.
+// sums is the running checksum of a log.
 type sums struct {
 	order  binary.ByteOrder
 	s0, s1 uint32
