@@ -12,33 +12,34 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// What an answer may be made of. More is no answer of a model.
+// Limits of an answer. No model sends a larger one.
 const (
 	mostBlocks = 1000
 	mostBytes  = 8 << 20
 )
 
 var (
-	errTooLong    = errors.New("the answer is longer than any that is taken")
+	errTooLong    = errors.New("the answer is longer than the limit")
 	errIncomplete = errors.New("the answer broke off before Bedrock said why the model stopped")
-	errOpenCall   = errors.New("the model stopped, and a call of it was never closed")
-	errNoName     = errors.New("a call of the model names no tool")
-	errNoCall     = errors.New("the model stopped for a call, and there is none")
-	errMalformed  = errors.New("the model wrote what nobody can read")
+	errOpenCall   = errors.New("the model stopped before it finished a call")
+	errNoName     = errors.New("a call of the model has no tool name")
+	errNoCall     = errors.New("the model stopped for a call that is missing")
+	errMalformed  = errors.New("the model's answer cannot be read")
 )
 
-// block is one piece of an answer, while it is heard or whole.
+// block is one piece of an answer, complete or still arriving.
 type block struct {
-	// core.PartText, core.PartReasoning or core.PartCall; empty for what nobody knows
+	// kind is core.PartText, core.PartReasoning or core.PartCall; it is empty for an unknown
+	// kind
 	kind   string
 	text   strings.Builder
 	seal   seal
-	id     string // of a call, as its name and, as text, its arguments
+	id     string // for a call, like its name and, as text, its arguments
 	name   string
 	closed bool
 }
 
-// answer is what there is of an answer.
+// answer is what has arrived of an answer.
 type answer struct {
 	blocks []*block
 	stop   types.StopReason // empty until Bedrock says why the model stopped
@@ -46,7 +47,7 @@ type answer struct {
 	bytes  int
 }
 
-// grow counts what the model wrote.
+// grow counts the output of the model.
 func (a *answer) grow(n int) error {
 	if a.bytes += n; a.bytes > mostBytes || len(a.blocks) > mostBlocks {
 		return errTooLong
@@ -54,7 +55,7 @@ func (a *answer) grow(n int) error {
 	return nil
 }
 
-// turn is the answer as a turn, or why it is none.
+// turn converts the answer to a turn, or says why that is impossible.
 func (a *answer) turn(n names) (core.Turn, error) {
 	end, err := ending(a.stop)
 	if err != nil {
@@ -89,8 +90,8 @@ func (a *answer) turn(n names) (core.Turn, error) {
 	return t, nil
 }
 
-// plain says whether a content is one text at most and calls behind it, which is what text and
-// calls are taken for without a content.
+// plain reports whether a content is at most one text followed by calls; a turn without a content
+// implies exactly that.
 func plain(content []core.Part) bool {
 	for i, p := range content {
 		if p.Type == core.PartReasoning || p.Type == core.PartText && i > 0 {
@@ -100,7 +101,8 @@ func plain(content []core.Part) bool {
 	return true
 }
 
-// count tells what the answer used. Bedrock's input tokens are those that no cache had a part in.
+// count records the token usage of the answer. Bedrock's input tokens exclude those read from or
+// written to a cache.
 func (a *answer) count(t *core.Turn) {
 	u := a.usage
 	if u == nil {
@@ -113,8 +115,8 @@ func (a *answer) count(t *core.Turn) {
 
 func tokens(n *int32) int64 { return int64(min(max(aws.ToInt32(n), 0), math.MaxInt32)) }
 
-// ending says what a stop reason makes of an answer: a turn, one that was cut off or withheld, or
-// none.
+// ending says what a stop reason means for an answer: it is complete, it was cut off or withheld,
+// or it is no turn at all.
 func ending(stop types.StopReason) (*core.Reason, error) {
 	switch stop {
 	case "":
@@ -124,16 +126,16 @@ func ending(stop types.StopReason) (*core.Reason, error) {
 	case types.StopReasonMalformedModelOutput, types.StopReasonMalformedToolUse:
 		return nil, errMalformed
 	case types.StopReasonMaxTokens:
-		return stopped(string(stop), "The answer was cut off at the largest number of tokens it may have; raise model.max_tokens."), nil
+		return stopped(string(stop), "The answer was cut off at the maximum number of tokens; raise model.max_tokens."), nil
 	case types.StopReasonModelContextWindowExceeded:
-		return stopped(string(stop), "The conversation and its answer are longer than the model can read; begin a new thread, "+
+		return stopped(string(stop), "The conversation and its answer exceed the context window of the model; begin a new thread, "+
 			"or use a model with a larger window."), nil
 	case types.StopReasonGuardrailIntervened:
-		return stopped(string(stop), "The guardrail intervened. What is shown in place of the answer is the guardrail's."), nil
+		return stopped(string(stop), "The guardrail intervened and replaced the answer."), nil
 	case types.StopReasonContentFiltered:
 		return stopped(string(stop), "The provider's content filter withheld the answer."), nil
 	}
-	return stopped("unknown_stop_reason", "The model stopped for a reason that this version does not know; "+
+	return stopped("unknown_stop_reason", "The model stopped for a reason unknown to this version; "+
 		"the log of the worker has its name."), nil
 }
 
@@ -141,15 +143,15 @@ func stopped(code, detail string) *core.Reason {
 	return &core.Reason{Kind: core.Stopped, Code: code, Detail: detail}
 }
 
-// misfit says that what the model said is not in the form that was asked for. A turn with calls, or
-// one that was cut off, is not the end of it.
+// misfit reports a final answer that does not match the schema of the output. A turn with calls,
+// and one that was cut off, is not final.
 func (m *Model) misfit(t core.Turn) error {
 	if m.output == nil || t.End != nil || len(t.Calls) > 0 {
 		return nil
 	}
 	if err := fits(m.output, t.Text); err != nil {
-		m.o.Logger.Warn("bedrock: the model's answer does not fit model.output", "error", err)
-		return &engine.TryLater{Detail: "the model's answer does not fit the schema of model.output" + retry, Cause: errMisfit, Answered: true}
+		m.o.Logger.Warn("bedrock: the model's answer does not match model.output", "error", err)
+		return &engine.TryLater{Detail: "the model's answer does not match the schema of model.output" + retry, Cause: errMisfit, Answered: true}
 	}
 	return nil
 }

@@ -8,15 +8,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 )
 
-// How much is read of what Bedrock sends, in bytes. A token of a stream is a frame of a few
-// hundred.
+// Limits of what is read from Bedrock, in bytes. A token of a stream is a frame of a few hundred
+// bytes.
 const (
 	mostRefused  = 1 << 20
 	mostWhole    = 64 << 20
 	mostStreamed = 128 << 20
 )
 
-// bounded is an HTTP client whose answers end in [errTooLong] where they are longer.
+// bounded is an HTTP client that ends longer answers with [errTooLong].
 type bounded struct{ bedrockruntime.HTTPClient }
 
 // Do implements [bedrockruntime.HTTPClient].

@@ -11,26 +11,26 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// What is said where Bedrock wants something said.
+// Texts for places where Bedrock requires one.
 const (
 	beginning = "(The conversation begins here.)"
 	goOn      = "(Please go on.)"
 	noOutput  = "(no output)"
 )
 
-// conversation makes Bedrock's messages of ours: users and assistants in turn, the first and the
-// last a user's. What users say, results and the runtime's own notices are one message where they
-// follow one another.
+// conversation converts our messages to Bedrock's, which alternate between users and assistants and
+// begin and end with a user. Consecutive messages of users, results and notices of the runtime
+// become one message.
 type conversation struct {
 	names     names
-	unsigned  bool // reasoning without a signature is sent too
+	unsigned  bool // reasoning without a signature is sent as well
 	messages  []types.Message
 	documents int
 
 	called       []string // wire names of the tools that were called
-	usesUnsigned bool     // some reasoning without a signature is in it
+	usesUnsigned bool     // it contains reasoning without a signature
 
-	// where what the next request begins with ends: behind so many blocks of so many messages
+	// the end of what the next request also begins with: so many blocks of so many messages
 	message, block int
 }
 
@@ -43,7 +43,7 @@ func (c *conversation) add(messages []core.Message) {
 			c.say(types.ConversationRoleUser, c.result(m))
 		case core.RoleSystem:
 			c.say(types.ConversationRoleUser, notice(m.Text())...)
-			continue // many are for one request only
+			continue // many apply to one request only
 		default:
 			c.say(types.ConversationRoleUser, messageBlocks(c.pieces(m.Parts))...)
 		}
@@ -54,7 +54,7 @@ func (c *conversation) add(messages []core.Message) {
 	}
 }
 
-// say adds blocks to the message of a role, a new one if it is not the role's turn.
+// say adds blocks to the message of a role, or to a new one if it is not the role's turn.
 func (c *conversation) say(role types.ConversationRole, blocks ...types.ContentBlock) {
 	if len(blocks) == 0 {
 		return
@@ -69,15 +69,15 @@ func (c *conversation) say(role types.ConversationRole, blocks ...types.ContentB
 	c.messages = append(c.messages, types.Message{Role: role, Content: blocks})
 }
 
-// stable says that the next request begins with all there is so far.
+// stable marks the messages so far as the common beginning of the next request.
 func (c *conversation) stable() {
 	if c.message = len(c.messages); c.message > 0 {
 		c.block = len(c.messages[c.message-1].Content)
 	}
 }
 
-// cache puts a cache point behind what the next request begins with. Notices that come last stand
-// behind it: the next request may have others.
+// cache puts a cache point after the common beginning of the next request. Final notices come after
+// it, because the next request may have others.
 func (c *conversation) cache(point types.CachePointBlock) {
 	if c.message > 0 {
 		m := &c.messages[c.message-1]
@@ -87,7 +87,7 @@ func (c *conversation) cache(point types.CachePointBlock) {
 
 func text(s string) types.ContentBlock { return &types.ContentBlockMemberText{Value: s} }
 
-// notice is what the runtime says. Bedrock knows nobody but users and assistants within a
+// notice is a message of the runtime. Bedrock knows only users and assistants within a
 // conversation, so it is marked.
 func notice(s string) []types.ContentBlock {
 	if strings.TrimSpace(s) == "" {
@@ -96,8 +96,8 @@ func notice(s string) []types.ContentBlock {
 	return []types.ContentBlock{text("<runtime-notice>\n" + s + "\n</runtime-notice>")}
 }
 
-// turn is what the assistant said. Reasoning with nothing behind it was cut off: it is left out, as
-// Bedrock takes it nowhere.
+// turn converts a message of the assistant. Reasoning at the end was cut off and is left out,
+// because Bedrock accepts it nowhere.
 func (c *conversation) turn(m core.Message) []types.ContentBlock {
 	var blocks []types.ContentBlock
 	for _, p := range m.Blocks() {
@@ -111,8 +111,8 @@ func (c *conversation) turn(m core.Message) []types.ContentBlock {
 				blocks = append(blocks, b)
 			}
 		case core.PartImage, core.PartDocument:
-			// Bedrock takes files from users and tools only.
-			blocks = append(blocks, text(fmt.Sprintf("[Here the assistant gave a file of type %q.]", clipped(p.Media))))
+			// Bedrock accepts files from users and tools only.
+			blocks = append(blocks, text(fmt.Sprintf("[The assistant sent a file of type %q here.]", clipped(p.Media))))
 		default:
 			blocks = append(blocks, messageBlocks(c.pieces([]core.Part{p}))...)
 		}

@@ -10,7 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
-// The formats that Bedrock knows, by media type.
+// The formats that Bedrock accepts, by media type.
 var (
 	images = map[string]types.ImageFormat{
 		"image/png": types.ImageFormatPng, "image/jpeg": types.ImageFormatJpeg, "image/jpg": types.ImageFormatJpeg,
@@ -25,22 +25,22 @@ var (
 	}
 )
 
-// What Bedrock takes of one image and of one document, in bytes. A larger one would have every
-// later request of its thread refused.
+// Bedrock's limits for an image and for a document, in bytes. A larger one would make it reject
+// every later request of the thread.
 const (
 	largestImage    = 3_750_000
 	largestDocument = 4_500_000
 )
 
-// piece is one block of a user's message or of a result: exactly one member is set.
+// piece is one block of a user's message or of a result; exactly one field is set.
 type piece struct {
 	text     string
 	image    *types.ImageBlock
 	document *types.DocumentBlock
 }
 
-// pieces are the parts that Bedrock takes from users and tools. What it does not take becomes a
-// note, and empty text nothing.
+// pieces converts the parts that Bedrock accepts from users and tools. Other parts become a note,
+// and an empty text nothing.
 func (c *conversation) pieces(parts []core.Part) []piece {
 	var out []piece
 	for _, p := range parts {
@@ -69,9 +69,9 @@ func image(p core.Part) piece {
 	return piece{image: &types.ImageBlock{Format: format, Source: &types.ImageSourceMemberBytes{Value: p.Data}}}
 }
 
-// document is a document, and the text that Bedrock wants beside each. The name that its sender
-// gave it is not sent: models read a document's name as they read an instruction, and it is
-// anybody's word. It gets a number for a name.
+// document converts a document together with the text that Bedrock requires beside it. The
+// document's own name is not sent, because models follow a name as they follow an instruction, and
+// anyone may have chosen it. It gets a number as its name.
 func (c *conversation) document(p core.Part) []piece {
 	format, known := documents[mediaType(p.Media)]
 	switch {
@@ -87,13 +87,13 @@ func (c *conversation) document(p core.Part) []piece {
 	return []piece{{text: note}, {document: &types.DocumentBlock{Name: &name, Format: format, Source: source}}}
 }
 
-// mediaType is the type without its parameters.
+// mediaType returns the type without its parameters.
 func mediaType(media string) string {
 	kind, _, _ := strings.Cut(media, ";")
 	return strings.ToLower(strings.TrimSpace(kind))
 }
 
-// clipped is the beginning of text from outside.
+// clipped returns the beginning of a text from outside.
 func clipped(text string) string { return clip.Runes(text, 120, "…") }
 
 func messageBlocks(pieces []piece) []types.ContentBlock {

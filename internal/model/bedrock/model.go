@@ -1,7 +1,7 @@
-// Package bedrock asks models of Amazon Bedrock, through Converse and ConverseStream. It
-// translates: a prompt to a request that Bedrock takes, and an answer, whole or streamed, to a
-// turn. It decides nothing about a run, runs no tool, keeps nothing of a conversation, and reads no
-// configuration: the client comes with region and credentials.
+// Package bedrock calls models of Amazon Bedrock through Converse and ConverseStream. It translates
+// a prompt to a request, and an answer, complete or streamed, to a turn. It makes no decision about
+// a run, runs no tools, stores no conversation and reads no configuration: the client brings region
+// and credentials.
 package bedrock
 
 import (
@@ -19,33 +19,33 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Provider is whose reasoning parts these models write, and take back.
+// Provider marks the reasoning parts that these models write and accept.
 const Provider = "bedrock"
 
-// Client is what is needed of the SDK's client. Its own retries are turned off for each call: how
-// often a request is repeated is decided here.
+// Client is the part of the SDK's client that is used. Each call disables its retries, because this
+// package decides how often a request is repeated.
 type Client interface {
 	Converse(context.Context, *bedrockruntime.ConverseInput, ...func(*bedrockruntime.Options)) (*bedrockruntime.ConverseOutput, error)
 	ConverseStream(context.Context, *bedrockruntime.ConverseStreamInput, ...func(*bedrockruntime.Options)) (*bedrockruntime.ConverseStreamOutput, error)
 }
 
-// Options say which model is asked, and with what.
+// Options configure a model.
 type Options struct {
 	Model  agent.Model
 	Clock  engine.Clock
 	Random engine.Random
-	Logger *slog.Logger // of what Bedrock said when it refused or failed; nil for nobody
+	Logger *slog.Logger // for the messages of Bedrock when it rejected a request or failed; nil drops them
 }
 
-// Model is a model of Bedrock. It is safe for concurrent use.
+// Model is a Bedrock model. It is safe for concurrent use.
 //
-// What a model does not take it says in a ValidationException that names it: cache points, their
-// lifetime, reasoning without a signature. Then the same request is sent once more without, and the
-// Model remembers it for as long as the process lives.
+// A model reports a feature that it does not support in a ValidationException: cache points, their
+// lifetime, or reasoning without a signature. The same request is then sent once more without that
+// feature, and the Model omits it for as long as the process lives.
 type Model struct {
 	client Client
 	o      Options
-	output *jsonschema.Resolved // nil: any text will do
+	output *jsonschema.Resolved // nil if any text will do
 
 	mu      sync.Mutex
 	refuses map[string]refusals // by model id
@@ -53,14 +53,14 @@ type Model struct {
 
 var _ engine.Model = (*Model)(nil)
 
-// New makes a model. It asks Bedrock nothing. An error says what is wrong with the definition, or
-// what is missing here.
+// New returns a model. It makes no request. It returns an error if the definition is invalid or a
+// dependency is missing.
 func New(client Client, o Options) (*Model, error) {
 	switch {
 	case client == nil || o.Clock == nil || o.Random == nil:
-		return nil, errors.New("bedrock: a model needs a client, a clock and a source of randomness; the program that puts it together gives none")
+		return nil, errors.New("bedrock: Options.Clock, Options.Random and a client are required")
 	case o.Model.ID == "":
-		return nil, errors.New("bedrock: the model has no id; name a model, an inference profile or an ARN under model.model")
+		return nil, errors.New("bedrock: the model has no id; set model.model to a model, an inference profile or an ARN")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -69,24 +69,24 @@ func New(client Client, o Options) (*Model, error) {
 	if !core.IsNull(o.Model.Output) {
 		schema, err := compile(o.Model.Output)
 		if err != nil {
-			return nil, fmt.Errorf("bedrock: model.output is no JSON Schema: %w", err)
+			return nil, fmt.Errorf("bedrock: model.output is not a JSON Schema: %w", err)
 		}
 		m.output = schema
 	}
 	if !core.IsNull(o.Model.Request) && !isObject(o.Model.Request) {
-		return nil, errors.New("bedrock: model.request is no JSON object; write the fields of the model's own request in it")
+		return nil, errors.New("bedrock: model.request must be a JSON object with fields of the model's own request")
 	}
 	return m, nil
 }
 
-// Ask implements [engine.Model]. It sends at most [mostTries] requests that fail, within
-// [longestTrying]; what still fails then is a [*engine.TryLater]. A request that is repeated after
-// something was said begins with a restart. An answer that does not fit the output's schema is a
-// TryLater too: Bedrock promises the form, and a model may break it.
+// Ask implements [engine.Model]. It stops after [mostTries] failed requests or [longestTrying]; a
+// failure that remains is a [*engine.TryLater]. If some text was already streamed, a retry begins
+// with a restart. An answer that does not match the schema of the output is also a TryLater:
+// Bedrock promises the form, and a model may still break it.
 //
-// A turn is whole: Bedrock said why the model stopped, and every call of it was closed. Calls run
-// whatever word it stopped with, "end_turn" too, since some models say that beside their calls;
-// "tool_use" without a call is no turn, for the model meant one that is lost.
+// A turn is complete: Bedrock said why the model stopped, and every call was closed. Calls run
+// whatever the stop reason is, because some models stop with "end_turn" although they call tools. A
+// "tool_use" without a call is not a turn, because the call was lost.
 func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	r, err := m.newRequest(p)
 	if err != nil {
@@ -102,7 +102,7 @@ func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	return turn, nil
 }
 
-// refusals are what a model has refused to take.
+// refusals are the features that a model has rejected.
 type refusals struct{ ttl, toolPoint, points, unsigned bool }
 
 func (m *Model) refused(id string) refusals {

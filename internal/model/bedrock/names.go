@@ -6,21 +6,21 @@ import (
 	"strings"
 )
 
-// What Bedrock takes as names of tools and as ids of calls.
+// Bedrock's limits for names of tools and ids of calls.
 const (
 	longestName = 64
-	markLength  = 11 // of what tells apart two names that look the same once they are made fit
+	markLength  = 11 // of the suffix that distinguishes names that would otherwise become equal
 )
 
-// wireName is the name that Bedrock knows a tool by: its own, if Bedrock takes that. It depends on
-// the name alone, so that a tool is called the same in every request.
+// wireName returns the name of a tool in requests: its own, if Bedrock accepts that. It depends
+// only on the name, so that a tool has the same name in every request.
 func wireName(name string) string { return fit(name, "tool", "_-") }
 
-// wireID is the id that Bedrock knows a call by.
+// wireID returns the id of a call in requests.
 func wireID(id string) string { return fit(id, "call", "_-.:") }
 
-// fit is text if it is made of letters, digits and the marks; else something that is, from which no
-// other text comes.
+// fit returns text unchanged if it consists of letters, digits and the marks; otherwise it returns
+// a unique replacement that does.
 func fit(text, empty, marks string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(marks, r) {
@@ -38,14 +38,14 @@ func fit(text, empty, marks string) string {
 	return clean[:min(len(clean), longestName-markLength)] + "_" + hex.EncodeToString(sum[:])[:markLength-1]
 }
 
-// marked says whether text ends as what [fit] makes does. Such a text is made fit itself: else a
-// tool could be named as another is on the wire, and be described where that one is called.
+// marked reports whether text ends like a replacement of [fit]. Such a text is replaced as well:
+// otherwise one tool could have the wire name of another and be described in its place.
 func marked(text string) bool {
 	mark := text[max(0, len(text)-markLength):]
 	return len(mark) == markLength && mark[0] == '_' && strings.Trim(mark[1:], "0123456789abcdef") == ""
 }
 
-// names leads from the names on the wire back to the tools' own.
+// names maps the wire names back to the names of the tools.
 type names map[string]string
 
 func (n names) wire(name string) string {
@@ -54,8 +54,8 @@ func (n names) wire(name string) string {
 	return wire
 }
 
-// own is the name a tool has here. One that nobody gave out stays as it is: whoever looks for such
-// a tool says that there is none.
+// own returns the tool's own name. An unknown name stays as it is, and the engine reports that
+// there is no such tool.
 func (n names) own(wire string) string {
 	if own, known := n[wire]; known {
 		return own

@@ -13,15 +13,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// How long a failure is met here. Whoever waits longer does so without a process that is paid for.
+// Limits of the retries within one request. Longer waits happen without a running process, at no
+// cost.
 const (
 	mostTries     = 3
-	longestTrying = 4 * time.Second // from the first request to the beginning of the last
+	longestTrying = 4 * time.Second // from the first request to the start of the last
 	firstPause    = 250 * time.Millisecond
 	longestPause  = longestTrying
 )
 
-// persist asks until there is a turn, or until it is not worth while to ask again at once.
+// persist sends requests until there is a turn or an immediate retry makes no sense.
 func (m *Model) persist(ctx context.Context, r *request) (core.Turn, error) {
 	ends := m.o.Clock.Now().Add(longestTrying)
 	for try := 1; ; try++ {
@@ -39,7 +40,7 @@ func (m *Model) persist(ctx context.Context, r *request) (core.Turn, error) {
 		m.tell(r, v)
 		pause := max(engine.Backoff(m.o.Random, firstPause, longestPause, try-1), v.after)
 		switch less, lessens := lessened(r.uses, m.refused(r.id), v); {
-		case lessens: // each can happen once only
+		case lessens: // each can happen only once
 			m.remember(r.id, less)
 			if r, err = m.newRequest(r.prompt); err != nil {
 				return core.Turn{}, err
@@ -58,7 +59,7 @@ func (m *Model) persist(ctx context.Context, r *request) (core.Turn, error) {
 	}
 }
 
-// heard is what came of an answer before it failed.
+// heard says how far an answer had come when it failed.
 type heard struct{ began, said bool }
 
 // once sends the request once.
@@ -69,7 +70,7 @@ func (m *Model) once(ctx context.Context, r *request) (core.Turn, heard, error) 
 	}
 	turn, err := a.turn(r.names)
 	if err == nil && turn.End != nil {
-		m.o.Logger.Warn("bedrock: the answer is not whole", "run", r.prompt.Run, "step", r.prompt.Step, "stop_reason", clipped(string(a.stop)))
+		m.o.Logger.Warn("bedrock: the answer is incomplete", "run", r.prompt.Run, "step", r.prompt.Step, "stop_reason", clipped(string(a.stop)))
 	}
 	return turn, h, err
 }
@@ -90,30 +91,30 @@ func (m *Model) answer(ctx context.Context, r *request) (*answer, heard, error) 
 	l := &listener{open: map[int32]*block{}, say: r.prompt.Say}
 	err = l.listen(ctx, out.GetStream(), m.o.Clock)
 	if l.unknown > 0 {
-		m.o.Logger.Info("bedrock: parts of the answer are of kinds that this version does not know", "run", r.prompt.Run, "parts", l.unknown)
+		m.o.Logger.Info("bedrock: parts of the answer are of unknown kinds", "run", r.prompt.Run, "parts", l.unknown)
 	}
 	return &l.answer, heard{l.began, l.said}, err
 }
 
-// apart gives a stream a reader of its own. The SDK's client has one decoder, and a buffer for what
-// it reads, for all its streams:
+// apart gives a stream its own reader. The SDK's client has a single decoder with a buffer for all
+// its streams:
 //
 //	one run: decode into the buffer ── another run: decode into the buffer ── the first reads
 //
-// It is a race in v1.63.10 that does no harm yet, since the buffer is never kept.
+// In v1.63.10 this race is harmless, because the buffer is never kept.
 func apart(o *bedrockruntime.Options) {
 	o.Protocol = restjson1.New(schemas.AmazonBedrockFrontendService)
 }
 
-// unrepeated also bounds what is read: the SDK reads errors and whole answers to their end, into
-// memory.
+// unrepeated disables the SDK's retries and limits what is read: the SDK reads errors and complete
+// answers into memory.
 func unrepeated(o *bedrockruntime.Options) {
 	o.Retryer = aws.NopRetryer{}
 	o.HTTPClient = bounded{o.HTTPClient}
 }
 
-// lessened is what the model is known to refuse after this failure, if that is more than before and
-// something the request has.
+// lessened adds the feature that this failure reports as unsupported, if the request uses it and it
+// is not yet known.
 func lessened(uses, known refusals, v verdict) (refusals, bool) {
 	less := known
 	switch {

@@ -9,21 +9,21 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// seal is what Bedrock wants back with a piece of reasoning: the signature of its text, or what
-// nobody but the model can read.
+// seal is what Bedrock requires back with a piece of reasoning: the signature of its text, or
+// encrypted content.
 type seal struct {
 	Signature *string `json:"signature,omitempty"`
 	Redacted  []byte  `json:"redacted,omitempty"`
 }
 
-// reasoningPart is a piece of reasoning as it is kept.
+// reasoningPart is a piece of reasoning in its stored form.
 func reasoningPart(text string, s seal) core.Part {
 	return core.Part{Type: core.PartReasoning, Text: text, Provider: Provider, Sealed: core.Encode(s)}
 }
 
-// reasoningBlock is the piece as Bedrock gave it. There is none if somebody else wrote it, if
-// nothing is left of it, or if its seal cannot be read. Without a signature it is left out where
-// the model refuses that.
+// reasoningBlock restores the piece as Bedrock sent it. It returns false if another provider wrote
+// it, if nothing is left of it, or if its seal cannot be read. A piece without a signature is left
+// out if the model rejects those.
 func reasoningBlock(p core.Part, unsigned bool) (types.ContentBlock, bool) {
 	var s seal
 	if p.Provider != Provider || json.Unmarshal(p.Sealed, &s) != nil {

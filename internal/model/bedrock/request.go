@@ -15,9 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// request is a prompt as Bedrock takes it, for either operation. The same prompt is told the model
-// in the same bytes, and what a thread's next request has in common with this one stands at its
-// beginning: Bedrock caches prefixes.
+// request is a prompt in the form of Bedrock, for either operation. Equal prompts produce equal
+// bytes, and the common part of a thread's requests comes first, because Bedrock caches prefixes.
 type request struct {
 	prompt    engine.Prompt
 	id        string
@@ -27,7 +26,7 @@ type request struct {
 	inference *types.InferenceConfiguration
 
 	names names
-	uses  refusals // what it has that a model may refuse
+	uses  refusals // features that a model may reject
 }
 
 func (m *Model) newRequest(p engine.Prompt) (*request, error) {
@@ -59,8 +58,8 @@ func (m *Model) newRequest(p engine.Prompt) (*request, error) {
 	return r, nil
 }
 
-// cachePoint marks what Bedrock shall keep. Five minutes are what it keeps without being told, and
-// so it is not told.
+// cachePoint marks the prefix that Bedrock should cache. Five minutes is the default, so it is not
+// set.
 func (m *Model) cachePoint(patient bool, refused refusals) (point types.CachePointBlock, cached bool) {
 	point.Type = types.CachePointTypeDefault
 	long := m.o.Model.Cache == string(types.CacheTTLOneHour) || m.o.Model.Cache == "" && patient
@@ -70,9 +69,9 @@ func (m *Model) cachePoint(patient bool, refused refusals) (point types.CachePoi
 	return point, m.o.Model.Cache != agent.CacheOff && !refused.points
 }
 
-// offer tells of the tools, in the order of their names. Bedrock refuses a conversation with calls
-// in it that has no tools, so that those which were called are told of if none is offered any more;
-// a call of one is answered like one of a tool that does not exist.
+// offer describes the tools, ordered by name. Bedrock rejects a conversation that contains calls
+// and offers no tools, so if none is offered any more, the called tools are described; a call of
+// one gets the answer for an unknown tool.
 func (r *request) offer(offered []core.ToolSpec, called []string) {
 	var specs []types.ToolSpecification
 	for _, t := range offered {
@@ -106,7 +105,7 @@ func specification(name string, t core.ToolSpec) types.ToolSpecification {
 	return s
 }
 
-// metadata marks the request in Bedrock's invocation logs.
+// metadata labels the request in Bedrock's invocation logs.
 func (r *request) metadata() map[string]string {
 	marks := map[string]string{}
 	for name, value := range map[string]string{"run": r.prompt.Run, "thread": r.prompt.Thread, "tenant": r.prompt.Tenant,
@@ -118,7 +117,7 @@ func (r *request) metadata() map[string]string {
 	return marks
 }
 
-// markable is a value of which Bedrock refuses nothing.
+// markable replaces the characters of a value that Bedrock rejects.
 func markable(value string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= 'a' && r <= 'z' || r >= 'A' && r <= 'Z' || r >= '0' && r <= '9' || strings.ContainsRune(" :_@$#=/+,-.", r) {
@@ -129,7 +128,7 @@ func markable(value string) string {
 	return clean[:min(len(clean), 256)]
 }
 
-// whole is the request for an answer in one piece.
+// whole is the request for a complete answer.
 func (m *Model) whole(r *request) *bedrockruntime.ConverseInput {
 	in := &bedrockruntime.ConverseInput{ModelId: &r.id, System: r.system, Messages: r.messages, ToolConfig: r.tools, InferenceConfig: r.inference,
 		RequestMetadata: r.metadata(), OutputConfig: m.outputConfig(), PerformanceConfig: m.performance(), ServiceTier: m.tier(),
@@ -140,7 +139,7 @@ func (m *Model) whole(r *request) *bedrockruntime.ConverseInput {
 	return in
 }
 
-// streamed is the request for an answer that is heard while it is made.
+// streamed is the request for a streamed answer.
 func (m *Model) streamed(r *request) *bedrockruntime.ConverseStreamInput {
 	in := &bedrockruntime.ConverseStreamInput{ModelId: &r.id, System: r.system, Messages: r.messages, ToolConfig: r.tools,
 		InferenceConfig: r.inference, RequestMetadata: r.metadata(), OutputConfig: m.outputConfig(), PerformanceConfig: m.performance(),
@@ -176,8 +175,8 @@ func (m *Model) tier() *types.ServiceTier {
 	return &types.ServiceTier{Type: types.ServiceTierType(m.o.Model.Tier)}
 }
 
-// outputConfig says what the answer shall be like. The schema is sent as it was written: Bedrock
-// compiles one once, and knows it again by its text.
+// outputConfig describes the form of the answer. The schema is sent exactly as it was written,
+// because Bedrock caches compiled schemas by their text.
 func (m *Model) outputConfig() *types.OutputConfig {
 	var out types.OutputConfig
 	if m.output != nil {

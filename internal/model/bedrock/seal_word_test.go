@@ -86,7 +86,7 @@ func TestAnAnswerWithoutBoundsIsNone(t *testing.T) {
 	}
 	for name, frames := range map[string][]string{"blocks": many, "bytes": long} {
 		turn, err := asked(t, agent.Model{ID: "m"}, "application/vnd.amazon.eventstream", streamOf(append(frames, "messageStop", `{"stopReason":"end_turn"}`)...))
-		if !errors.Is(err, engine.ErrTryAgain) || !strings.Contains(err.Error(), "longer than any that is taken") {
+		if !errors.Is(err, engine.ErrTryAgain) || !strings.Contains(err.Error(), "exceeds the limit") {
 			t.Errorf("%s: a turn with %d bytes, %v", name, len(turn.Text), err)
 		}
 	}

@@ -12,14 +12,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// settings are the definition's, where a request has none of its own.
+// settings are those of the definition, unless the request overrides them.
 type settings struct {
 	id        string
-	inference *types.InferenceConfiguration // nil: all of it is the model's to choose
+	inference *types.InferenceConfiguration // nil leaves all of it to the model
 }
 
-// The parameters of one request that are known here. Others mean nothing to Bedrock and are passed
-// over.
+// The supported parameters of one request. Others mean nothing to Bedrock and are ignored.
 const (
 	parameterModel       = "model"
 	parameterTemperature = "temperature"
@@ -72,13 +71,13 @@ func (s *settings) set(in *types.InferenceConfiguration, name string, value any)
 		return nil
 	}
 	if !ok {
-		return &engine.ModelError{Detail: fmt.Sprintf("the parameter %q of the request to the model has a value of the wrong kind; correct the agent's "+
+		return &engine.ModelError{Detail: fmt.Sprintf("the parameter %q of the request to the model has a value of the wrong type; correct the agent's "+
 			"definition, or the hook that sets it", name)}
 	}
 	return nil
 }
 
-// float is a value as a hook may write it, in Go or as JSON.
+// float converts a value that a hook set, as a Go value or as JSON.
 func float(value any) (*float32, bool) {
 	f, err := strconv.ParseFloat(string(asJSON(value)), 32)
 	narrow := float32(f)
@@ -96,7 +95,7 @@ func texts(value any) (list []string, ok bool) {
 	return list, err == nil
 }
 
-// asJSON is what a value is as JSON; nothing, if it has no such form.
+// asJSON returns a value as JSON, or nothing if it has no JSON form.
 func asJSON(value any) json.RawMessage {
 	if raw, err := core.EncodeAny(value); err == nil && !core.IsNull(raw) {
 		return raw

@@ -11,22 +11,22 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// listener puts together a streamed answer, and passes on what the model says.
+// listener assembles a streamed answer and forwards the text of the model.
 type listener struct {
 	answer
 	open    map[int32]*block
 	say     func(engine.Delta)
 	said    bool
-	began   bool // Bedrock sent something of an answer
-	unknown int  // events that nobody knows; they are passed over
+	began   bool // Bedrock has sent part of an answer
+	unknown int  // events of unknown types, which are ignored
 }
 
-// listen reads a stream to its end. The SDK reports no error for one that was cut:
+// listen reads a stream to its end. The SDK reports no error for a truncated stream:
 //
 //	messageStart ── contentBlockDelta "Refund" ── EOF, or half a frame ── Err() == nil
 //
-// so that an answer is whole if there was a messageStop, and only then. What goes wrong behind it
-// costs no more than the usage, for which nobody waits longer than [untilUsage].
+// So an answer is complete only if there was a messageStop. An error after it costs only the usage
+// numbers, for which listen waits at most [untilUsage].
 func (l *listener) listen(ctx context.Context, stream stream, clock engine.Clock) error {
 	defer stream.Close()
 	enough := make(chan struct{})
@@ -55,11 +55,11 @@ func (l *listener) listen(ctx context.Context, stream stream, clock engine.Clock
 	}
 }
 
-// untilUsage is how long Bedrock may take behind the end of an answer to say what it used, and that
-// there is no more.
+// untilUsage limits the wait, after the end of an answer, for the usage numbers and the end of the
+// stream.
 const untilUsage = 10 * time.Second
 
-// stream is what is used of the SDK's.
+// stream is the part of the SDK's stream that is used.
 type stream interface {
 	Events() <-chan types.ConverseStreamOutput
 	Close() error
@@ -82,7 +82,7 @@ func (l *listener) hear(event types.ConverseStreamOutput) error {
 		return nil
 	}
 	if l.stop != "" {
-		return nil // the model has stopped; it says nothing any more
+		return nil // the model has stopped and writes nothing more
 	}
 	switch e := event.(type) {
 	case *types.ConverseStreamOutputMemberMessageStart:
@@ -103,7 +103,8 @@ func (l *listener) hear(event types.ConverseStreamOutput) error {
 	return nil
 }
 
-// at is the block with an index. Bedrock announces calls only: a text begins with its first delta.
+// at returns the block with an index. Bedrock announces only calls; a text begins with its first
+// delta.
 func (l *listener) at(index int32, kind string) *block {
 	l.began = true
 	b, open := l.open[index]
@@ -145,8 +146,7 @@ func (l *listener) delta(index int32, delta types.ContentBlockDelta) error {
 	return nil
 }
 
-// write adds to a block. What is of another kind than the block it is said to be in is an answer
-// that nobody can read.
+// write appends to a block. If the kinds differ, the answer is malformed.
 func (l *listener) write(b *block, kind, text string) error {
 	if b.kind != kind || b.closed {
 		return errMalformed

@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// read takes an answer that came in one piece. In place of a block of a kind that it does not know
-// the SDK gives the block before once more, the same pointer: a call would run twice.
+// read converts a complete answer. For a block of an unknown kind the SDK repeats the previous
+// block, with the same pointer, so a call would run twice:
 //
 //	{"toolUse": …}, {"sparkle": …} ── the SDK ── toolUse, toolUse
 func read(out *bedrockruntime.ConverseOutput) (*answer, error) {
@@ -33,8 +33,8 @@ func read(out *bedrockruntime.ConverseOutput) (*answer, error) {
 	return a, nil
 }
 
-// blockOf is a block of a whole answer, and the size of what is not its text. One of a kind that
-// nobody knows is empty.
+// blockOf returns a block of a complete answer, and the size of its parts other than text. A block
+// of an unknown kind is empty.
 func blockOf(content types.ContentBlock) (b *block, size int) {
 	b = &block{closed: true}
 	switch c := content.(type) {
@@ -68,7 +68,7 @@ func (b *block) readReasoning(content types.ReasoningContentBlock) (size int) {
 	return len(b.seal.Redacted)
 }
 
-// cited is the text that citations belong to.
+// cited returns the text that citations belong to.
 func cited(content []types.CitationGeneratedContent) string {
 	var b strings.Builder
 	for _, c := range content {

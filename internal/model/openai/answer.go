@@ -12,39 +12,39 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// answer is what an endpoint has said so far. It is a turn once the endpoint said why it stopped,
-// and not before.
+// answer is what an endpoint has sent so far. It becomes a turn only once the endpoint has said why
+// it stopped.
 type answer struct {
 	say       *speaker
 	most      bounds
 	text      joined
 	reasoning joined
-	member    string // in which the reasoning came
+	member    string // the member that contained the reasoning
 	refused   bool
 	calls     []*partCall
-	at        map[int]*partCall // by the index that the endpoint gave, the newest
+	at        map[int]*partCall // the newest call for each index of the endpoint
 	finish    string
-	late      bool // a piece of a call came behind the reason for the end
+	late      bool // a piece of a call came after the finish reason
 	usage     json.RawMessage
 	kept      int
-	looked    int    // bytes that [answer.stands] went through
-	done      func() // called when the reason for the end is there
+	looked    int    // bytes that [answer.stands] has examined
+	done      func() // called when the finish reason arrives
 }
 
 type partCall struct {
 	id, name  string
 	arguments joined
-	whole     json.RawMessage // of endpoints that send a value in place of a text
+	whole     json.RawMessage // of endpoints that send a value instead of a text
 }
 
 func newAnswer(s *speaker, most bounds) *answer {
 	return &answer{say: s, most: most, at: map[int]*partCall{}, done: func() {}}
 }
 
-// errNoAnswer: it is JSON, and no chat completion.
-var errNoAnswer = errors.New("openai: no chat completion")
+// errNoAnswer reports JSON that is not a chat completion.
+var errNoAnswer = errors.New("openai: not a chat completion")
 
-// take adds an event's data.
+// take adds the data of an event.
 func (a *answer) take(data []byte) error {
 	var c chunk
 	if err := json.Unmarshal(data, &c); err != nil {
@@ -58,7 +58,7 @@ func (a *answer) take(data []byte) error {
 	}
 	for _, ch := range c.Choices {
 		if ch.Index != 0 {
-			continue // others were not asked for
+			continue // no other choices were requested
 		}
 		for _, s := range []*said{ch.Delta, ch.Message} {
 			if s != nil {
@@ -76,7 +76,7 @@ func (a *answer) take(data []byte) error {
 	return nil
 }
 
-// tooMuch looks at the texts only once so much came that they could be.
+// tooMuch examines the texts only once they could exceed the limit.
 func (a *answer) tooMuch() bool {
 	if len(a.calls) > a.most.calls || a.looked > a.most.wire {
 		return true
@@ -93,7 +93,7 @@ func (a *answer) tooMuch() bool {
 
 func (a *answer) add(s said) {
 	a.think("reasoning_content", s.ReasoningContent)
-	if a.member != "reasoning_content" { // who sends both sends the same twice
+	if a.member != "reasoning_content" { // an endpoint that sends both members repeats the text
 		a.think("reasoning", s.Reasoning)
 	}
 	a.say.tell(core.TextPart, a.text.add(s.Content))
@@ -103,8 +103,8 @@ func (a *answer) add(s said) {
 	}
 	for _, bit := range s.Calls {
 		if len(a.calls) > a.most.calls {
-			// [answer.tooMuch] says so; one event may hold very many, and each is
-			// looked up among all
+			// [answer.tooMuch] reports it; one event may contain very many, and each is
+			// compared with all
 			return
 		}
 		a.call(bit)
@@ -122,7 +122,7 @@ func (a *answer) think(member string, text words) {
 	}
 }
 
-// call adds what came of a call to the one it belongs to.
+// call adds a piece of a call to its call.
 func (a *answer) call(bit callBit) {
 	a.late = a.late || a.finish != ""
 	c := a.callOf(bit)
@@ -136,15 +136,16 @@ func (a *answer) call(bit callBit) {
 	if len(bit.ID) > 0 {
 		c.id = shortened(bit.ID)
 	}
-	if name := shortened(bit.Function.Name); name != c.name { // some repeat it with every piece
+	if name := shortened(bit.Function.Name); name != c.name { // some endpoints repeat it in every piece
 		c.name = shortened([]byte(c.name + name))
 	}
 	c.take(bit.Function.Arguments)
 }
 
-// callOf finds the call that a piece belongs to: by its index, or, from endpoints that send none,
-// by its id or as the last one. A piece that names another id or begins anew where a whole call
-// stands is another call: some give each the index 0, and some give two the same id.
+// callOf finds the call that a piece belongs to: by its index or, if the endpoint sends none, by
+// its id or as the last one. A piece with another id, or one that starts over after a complete
+// call, is another call: some endpoints give every call the index 0, and some give two calls the
+// same id.
 func (a *answer) callOf(bit callBit) (c *partCall) {
 	id := shortened(bit.ID)
 	if bit.Index != nil {
@@ -167,8 +168,8 @@ func (a *answer) callOf(bit callBit) (c *partCall) {
 	return c
 }
 
-// stands says whether the arguments of a call are a whole object. What is looked through for that
-// is counted: it may be asked with every piece.
+// stands reports whether the arguments of a call are a complete object. It counts the bytes that it
+// examines, because it may run for every piece.
 func (a *answer) stands(c *partCall) bool {
 	v := c.value()
 	if !bytes.HasSuffix(bytes.TrimRight(v, " \t\r\n"), []byte("}")) {
@@ -178,9 +179,9 @@ func (a *answer) stands(c *partCall) bool {
 	return json.Valid(v)
 }
 
-// longestName bounds names and ids. No endpoint has longer ones. In place of a longer one stands
-// what names no tool, and is refused as such: its beginning could end in half a secret, which
-// nobody would find any more.
+// longestName limits names and ids. No endpoint uses longer ones. A longer one is replaced by a
+// name that no tool has, so the call is refused: a prefix of it could end in half a secret, which
+// redaction would miss.
 const longestName = 256
 
 func shortened(text []byte) string {
@@ -200,7 +201,7 @@ func (c *partCall) take(arguments json.RawMessage) {
 	}
 }
 
-// value is the arguments so far.
+// value returns the arguments so far.
 func (c *partCall) value() []byte {
 	if c.whole != nil && len(c.arguments.text) == 0 {
 		return c.whole
@@ -208,8 +209,8 @@ func (c *partCall) value() []byte {
 	return c.arguments.text
 }
 
-// arguments are as the model wrote them; a text that is not JSON is a JSON string, as
-// [core.ToolCall] has it.
+// finished returns the arguments as the model wrote them; a text that is not JSON becomes a JSON
+// string, as in [core.ToolCall].
 func (c *partCall) finished() json.RawMessage {
 	c.arguments.end()
 	switch v := c.value(); {
@@ -222,8 +223,8 @@ func (c *partCall) finished() json.RawMessage {
 	}
 }
 
-// turn is the answer as a turn. Errors are of answers that are whole and say nothing that can be
-// used.
+// turn converts the answer to a turn. It returns an error for an answer that is complete but
+// unusable.
 func (a *answer) turn(n names) (core.Turn, error) {
 	end, err := ended(a.finish)
 	if err != nil {
@@ -240,7 +241,7 @@ func (a *answer) turn(n names) (core.Turn, error) {
 		t.Calls = append(t.Calls, core.ToolCall{ID: c.id, Name: n.given(c.name), Arguments: c.finished()})
 	}
 	if calls := a.finish == "tool_calls" || a.finish == "function_call"; calls && len(t.Calls) == 0 {
-		return core.Turn{}, &engine.TryLater{Answered: true, Detail: "the model's endpoint said that the model calls a tool, and named none"}
+		return core.Turn{}, &engine.TryLater{Answered: true, Detail: "the model's endpoint reported a tool call without naming a tool"}
 	}
 	if len(a.reasoning.text) > 0 {
 		t.Content = append([]core.Part{{Type: core.PartReasoning, Text: string(a.reasoning.text), Provider: Provider, Sealed: []byte(a.member)}},
@@ -252,8 +253,8 @@ func (a *answer) turn(n names) (core.Turn, error) {
 
 var stopWord = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
 
-// ended says what an answer's finish reason means for the run; nil if the turn is as any other. A
-// model that calls tools may say that it stopped as any other does: the calls count.
+// ended says what an answer's finish reason means for the run; nil means an ordinary turn. A model
+// that calls tools may report an ordinary stop; its calls count anyway.
 func ended(finish string) (*core.Reason, error) {
 	stopped := func(code, detail string) (*core.Reason, error) {
 		return &core.Reason{Kind: core.Stopped, Code: code, Detail: detail}, nil
@@ -262,14 +263,14 @@ func ended(finish string) (*core.Reason, error) {
 	case word == "stop", word == "tool_calls", word == "function_call":
 		return nil, nil
 	case word == "length":
-		return stopped("max_tokens", "the model's answer reached the most tokens that it may have; raise max_tokens")
+		return stopped("max_tokens", "the model's answer reached the maximum number of tokens; raise max_tokens")
 	case word == "content_filter":
-		return stopped("content_filtered", "the model's endpoint withheld the answer, or a part of it")
+		return stopped("content_filtered", "the model's endpoint withheld the answer or part of it")
 	case word == "error":
 		return nil, &engine.TryLater{Answered: true, Detail: "the model's endpoint failed while it answered"}
-	// as it is: a secret in small letters would not be seen to be one
+	// in its original case, or redaction would miss a secret
 	case stopWord.MatchString(finish):
-		return stopped("unknown_stop_reason", fmt.Sprintf("the model's endpoint stopped for a reason that is not known here: %s", finish))
+		return stopped("unknown_stop_reason", fmt.Sprintf("the model's endpoint stopped for an unknown reason: %s", finish))
 	}
-	return stopped("unknown_stop_reason", "the model's endpoint stopped for a reason that is not known here")
+	return stopped("unknown_stop_reason", "the model's endpoint stopped for an unknown reason")
 }

@@ -33,7 +33,7 @@ func TestAnAnswerThatIsTooLongIsNoTurnThoughItEnded(t *testing.T) {
 			s.model.Bound()
 			turn, err := s.model.Ask(t.Context(), prompt())
 			var last *engine.ModelError
-			if !errors.As(err, &last) || !strings.Contains(last.Detail, "longer than what is taken") || s.requests() != 1 {
+			if !errors.As(err, &last) || !strings.Contains(last.Detail, "exceeds the limit") || s.requests() != 1 {
 				t.Errorf("%d bytes and %d calls after %d requests, %v", len(turn.Text), len(turn.Calls), s.requests(), err)
 			}
 		})

@@ -10,7 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// chunk is an event of a stream, or an answer in one piece: the same but for a word.
+// chunk is an event of a stream or a complete answer, which differ in one member only.
 type chunk struct {
 	Choices []choice        `json:"choices"`
 	Usage   json.RawMessage `json:"usage"`
@@ -24,14 +24,14 @@ type choice struct {
 	Finish  string `json:"finish_reason"`
 }
 
-// said is what a choice adds, or all that it is.
+// said is what a choice adds, or its complete message.
 type said struct {
 	Content          words     `json:"content"`
 	Refusal          words     `json:"refusal"`
 	ReasoningContent words     `json:"reasoning_content"`
 	Reasoning        words     `json:"reasoning"`
 	Calls            []callBit `json:"tool_calls"`
-	Function         *function `json:"function_call"` // of endpoints from before tools
+	Function         *function `json:"function_call"` // of endpoints that predate tools
 }
 
 type callBit struct {
@@ -45,13 +45,11 @@ type function struct {
 	Arguments json.RawMessage `json:"arguments"`
 }
 
-// words is a text, byte for byte: endpoints cut texts where they like, and half a character is what
-// [encoding/json] would replace. A list of pieces is the texts in it, and what is neither is
-// nothing.
+// words is a text, byte for byte: endpoints cut texts anywhere, and [encoding/json] would replace
+// half a character. A list of pieces becomes the texts in it, and any other value nothing.
 type words []byte
 
-// UnmarshalJSON implements [json.Unmarshaler]. It never fails: what else stands there is not for
-// us.
+// UnmarshalJSON implements [json.Unmarshaler]. It never fails, and ignores values of other types.
 func (w *words) UnmarshalJSON(raw []byte) error {
 	*w = nil
 	switch raw = bytes.TrimSpace(raw); {
@@ -65,7 +63,7 @@ func (w *words) UnmarshalJSON(raw []byte) error {
 			Text json.RawMessage `json:"text"`
 		}
 		if json.Unmarshal(raw, &pieces) == nil {
-			// each a text: lists in lists would be read once more for each
+			// each must be a text: nested lists would be parsed again for each level
 			for _, p := range pieces {
 				if len(p.Text) > 0 && p.Text[0] == '"' {
 					*w = append(*w, unquote(p.Text)...)
@@ -76,8 +74,8 @@ func (w *words) UnmarshalJSON(raw []byte) error {
 	return nil
 }
 
-// unquote is the text of a JSON string. Half a surrogate pair becomes the three bytes that UTF-8
-// would have for it if it were a character, for [joined] to put together with the other half.
+// unquote decodes a JSON string. Half of a surrogate pair becomes three bytes in the style of
+// UTF-8, which [joined] combines with the other half.
 func unquote(raw []byte) []byte {
 	if !bytes.ContainsRune(raw, '\\') {
 		return bytes.Clone(raw[1 : len(raw)-1])
@@ -105,7 +103,7 @@ func unescaped(c byte) byte {
 	return c
 }
 
-// appendUnit adds one unit of UTF-16.
+// appendUnit appends one UTF-16 unit.
 func appendUnit(out []byte, u rune) []byte {
 	if u < 0xd800 || u > 0xdfff {
 		return utf8.AppendRune(out, u)
@@ -113,9 +111,8 @@ func appendUnit(out []byte, u rune) []byte {
 	return append(out, 0xe0|byte(u>>12), 0x80|byte(u>>6)&0xbf, 0x80|byte(u)&0xbf)
 }
 
-// joined gathers a text from pieces that were cut anywhere. What add returns, one after the other
-// and then that of end, is the text, each time without the beginning of a character that has not
-// come yet.
+// joined assembles a text from pieces that may be cut anywhere. The results of add and finally of
+// end form the text; each result excludes a character that is still incomplete.
 type joined struct {
 	text, rest []byte
 }
@@ -142,10 +139,10 @@ func (j *joined) keep(bits []byte) string {
 	return string(whole)
 }
 
-// pair puts the two halves of surrogate pairs together.
+// pair combines the halves of surrogate pairs.
 func pair(b []byte) []byte {
 	out := b[:0:0]
-	at := 0 // what is before is in out
+	at := 0 // everything before it is in out
 	for i := 0; i+5 < len(b); i++ {
 		if b[i] == 0xed && b[i+1]&0xf0 == 0xa0 && b[i+3] == 0xed && b[i+4]&0xf0 == 0xb0 {
 			high, low := rune(b[i+1]&0x0f)<<6|rune(b[i+2]&0x3f), rune(b[i+4]&0x0f)<<6|rune(b[i+5]&0x3f)
@@ -160,7 +157,7 @@ func pair(b []byte) []byte {
 	return append(out, b[at:]...)
 }
 
-// unfinished is how many bytes at the end may be the beginning of a character, or the first half of
+// unfinished returns how many bytes at the end may be the start of a character or the first half of
 // a pair.
 func unfinished(b []byte) int {
 	if n := len(b); n >= 3 && b[n-3] == 0xed && b[n-2]&0xf0 == 0xa0 {
@@ -177,8 +174,8 @@ func unfinished(b []byte) int {
 	return 0
 }
 
-// usage is what an answer says that it used; false if it says nothing, or nothing that can be
-// meant.
+// usage records the token usage of an answer; it returns false if the answer has none or an
+// implausible one.
 func usage(raw json.RawMessage, t *core.Turn) bool {
 	var u struct {
 		Prompt     json.Number `json:"prompt_tokens"`

@@ -6,8 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
-// confined is the client of the options, following no redirect, since that would take the key to
-// where the agent's author did not mean it to go. Without one it reaches public addresses only.
+// confined returns the client of the options without redirects, which could send the key to another
+// server. Without a client in the options it reaches public addresses only.
 func confined(o Options) *http.Client {
 	own := http.Client{}
 	if o.HTTP != nil {

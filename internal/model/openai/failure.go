@@ -15,13 +15,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
-// trouble is why an attempt brought no turn. Exactly one of later and final is set; quick says that
-// asking again at once may help.
+// trouble is why an attempt produced no turn. Exactly one of later and final is set; quick says
+// that an immediate retry may help.
 type trouble struct {
 	later *engine.TryLater
 	final *engine.ModelError
 	quick bool
-	learn string // the member of the request that the endpoint does not take
+	learn string // the member of the request that the endpoint does not support
 }
 
 func (t *trouble) Error() string {
@@ -35,7 +35,7 @@ func passing(quick bool, detail string) *trouble {
 	return &trouble{quick: quick, later: &engine.TryLater{Detail: detail}}
 }
 
-// unfit is an answer that cannot be read as a turn.
+// unfit is the trouble of an answer that cannot be read as a turn.
 func unfit(quick bool, detail string) *trouble {
 	return &trouble{quick: quick, later: &engine.TryLater{Detail: detail, Answered: true}}
 }
@@ -44,18 +44,19 @@ func lasting(format string, args ...any) *trouble {
 	return &trouble{final: &engine.ModelError{Detail: fmt.Sprintf(format, args...)}}
 }
 
-// refusal is an answer with a status that is no success.
+// refusal is a response with an error status.
 type refusal struct {
 	status int
 	after  time.Duration
-	body   string // its beginning, to see which member is not taken; it may hold secrets
+	body   string // its beginning, to find the unsupported member; it may contain secrets
 }
 
-// trouble says what a refusal means, in words for callers: none are the endpoint's.
+// refusedWith says what a refusal means, in words for callers that contain nothing from the
+// endpoint.
 func (c *call) refusedWith(r refusal) *trouble {
 	switch s := r.status; {
 	case s == http.StatusTooManyRequests, s == http.StatusServiceUnavailable, s == 529:
-		t := passing(true, fmt.Sprintf("the model's endpoint has no room for the call now (status %d)", s))
+		t := passing(true, fmt.Sprintf("the model's endpoint is overloaded or limits the rate (status %d)", s))
 		t.later.Busy, t.later.After = true, r.after
 		return t
 	case s == http.StatusRequestTimeout, s == http.StatusTooEarly, s >= 500:
@@ -63,30 +64,29 @@ func (c *call) refusedWith(r refusal) *trouble {
 		t.later.After = r.after
 		return t
 	case s == http.StatusUnauthorized, s == http.StatusForbidden:
-		return lasting("the model's endpoint refused the credentials (status %d); %s", s, c.credentials())
+		return lasting("the model's endpoint rejected the credentials (status %d); %s", s, c.credentials())
 	case s == http.StatusNotFound:
-		return lasting("the model's endpoint knows no such model or address (status 404); check model and base_url of the agent, " +
-			"and that the model is installed there")
+		return lasting("the model's endpoint does not know the model or the address (status 404); check the agent's model and base_url, " +
+			"and whether the model is installed there")
 	case s >= 300 && s < 400:
 		return lasting("the model's endpoint redirects (status %d), which is not followed; set base_url to where it redirects to", s)
 	case s == http.StatusRequestEntityTooLarge:
-		return lasting("the conversation is larger than the model's endpoint takes (status 413); begin a new thread")
+		return lasting("the conversation is too large for the model's endpoint (status 413); begin a new thread")
 	}
-	t := lasting("the model's endpoint refused the request (status %d); the log of the worker has its answer: check the agent's model, request and tools, "+
-		"and whether the conversation is longer than the model takes", r.status)
+	t := lasting("the model's endpoint rejected the request (status %d); the log of the worker has its response: check the agent's model, request and tools, "+
+		"and whether the conversation exceeds the model's context window", r.status)
 	t.learn = c.notTaken(r)
 	return t
 }
 
 func (c *call) credentials() string {
 	if key := c.o.Model.APIKey; key != "" {
-		return "set the secret " + key + " to a key that it takes, and check that the key may use this model"
+		return "set the secret " + key + " to a valid key, and check that the key may use this model"
 	}
-	return "name the secret of a key in api_key of the agent's model, or set the headers that it wants"
+	return "set api_key of the agent's model to the name of a secret with the key, or set the headers that the endpoint requires"
 }
 
-// notTaken is the member of the request that a refusal names, if it is one that can be done
-// without.
+// notTaken returns the member of the request that a refusal names, if the request works without it.
 func (c *call) notTaken(r refusal) string {
 	for _, m := range []struct {
 		words []string
@@ -116,7 +116,7 @@ func (c *call) sendsReasoning() bool {
 	return false
 }
 
-// remember leaves the member out from now on; false if that was so already.
+// remember omits the member from now on; it returns false if it was already omitted.
 func (c *call) remember(member string) bool {
 	switch member {
 	case "stream_options":
@@ -127,18 +127,18 @@ func (c *call) remember(member string) bool {
 	return false
 }
 
-// inBandError is an error that came where an answer was due, under a status that says that all is
-// well.
+// inBandError is an error that an endpoint sends as its answer, with a success status.
 type inBandError struct {
 	lasting, busy bool
 	raw           string // for the log
 }
 
 func (e *inBandError) Error() string {
-	return "openai: the endpoint sent an error in place of an answer"
+	return "openai: the endpoint sent an error instead of an answer"
 }
 
-// errorIn reads one as far as endpoints agree on it: a status as a number or a text, or a word.
+// errorIn parses such an error as far as endpoints agree on it: a status as a number or a text, or
+// a word.
 func errorIn(raw json.RawMessage) error {
 	var e struct {
 		Code words `json:"code"`
@@ -154,8 +154,8 @@ func errorIn(raw json.RawMessage) error {
 	return out
 }
 
-// broken says what it means that an answer under a status of success did not end well. If none of
-// it came, that is the endpoint's failure, as if its status had said so.
+// broken says what it means that an answer with a success status ended badly. If nothing of it
+// came, it counts as a failure of the endpoint, as if the status had said so.
 func (c *call) broken(err error, heard bool) *trouble {
 	t := c.brokenOff(err)
 	if t.later != nil {
@@ -168,38 +168,38 @@ func (c *call) brokenOff(err error) *trouble {
 	var inBand *inBandError
 	switch {
 	case errors.As(err, &inBand):
-		c.log("the endpoint sent an error in place of an answer", "error", inBand.raw)
+		c.log("the endpoint sent an error instead of an answer", "error", inBand.raw)
 		if inBand.lasting {
-			return lasting("the model's endpoint refused to go on with the request; the log of the worker has its answer: check the agent's model, request and " +
-				"tools, and whether the conversation is longer than the model takes")
+			return lasting("the model's endpoint aborted the request; the log of the worker has its response: check the agent's model, request and " +
+				"tools, and whether the conversation exceeds the model's context window")
 		}
-		t := passing(true, "the model's endpoint failed while it answered")
+		t := passing(true, "the model's endpoint failed during the answer")
 		t.later.Busy = inBand.busy && !c.say.spoke
 		return t
 	case errors.Is(err, errTooLong):
-		return lasting("the model's answer is longer than what is taken; set max_tokens, or check that base_url leads to a model")
+		return lasting("the model's answer exceeds the limit; set max_tokens, or check that base_url is the address of a model")
 	case errors.Is(err, errIdle):
-		return passing(false, "the model's endpoint said nothing for too long")
+		return passing(false, "the model's endpoint sent nothing for too long")
 	case errors.Is(err, errNoAnswer):
-		return unfit(true, "the model's endpoint sent something else than an answer; check base_url if that goes on")
+		return unfit(true, "the model's endpoint sent something that is not an answer; if this persists, check base_url")
 	}
 	return passing(true, "the model's answer broke off")
 }
 
-// unreached says why there was no answer at all.
+// unreached says why there was no response at all.
 func (c *call) unreached(err error) *trouble {
 	var t *trouble
 	switch {
 	case errors.Is(err, netguard.ErrClear):
-		return lasting("the model's endpoint was not asked: its key would go over the network in the clear, and base_url leads to no private address that "+
+		return lasting("the model's endpoint was not called, because base_url would send its key unencrypted and is not a private address that "+
 			"the operator allows; use https, or serve the agent with --allow-private-hosts %s (on AWS, the parameter PrivateHosts)", c.url.Host)
 	case errors.Is(err, netguard.ErrForbidden):
-		return lasting("the model's endpoint was not asked: base_url leads to an address that is not public, and the operator does not allow %s; "+
+		return lasting("the model's endpoint was not called, because base_url is not a public address and the operator does not allow %s; "+
 			"serve the agent with --allow-private-hosts %[1]s (on AWS, the parameter PrivateHosts), or use another address", c.url.Host)
 	case errors.Is(err, errIdle):
 		t = passing(false, "the model's endpoint did not answer in time")
 	case errors.Is(err, syscall.ECONNREFUSED):
-		t = passing(true, "the model's endpoint refused the connection; check that it runs, and base_url")
+		t = passing(true, "the model's endpoint refused the connection; check that it is running, and check base_url")
 	default:
 		t = passing(true, "the model's endpoint could not be reached, or broke the connection")
 	}

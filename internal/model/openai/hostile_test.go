@@ -75,7 +75,7 @@ func TestWhatAnEndpointSendsIsReadOnce(t *testing.T) {
 		fmt.Fprintf(&calls, `,{"id":"%d"}`, i)
 	}
 	again := piece(`{"tool_calls":[{"id":"a","function":{"name":"lookup","arguments":"}"}}]}`)
-	const tooLong, brokeOff = "longer than what is taken", "broke off"
+	const tooLong, brokeOff = "exceeds the limit", "broke off"
 	for name, tt := range map[string]struct {
 		sends http.Handler
 		bytes int // of the turn's text

@@ -10,10 +10,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// errIdle: nothing came for too long.
-var errIdle = errors.New("openai: nothing came for too long")
+// errIdle reports that nothing arrived for too long.
+var errIdle = errors.New("openai: nothing arrived for too long")
 
-// idle ends a request when nothing came for a while, by the clock that was brought.
+// idle ends a request when nothing has arrived for a while, measured by the given clock.
 type idle struct {
 	clock  engine.Clock
 	cancel context.CancelCauseFunc
@@ -21,7 +21,7 @@ type idle struct {
 	mu    sync.Mutex
 	limit time.Duration
 	since time.Time
-	fixed bool // what comes counts no more
+	fixed bool // arrivals no longer extend the time
 	over  bool
 	stop  func()
 }
@@ -32,7 +32,7 @@ func watchIdle(clock engine.Clock, limit time.Duration, cancel context.CancelCau
 	return i
 }
 
-// now: something came, and the next may take as long as limit.
+// now records an arrival; the next one may take as long as limit.
 func (i *idle) now(limit time.Duration) {
 	i.mu.Lock()
 	defer i.mu.Unlock()
@@ -43,8 +43,8 @@ func (i *idle) now(limit time.Duration) {
 	i.arm(limit)
 }
 
-// last: all that is waited for has come, and the rest may take as long as limit, whatever still
-// comes.
+// last records that everything needed has arrived: the rest may take as long as limit, and arrivals
+// no longer extend that.
 func (i *idle) last(limit time.Duration) {
 	i.now(limit)
 	i.mu.Lock()
@@ -54,7 +54,7 @@ func (i *idle) last(limit time.Duration) {
 
 func (i *idle) arm(d time.Duration) { i.stop = i.clock.AfterFunc(d, i.fire) }
 
-// fire looks at how long it really was: a timer for every piece that comes would be many.
+// fire checks the actual idle time, because a new timer for every piece would be expensive.
 func (i *idle) fire() {
 	i.mu.Lock()
 	defer i.mu.Unlock()

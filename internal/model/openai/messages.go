@@ -10,11 +10,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// message is one of a request. Content is a text, a list of pieces, or nothing at all.
+// message is a message of a request. Its content is a text, a list of pieces, or absent.
 type message map[string]any
 
-// messages renders the conversation. What users, the runtime and the images of results say in a row
-// is one user's message, since the templates of many models refuse two.
+// messages renders the conversation. Consecutive texts of users and of the runtime, and images of
+// results, become one user message, because the templates of many models reject two in a row.
 func (c *call) messages() []message {
 	w := &writer{call: c}
 	if c.prompt.Instructions != "" {
@@ -36,16 +36,16 @@ func (c *call) messages() []message {
 	return w.out
 }
 
-// writer gathers what the next user's message is made of. Files have numbers for names.
+// writer collects the pieces of the next user message. Files get numbers as names.
 type writer struct {
 	*call
 	out    []message
 	pieces []map[string]any
-	behind []map[string]any // images of results, which may come only when all results are there
+	behind []map[string]any // images of results, which may follow only after all results
 	files  int
 }
 
-// flush writes the results' images and what the users said.
+// flush writes the images of results and the messages of the users.
 func (w *writer) flush() {
 	pieces := append(w.behind, w.pieces...)
 	w.behind, w.pieces = nil, nil
@@ -58,7 +58,7 @@ func (w *writer) flush() {
 			texts = append(texts, text)
 		}
 	}
-	if len(texts) == len(pieces) { // some endpoints take lists only where they must
+	if len(texts) == len(pieces) { // some endpoints accept lists only where they are necessary
 		w.out = append(w.out, message{"role": "user", "content": strings.Join(texts, "\n\n")})
 		return
 	}
@@ -84,11 +84,11 @@ func (w *writer) user(m core.Message) {
 	}
 }
 
-// images are the types that endpoints show to a model.
+// images are the image types that endpoints accept.
 var images = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif": true, "image/webp": true}
 
-// file is an image or a document. What no endpoint takes becomes a note, and a document that is a
-// text becomes that text.
+// file renders an image or a document. A type that no endpoint accepts becomes a note, and a text
+// document becomes its text.
 func (w *writer) file(p core.Part) []map[string]any {
 	w.files++
 	name := fmt.Sprintf("document-%d", w.files)
@@ -105,10 +105,10 @@ func (w *writer) file(p core.Part) []map[string]any {
 	case (strings.HasPrefix(media, "text/") || media == "application/json") && utf8.Valid(p.Data):
 		return []map[string]any{textPiece(fmt.Sprintf("[%s]\n%s\n[end of %s]", named(name, p), p.Data, name))}
 	}
-	return []map[string]any{textPiece("[" + named(name, p) + " is of a type that this model cannot be shown]")}
+	return []map[string]any{textPiece("[" + named(name, p) + " has a type that this model does not accept]")}
 }
 
-// named is a file's name, and in quotes the one that its sender gave it: that is anybody's word.
+// named is a file's name, followed in quotes by the name that its sender chose, which is untrusted.
 func named(name string, p core.Part) string {
 	if p.Name == "" {
 		return name
@@ -120,7 +120,7 @@ func named(name string, p core.Part) string {
 	return fmt.Sprintf("%s, which its sender named %q,", name, p.Name)
 }
 
-// assistant renders a turn. One without text and calls is left out: nothing can be said of it.
+// assistant renders a turn. A turn without text and calls is left out.
 func (w *writer) assistant(m core.Message) {
 	text := m.Text()
 	if text == "" && len(m.Calls) == 0 {
@@ -143,8 +143,8 @@ func (w *writer) assistant(m core.Message) {
 	w.out = append(w.out, out)
 }
 
-// reasoning gives back what the endpoint said before it called tools, in the member it said it in.
-// Behind a turn that ended there is nobody to read it any more.
+// reasoning returns the reasoning of a turn with calls to the endpoint, in the member in which it
+// came. After a turn that ended, no endpoint reads it.
 func (w *writer) reasoning(out message, parts []core.Part) {
 	if w.noReasoning.Load() {
 		return
@@ -157,11 +157,11 @@ func (w *writer) reasoning(out message, parts []core.Part) {
 	}
 }
 
-// reasoningMembers are the names that endpoints have for it.
+// reasoningMembers are the names of the member that endpoints use.
 var reasoningMembers = map[string]bool{"reasoning_content": true, "reasoning": true}
 
-// objectOf is a call's arguments, every digit of them. What is no object is put into one: many
-// endpoints read it before the model does, and refuse the whole conversation for it.
+// objectOf returns a call's arguments with every digit. Arguments that are not an object are
+// wrapped in one, because many endpoints parse them and would reject the entire conversation.
 func objectOf(arguments json.RawMessage) json.RawMessage {
 	if trimmed := strings.TrimLeft(string(arguments), " \t\r\n"); strings.HasPrefix(trimmed, "{") {
 		return arguments
@@ -172,7 +172,7 @@ func objectOf(arguments json.RawMessage) json.RawMessage {
 	return core.Encode(map[string]json.RawMessage{"not_an_object": arguments})
 }
 
-// failedMark begins the result of a call that failed: the wire has no other place to say it.
+// failedMark marks the result of a failed call, for which the protocol has no other place.
 const failedMark = "Error: "
 
 func (w *writer) result(m core.Message) {

@@ -7,15 +7,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// legal is what every endpoint takes as the name of a tool or the id of a call.
+// legal matches what every endpoint accepts as the name of a tool or the id of a call.
 var (
 	legal   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	illegal = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
 )
 
-// names are the tools' as the endpoint knows them, and back. A name that every endpoint takes
-// stays; another one becomes what can be kept of it, and a digest. So it is the same from step to
-// step, whatever tools are offered beside it.
+// names maps the names of tools to those of the endpoint, and back. A name that every endpoint
+// accepts stays; another becomes its legal characters and a digest. It is thus the same in every
+// step, whatever other tools are offered.
 type names struct{ there, back map[string]string }
 
 func namesOf(p engine.Prompt) names {
@@ -36,7 +36,7 @@ func namesOf(p engine.Prompt) names {
 			see(c.Name)
 		}
 	}
-	for _, name := range odd { // when all that stay are known
+	for _, name := range odd { // after all names that stay are known
 		n.place(name)
 	}
 	return n
@@ -50,7 +50,7 @@ func (n names) place(name string) {
 	}
 }
 
-// given is what the agent calls a tool that the model called; a name that nobody knows stays.
+// given returns the agent's name of a tool that the model called; an unknown name stays.
 func (n names) given(wire string) string {
 	if name, ok := n.back[wire]; ok {
 		return name
@@ -58,7 +58,7 @@ func (n names) given(wire string) string {
 	return wire
 }
 
-// callID is a call's id as every endpoint takes it.
+// callID returns a call's id in a form that every endpoint accepts.
 func callID(id string) string {
 	if legal.MatchString(id) {
 		return id

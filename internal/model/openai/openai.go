@@ -1,11 +1,11 @@
-// Package openai asks models behind endpoints that speak OpenAI's chat completions: Ollama, vLLM,
-// gateways, and those that invented it. It speaks HTTP and server-sent events itself. What
-// endpoints do differently it takes as they give it, and what some refuse it leaves out once they
-// said so. It does not choose an endpoint, keeps no conversation, and decides nothing about a run.
+// Package openai calls models behind endpoints with the API of OpenAI's chat completions: OpenAI,
+// Ollama, vLLM and gateways. It implements HTTP and server-sent events itself. It accepts the
+// variants of different endpoints, and omits a member of the request once an endpoint has rejected
+// it. It does not choose an endpoint, stores no conversation, and makes no decision about a run.
 //
-// What an endpoint sends is untrusted: it is bounded, and no error that callers see holds any of
-// it. The client of [Options] decides which addresses are asked. A base_url that is itself the
-// address of a cloud's metadata service, or another link-local one, is refused.
+// What an endpoint sends is untrusted: it is limited in size, and no error for callers contains any
+// of it. The client of [Options] decides which addresses are reached. A base_url that is the
+// address of a cloud's metadata service, or another link-local address, is refused.
 package openai
 
 import (
@@ -31,35 +31,33 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// Provider is what reasoning parts of this package name as theirs.
+// Provider marks the reasoning parts of this package.
 const Provider = "openai"
 
-// Options are what a model is made of. Clock and Random are required, and Secrets if the model
-// names any.
+// Options configure a model. Clock and Random are required, and Secrets if the model names any.
 type Options struct {
 	Model agent.Model
-	// connects to the endpoint, see package netguard; nil: one that reaches public addresses
-	// only
+	// HTTP connects to the endpoint, see package netguard; nil reaches public addresses only
 	HTTP    *http.Client
-	Secrets secret.Source // asked at every call
+	Secrets secret.Source // read at every call
 	Clock   engine.Clock
 	Random  engine.Random
-	Logger  *slog.Logger // nil: nothing is logged
+	Logger  *slog.Logger // nil drops the log
 }
 
-// Model is a model behind one endpoint. Safe for concurrent use.
+// Model is a model behind one endpoint. It is safe for concurrent use.
 type Model struct {
 	o       Options
 	client  *http.Client
 	url     *url.URL
 	headers []header
-	names   []string // of the secrets
+	names   []string // of secrets
 	further map[string]json.RawMessage
 	output  *jsonschema.Resolved
 	most    bounds
 
-	// What the endpoint said that it does not take. It is learnt anew in every process, which
-	// costs one refused request.
+	// What the endpoint does not support. Every process learns it again, at the cost of one
+	// rejected request.
 	noUsageOption, noReasoning atomic.Bool
 }
 
@@ -70,11 +68,11 @@ type header struct {
 
 var _ engine.Model = (*Model)(nil)
 
-// New makes a model, and asks no server anything. An error is about the definition, and may be
-// shown to whoever wrote it.
+// New returns a model. It makes no request. The error describes a mistake in the definition and may
+// be shown to its author.
 func New(o Options) (*Model, error) {
 	if o.Clock == nil || o.Random == nil {
-		return nil, errors.New("openai: a model needs a clock and a source of randomness; the program that puts it together gives none")
+		return nil, errors.New("openai: Options.Clock and Options.Random are required")
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
@@ -86,36 +84,36 @@ func New(o Options) (*Model, error) {
 		}
 	}
 	if o.Secrets == nil && len(m.names) > 0 {
-		return nil, errors.New("openai: the model names a secret, and this program has no place to look it up")
+		return nil, errors.New("openai: the model names a secret, but Options.Secrets is not set")
 	}
 	m.client = confined(o)
 	return m, nil
 }
 
-// readURL errs without the URL: a mistaken one may hold a password.
+// readURL returns errors without the URL, which may contain a password.
 func (m *Model) readURL() error {
 	if m.o.Model.ID == "" {
-		return errors.New("the model has no name; write model: what the endpoint calls it")
+		return errors.New("the model has no name; set model to the name that the endpoint uses")
 	}
-	const hint = "write the address up to where /chat/completions follows, as http://localhost:11434/v1"
+	const hint = "use the address without /chat/completions, such as http://localhost:11434/v1"
 	u, err := url.Parse(m.o.Model.BaseURL)
 	switch {
 	case m.o.Model.BaseURL == "":
 		return errors.New("the model has no base_url; " + hint)
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return errors.New("base_url is no http or https URL; " + hint)
+		return errors.New("base_url is not an http or https URL; " + hint)
 	case u.User != nil:
-		return errors.New("base_url holds a user name or a password; put it into a secret and name that in headers")
+		return errors.New("base_url contains a user name or a password; store it in a secret and name that secret in headers")
 	}
 	if a, err := netip.ParseAddr(u.Hostname()); err == nil && netguard.Metadata(a) {
-		return errors.New("base_url is the address of a cloud's metadata service, or another link-local one, which is never asked; use another address of the endpoint")
+		return errors.New("base_url is a cloud's metadata service or another link-local address, which is never called; use another address of the endpoint")
 	}
 	u.Fragment = ""
 	m.url = u.JoinPath("chat", "completions")
 	return nil
 }
 
-// ownHeaders are those that say what is in a request, or where it ends.
+// ownHeaders are the headers that describe the request or delimit it.
 var ownHeaders = []string{"Accept", "Accept-Encoding", "Connection", "Content-Encoding", "Content-Length", "Content-Type", "Host", "Te", "Trailer",
 	"Transfer-Encoding", "Upgrade"}
 
@@ -129,11 +127,11 @@ func (m *Model) readHeaders() error {
 		case err != nil:
 			return fmt.Errorf("the header %s: %w", name, err)
 		case len(value.Arguments()) > 0:
-			return fmt.Errorf("the header %s has a placeholder for an argument, and a model has none; write {secret:NAME} for a secret", name)
+			return fmt.Errorf("the header %s has a placeholder for an argument, but a model has no arguments; use {secret:NAME} for a secret", name)
 		case !headerName(name) || slices.Contains(ownHeaders, http.CanonicalHeaderKey(name)):
 			return fmt.Errorf("the header %q cannot be set here; remove it", name)
 		case strings.ContainsFunc(m.o.Model.Headers[name], func(r rune) bool { return r < ' ' || r > '~' }):
-			return fmt.Errorf("the header %s is not one line of plain ASCII text", name)
+			return fmt.Errorf("the header %s is not one line of printable ASCII", name)
 		}
 		m.headers = append(m.headers, header{name, value})
 		for _, s := range value.Secrets() {
@@ -156,7 +154,7 @@ func (m *Model) readRequest() error {
 		return nil
 	}
 	if err := json.Unmarshal(m.o.Model.Request, &m.further); err != nil {
-		return errors.New("request is no object; write members of the endpoint's request")
+		return errors.New("request must be an object with members of the endpoint's request")
 	}
 	return nil
 }
@@ -171,15 +169,14 @@ func (m *Model) readOutput() error {
 		m.output, err = schema.Resolve(nil)
 	}
 	if err != nil {
-		return fmt.Errorf("output is no JSON Schema that can be used: %w", err)
+		return fmt.Errorf("output is not a valid JSON Schema: %w", err)
 	}
 	return nil
 }
 
-// Ask implements [engine.Model]. It sends the request up to three times, as long as the trouble is
-// one that passes and a few seconds are not over. The error of a ctx that ended is its cause. Where
-// an endpoint refuses a member that not all know, the request is sent once more without it, and
-// from then on none has it.
+// Ask implements [engine.Model]. It sends the request up to three times within a few seconds, as
+// long as the trouble is temporary. If ctx ends, the error is its cause. If an endpoint rejects an
+// optional member, Ask sends the request once more without it, and later requests omit it.
 func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	secrets, err := m.values(ctx)
 	if err != nil {
@@ -197,7 +194,7 @@ func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	return redacted(turn, secrets), err
 }
 
-// stopped is the error of an answer that ctx ended.
+// stopped returns the error of an answer that ctx ended.
 func stopped(ctx context.Context, err error) error {
 	var t *trouble
 	if errors.As(err, &t) && t.later != nil && t.later.Answered {
@@ -219,5 +216,5 @@ func (m *Model) values(ctx context.Context) (secret.Values, error) {
 	case errors.Is(err, secret.ErrUnavailable):
 		return nil, &engine.TryLater{Detail: err.Error(), Cause: errors.Unwrap(err)}
 	}
-	return nil, &engine.ModelError{Detail: "the model's endpoint was not asked: " + err.Error()}
+	return nil, &engine.ModelError{Detail: "the model's endpoint was not called: " + err.Error()}
 }

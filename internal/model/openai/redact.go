@@ -8,13 +8,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// speaker tells readers what is said, without the secrets of the request, and takes it back if it
-// is said anew. A gateway may put what it was sent into the model's mouth, as errors are told by
-// some.
+// speaker streams the answer to readers without the secrets of the request, and withdraws it if the
+// request is repeated. A gateway may insert what it received into the model's output, as some do
+// with errors.
 type speaker struct {
 	say     func(engine.Delta)
 	secrets secret.Values
-	streams map[string]*secret.Stream // by the kind of what is said
+	streams map[string]*secret.Stream // by the kind of text
 	spoke   bool
 }
 
@@ -28,7 +28,7 @@ func (s *speaker) tell(kind, text string) {
 	s.show(kind, s.streams[kind].Next(text))
 }
 
-// end tells what was held back because a secret could have begun there.
+// end sends what was held back because a secret could have begun there.
 func (s *speaker) end() {
 	for _, kind := range []string{core.ReasoningPart, core.TextPart} {
 		if held := s.streams[kind]; held != nil {
@@ -52,7 +52,7 @@ func (s *speaker) restart() {
 	}
 }
 
-// redacted is the turn as it may be stored: without the secrets of its request.
+// redacted returns the turn without the secrets of its request, so that it can be stored.
 func redacted(t core.Turn, v secret.Values) core.Turn {
 	if len(v) == 0 {
 		return t

@@ -10,7 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// call is one Ask at hand.
+// call is one execution of Ask.
 type call struct {
 	*Model
 	names   names
@@ -20,8 +20,8 @@ type call struct {
 	say     speaker
 }
 
-// compose reads what the hooks want of this request; the body is made for each time it is sent,
-// since what the endpoint takes may be learnt in between.
+// compose reads the hooks' changes to this request. The body is built for each attempt, because an
+// attempt may learn what the endpoint does not support.
 func (m *Model) compose(p engine.Prompt) (*call, error) {
 	params, err := m.parameters(p.Parameters)
 	if err != nil {
@@ -30,8 +30,8 @@ func (m *Model) compose(p engine.Prompt) (*call, error) {
 	return &call{Model: m, names: namesOf(p), prompt: p, params: params}, nil
 }
 
-// body is the request as JSON, its members in the order of their names: the same prompt is the same
-// bytes.
+// body returns the request as JSON with its members sorted by name, so that equal prompts produce
+// equal bytes.
 func (c *call) body() []byte {
 	body := maps.Clone(c.further)
 	if body == nil {
@@ -43,7 +43,7 @@ func (c *call) body() []byte {
 	if tools := c.tools(); len(tools) > 0 {
 		body["tools"] = core.Encode(tools)
 	} else {
-		delete(body, "tool_choice") // refused where there is nothing to choose
+		delete(body, "tool_choice") // rejected without tools
 		delete(body, "parallel_tool_calls")
 	}
 	if !core.IsNull(c.o.Model.Output) {
@@ -75,8 +75,8 @@ func (c *call) tools() (out []any) {
 	return out
 }
 
-// parameters are the members of a request that are neither the conversation nor how it is sent: the
-// agent's, and over them the hooks'.
+// parameters returns the members of a request other than the conversation and the transport: the
+// agent's, overridden by the hooks'.
 func (m *Model) parameters(hooks map[string]any) (map[string]json.RawMessage, error) {
 	is := m.o.Model
 	p := map[string]json.RawMessage{"model": core.Encode(is.ID)}
@@ -103,29 +103,30 @@ func (m *Model) parameters(hooks map[string]any) (map[string]json.RawMessage, er
 		}
 		raw, err := core.EncodeAny(value)
 		if err != nil || !known.fits(raw) {
-			return nil, &engine.ModelError{Detail: fmt.Sprintf("a hook set the parameter %s to what is %s; correct the hook", name, known.wrong)}
+			return nil, &engine.ModelError{Detail: fmt.Sprintf("a hook set the parameter %s to a value that is %s; correct the hook", name, known.wrong)}
 		}
 		p[known.member] = raw
 	}
 	for member, raw := range p {
 		if !json.Valid(raw) {
-			return nil, &engine.ModelError{Detail: "the agent's " + member + " is no number; correct it"}
+			return nil, &engine.ModelError{Detail: "the agent's " + member + " is not a number; correct it"}
 		}
 	}
 	return p, nil
 }
 
-// hookParameters are those that hooks may set for one request; others are not for this provider.
+// hookParameters are the parameters that hooks may set for one request. Others are for other
+// providers.
 var hookParameters = map[string]struct {
 	member, wrong string
 	fits          func(json.RawMessage) bool
 }{
-	"model":          {"model", "no text", isOf[string]},
-	"effort":         {"reasoning_effort", "no text", isOf[string]},
-	"temperature":    {"temperature", "no number", isOf[float64]},
-	"top_p":          {"top_p", "no number", isOf[float64]},
-	"max_tokens":     {"max_tokens", "no whole number", isOf[int64]},
-	"stop_sequences": {"stop", "no list of texts", isOf[[]string]},
+	"model":          {"model", "not a text", isOf[string]},
+	"effort":         {"reasoning_effort", "not a text", isOf[string]},
+	"temperature":    {"temperature", "not a number", isOf[float64]},
+	"top_p":          {"top_p", "not a number", isOf[float64]},
+	"max_tokens":     {"max_tokens", "not a whole number", isOf[int64]},
+	"stop_sequences": {"stop", "not a list of texts", isOf[[]string]},
 }
 
 func isOf[T any](raw json.RawMessage) bool {

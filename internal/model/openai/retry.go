@@ -10,16 +10,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// What is waited out within one Ask. More than that is the run's to wait for, which costs nothing
-// while it does.
+// Limits of the retries within one Ask. Longer waits belong to the run, which waits at no cost.
 const (
 	mostTries    = 3
 	firstPause   = 500 * time.Millisecond
 	longestPause = 2 * time.Second
-	quickWithin  = 10 * time.Second // of the beginning; what fails later failed slowly
+	quickWithin  = 10 * time.Second // from the beginning; a later failure was slow
 )
 
-// run sends until there is a turn, or nothing more to do now.
+// run sends requests until there is a turn or an immediate retry makes no sense.
 func (c *call) run(ctx context.Context) (core.Turn, error) {
 	began := c.o.Clock.Now()
 	for try := 1; ; {
@@ -37,7 +36,7 @@ func (c *call) run(ctx context.Context) (core.Turn, error) {
 		if try++; !t.quick || try > mostTries || pause > longestPause || c.o.Clock.Now().Add(pause).Sub(began) > quickWithin {
 			return core.Turn{}, t.shown()
 		}
-		c.log("the endpoint is asked again", "after", pause, "why", t.later.Detail)
+		c.log("retrying the request to the endpoint", "after", pause, "why", t.later.Detail)
 		if err := engine.Sleep(ctx, c.o.Clock, pause); err != nil {
 			return core.Turn{}, err
 		}
@@ -52,8 +51,8 @@ func (t *trouble) shown() error {
 	return t.later
 }
 
-// pause is how long to wait before the next try: what the endpoint asked for, and no less than half
-// a second, doubled each time, of which a part is left to chance.
+// pause returns the delay before the next attempt: what the endpoint asked for, but at least half a
+// second, doubled each time, with jitter.
 func (c *call) pause(try int, t *trouble) time.Duration {
 	pause := engine.Backoff(c.o.Random, firstPause, longestPause, try-1)
 	if t.later != nil {
@@ -62,8 +61,8 @@ func (c *call) pause(try int, t *trouble) time.Duration {
 	return pause
 }
 
-// checked holds an answer against the output's schema, where it is one: it calls nothing and was
-// not cut off.
+// checked validates an answer against the schema of the output, unless it calls tools or was cut
+// off.
 func (c *call) checked(t core.Turn) (core.Turn, error) {
 	if c.output == nil || len(t.Calls) > 0 || t.End != nil {
 		return t, nil
@@ -72,7 +71,7 @@ func (c *call) checked(t core.Turn) (core.Turn, error) {
 	if decode([]byte(t.Text), &value) && c.output.Validate(value) == nil {
 		return t, nil
 	}
-	return core.Turn{}, &engine.TryLater{Answered: true, Detail: "the model's answer does not fit the schema of output; if that goes on, check that the model can follow one"}
+	return core.Turn{}, &engine.TryLater{Answered: true, Detail: "the model's answer does not match the schema of output; if this persists, check that the model supports structured output"}
 }
 
 func decode(raw []byte, to any) bool { return json.Unmarshal(raw, to) == nil }

@@ -17,16 +17,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/retryafter"
 )
 
-// How long an endpoint may say nothing. The first word may wait for a model that is being loaded,
-// and for a long prompt to be read; an answer in one piece comes when all of it is there.
+// Limits of an endpoint's silence. The first word may wait until a model is loaded and a long
+// prompt is read; a complete answer arrives only when all of it exists.
 const (
 	untilFirst = 5 * time.Minute
 	untilWhole = 15 * time.Minute
 	untilNext  = 2 * time.Minute
-	untilUsage = 10 * time.Second // behind the reason for the end, whatever else comes
+	untilUsage = 10 * time.Second // after the finish reason, whatever else arrives
 )
 
-// mostLogged is how much of an endpoint's error goes to the log.
+// mostLogged limits how much of an endpoint's error is logged.
 const mostLogged = 2000
 
 // ask sends the request once. Its error is a [*trouble] or that of ctx.
@@ -65,27 +65,27 @@ func (c *call) ask(ctx context.Context) (core.Turn, error) {
 	}
 	turn, err := a.turn(c.names)
 	if turn.End != nil {
-		// it may hold the endpoint's own word
+		// it may contain text of the endpoint
 		turn.End.Detail = c.secrets.Redact(turn.End.Detail)
 	}
 	return turn, err
 }
 
-// whole says whether reading brought all of an answer. What breaks behind the reason for the end
-// breaks nothing of the turn, but for what it used. Calls there are whole only if the endpoint then
-// said that it is done:
+// whole reports whether a complete answer was read. A failure after the finish reason costs only
+// the usage numbers. Calls are complete only if the endpoint then also ended the stream:
 //
 //	finish_reason "stop" ── a call's name ── cut, and its arguments would be taken for {}
 func (a *answer) whole(err error) bool {
 	return a.finish != "" && (err == nil || !a.late && !errors.As(err, new(*inBandError)) && !errors.Is(err, errTooLong))
 }
 
-// heard reports whether any part of an answer came.
+// heard reports whether any part of an answer arrived.
 func (a *answer) heard() bool {
 	return len(a.text.text)+len(a.reasoning.text)+len(a.calls) > 0 || a.finish != ""
 }
 
-// read takes the answer as it comes: some endpoints do not stream though they were asked to.
+// read reads the answer in the form in which it comes: some endpoints do not stream although they
+// were asked to.
 func (c *call) read(resp *http.Response, body io.Reader, a *answer) error {
 	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
 	switch {
@@ -104,14 +104,14 @@ func (c *call) read(resp *http.Response, body io.Reader, a *answer) error {
 		case e.name == "error":
 			return errorIn(wrapped(e.data))
 		}
-		// an event with a name of its own may be anything
+		// an event with another name may contain anything
 		if err := a.take(e.data); err != nil && (e.name == "" || err != errNoAnswer) {
 			return err
 		}
 	}
 }
 
-// wrapped is what an event called error says, with the object around it or without.
+// wrapped returns the content of an event named error, with or without an enclosing object.
 func wrapped(data []byte) []byte {
 	var c chunk
 	if decode(data, &c) && !core.IsNull(c.Error) {
@@ -160,8 +160,8 @@ func (c *call) header() http.Header {
 	return h
 }
 
-// refusal reads an answer that is no success, and puts what it says into the log: it may repeat the
-// request, and so credentials.
+// refusal reads an error response and logs its body, which may repeat the request and so
+// credentials.
 func (c *call) refusal(resp *http.Response, body io.Reader) refusal {
 	raw, _ := io.ReadAll(io.LimitReader(body, 64<<10))
 	r := refusal{status: resp.StatusCode, after: retryafter.Parse(resp.Header.Get("Retry-After"), c.o.Clock.Now()), body: string(raw)}
@@ -169,11 +169,11 @@ func (c *call) refusal(resp *http.Response, body io.Reader) refusal {
 	return r
 }
 
-// log writes about the endpoint. Values that are texts may be anybody's.
+// log writes a line about the endpoint. Values that are texts are untrusted.
 func (c *call) log(what string, args ...any) {
 	for i, v := range args {
 		if text, ok := v.(string); ok && i%2 == 1 {
-			// first, or a part of a secret could stand where the text is cut
+			// redacted before it is cut, or part of a secret could remain at the cut
 			text = c.secrets.Redact(text)
 			args[i] = printable.Text(strings.ToValidUTF8(clip.Bytes(text, mostLogged, ""), "\ufffd"))
 		}
@@ -181,7 +181,7 @@ func (c *call) log(what string, args ...any) {
 	c.o.Logger.Warn("openai: "+what, append([]any{"host", c.url.Host, "run", c.prompt.Run, "step", c.prompt.Step}, args...)...)
 }
 
-// bare is an error's text without the URL, whose query may be a credential.
+// bare returns an error's text without the URL, whose query may contain a credential.
 func (c *call) bare(err error) string {
 	var of *url.Error
 	if errors.As(err, &of) {

@@ -8,38 +8,39 @@ import (
 	"io"
 )
 
-// bounds are how much is taken of one answer, in bytes and calls.
+// bounds limit one answer, in bytes and calls.
 type bounds struct {
-	line  int // of a stream
-	wire  int // of a stream, in all
-	whole int // of an answer in one piece
+	line  int // of one line of a stream
+	wire  int // of an entire stream
+	whole int // of a complete answer
 	kept  int // of text, reasoning and arguments together
 	calls int
 }
 
-// usual are the bounds: a token is a few hundred bytes of the stream, and a few of the turn.
+// usual are the normal limits: a token takes a few hundred bytes of the stream and a few of the
+// turn.
 var usual = bounds{line: 8 << 20, wire: 256 << 20, whole: 32 << 20, kept: 16 << 20, calls: 256}
 
-// errTooLong: an answer is longer than what is taken.
+// errTooLong reports that an answer exceeds the limits.
 var errTooLong = errors.New("openai: the answer is too long")
 
-// event is one of a stream.
+// event is one event of a stream.
 type event struct {
 	name string
 	data []byte
 }
 
-// events reads a stream of server-sent events. Some endpoints forget the empty line between two
-// events, or the one behind the last: an event whose line of data is a whole JSON value has ended
-// all the same, since no part of an object is an object.
+// events reads a stream of server-sent events. Some endpoints omit the empty line between two
+// events or after the last one: an event whose line of data is a complete JSON value counts as
+// ended, because no prefix of an object is an object.
 type events struct {
 	in   *bufio.Reader
 	most bounds
 	read int
 	name string
 	data []byte
-	any  bool // a line of data is there
-	many bool // more than one is
+	any  bool // there is a line of data
+	many bool // there are several
 	held []byte
 }
 
@@ -47,14 +48,14 @@ func newEvents(r io.Reader, most bounds) *events {
 	return &events{in: bufio.NewReaderSize(r, 16<<10), most: most}
 }
 
-// next is the next event with data. io.EOF if the stream ended in order, and another error if it
-// did not.
+// next returns the next event with data, io.EOF at the end of a stream, and another error if the
+// stream broke off.
 func (e *events) next() (event, error) {
 	for {
 		line, err := e.line()
 		if err != nil {
 			if e.any && json.Valid(e.data) {
-				return e.take(), nil // the error comes again
+				return e.take(), nil // the next call returns the error again
 			}
 			return event{}, err
 		}
@@ -66,7 +67,7 @@ func (e *events) next() (event, error) {
 			e.name = ""
 		case field == "event":
 			e.name = string(value[:min(len(value), 64)])
-		// not with every further line: they may be millions
+		// not for every further line, of which there may be millions
 		case field == "data" && e.any && !e.many && json.Valid(e.data):
 			whole := e.take()
 			e.add(value)
@@ -93,8 +94,8 @@ func (e *events) take() event {
 	return out
 }
 
-// line is the next line without its end. One that the stream ends in counts as well, and whether it
-// is whole is seen by its JSON.
+// line returns the next line without its end. The last line may lack an end; its JSON shows whether
+// it is complete.
 func (e *events) line() ([]byte, error) {
 	e.held = e.held[:0]
 	for {

@@ -61,8 +61,8 @@ func TestRetryAfterIsWaitedForIfItIsShortAndToldIfItIsLong(t *testing.T) {
 
 func TestStatusOfAnEndpoint(t *testing.T) {
 	for code, c := range map[int]struct{ lasting, word string }{
-		301: {"redirects", ""}, 307: {"redirects", ""}, 400: {"refused the request", ""}, 401: {"credentials", ""}, 403: {"credentials", ""}, 404: {"no such model", ""},
-		413: {"larger", ""}, 422: {"refused the request", ""}, 408: {}, 425: {}, 429: {}, 500: {}, 501: {}, 502: {}, 503: {}, 504: {}, 529: {},
+		301: {"redirects", ""}, 307: {"redirects", ""}, 400: {"rejected the request", ""}, 401: {"credentials", ""}, 403: {"credentials", ""}, 404: {"does not know the model", ""},
+		413: {"too large", ""}, 422: {"rejected the request", ""}, 408: {}, 425: {}, 429: {}, 500: {}, 501: {}, 502: {}, 503: {}, 504: {}, 529: {},
 	} {
 		s := newStage(t, status(code, map[string]string{"Location": "http://elsewhere.test/"}, `{"error":{"message":"the-endpoint's-own-words"}}`))
 		_, err := s.model.Ask(t.Context(), prompt())

@@ -6,10 +6,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Mismatch is one difference between what was recorded and what came out.
+// Mismatch is one difference between the recorded and the actual conversation.
 type Mismatch struct {
 	Conversation string
-	Message      int    // counted from 1, the system's message not counted
+	Message      int    // counted from 1, without the system message
 	Field        string // count, role, text, content, calls, call id, tool or arguments
 	Want, Got    string
 }
@@ -18,12 +18,12 @@ func (m Mismatch) String() string {
 	return fmt.Sprintf("%s: message %d: %s: want %q, got %q", m.Conversation, m.Message, m.Field, m.Want, m.Got)
 }
 
-// Compare holds got, the messages of a thread, against a recording, message by message: role, text
-// (null is empty), images and documents, the tools called with their arguments as canonical JSON,
-// which call a result answers, and its text. Ids that repeat in the recording are compared in the
-// form the runtime gives them ([UniqueIDs]). A placeholder whose result is there is left out, and
-// results of one round are taken in call order, since nobody promises in which order they are
-// settled; a doubled result is a mismatch.
+// Compare compares got, the messages of a thread, with a recording, message by message: role, text
+// (null equals empty), images and documents, the called tools with their arguments as canonical
+// JSON, the call that a result answers, and the result's text. Repeated ids are compared in the
+// form that the runtime gives them ([UniqueIDs]). Placeholders whose result exists are skipped, and
+// the results of one round are sorted by call, because their order is not defined; a duplicate
+// result is a mismatch.
 func Compare(want Conversation, got []core.Message) []Mismatch {
 	c := comparison{conversation: want.ID}
 	wanted, got := UniqueIDs(want.Messages), settled(got)
@@ -76,8 +76,8 @@ func canonical(c core.ToolCall) string {
 	return string(raw)
 }
 
-// settled leaves out placeholders that have been replaced, and puts the results of each round into
-// the order of its calls.
+// settled removes placeholders that have been replaced, and sorts the results of each round by
+// call.
 func settled(log []core.Message) []core.Message {
 	replaced := map[string]bool{}
 	for _, m := range log {
@@ -104,7 +104,7 @@ func settled(log []core.Message) []core.Message {
 	return out
 }
 
-// inOrder sorts results by their calls; those of no call, and second ones, come last.
+// inOrder sorts results by their calls; results without a call, and duplicates, come last.
 func inOrder(calls []core.ToolCall, results []core.Message) []core.Message {
 	rest := append([]core.Message(nil), results...)
 	out := make([]core.Message, 0, len(results))
@@ -120,12 +120,12 @@ func inOrder(calls []core.ToolCall, results []core.Message) []core.Message {
 	return append(out, rest...)
 }
 
-// UniqueIDs returns the messages with every repeated call id given its suffix, as
-// [core.UniqueCallID] does in a thread, in the calls and in their results alike. In each round the
-// first result of an id answers the first call of it. The messages given are not changed.
+// UniqueIDs returns the messages with a suffix on every repeated call id, as [core.UniqueCallID]
+// adds it in a thread, in calls and results. In each round the first result of an id answers the
+// first call with it. The given messages are not changed.
 func UniqueIDs(messages []core.Message) []core.Message {
 	used := map[string]bool{}
-	open := map[string][]string{} // of this round: written id to unique ids, in call order
+	open := map[string][]string{} // of this round: from the written id to the unique ids, in call order
 	out := make([]core.Message, len(messages))
 	for i, m := range messages {
 		switch {

@@ -10,15 +10,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Types of a content part in a file, as the OpenAI chat format names them.
+// Types of a content part, with the names of the OpenAI chat format.
 const (
 	fileText  = "text"
 	fileImage = "image_url"
 	fileFile  = "file"
 )
 
-// filePart is a piece of content as it stands in a file. Images and documents are data: URLs: what
-// stands at an address today is no recording.
+// filePart is a part of a content in a file. Images and documents are data: URLs, because the
+// content at another address may change.
 type filePart struct {
 	Type  string        `json:"type"`
 	Text  *string       `json:"text,omitempty"`
@@ -72,15 +72,15 @@ func (p filePart) read() (part core.Part, err error) {
 		part.Media, part.Data, err = readDataURL(p.File.Data)
 		return part, err
 	}
-	return part, fmt.Errorf("is of type %q and cannot be replayed; it is text, image_url or file with what belongs to it", p.Type)
+	return part, fmt.Errorf("has the type %q, which cannot be replayed; use text, image_url or file, with the matching member", p.Type)
 }
 
-// readDataURL does not repeat what it refuses: that may be an address with a key in it.
+// readDataURL does not quote what it rejects, which may be an address with a key in it.
 func readDataURL(url string) (media string, data []byte, err error) {
 	rest, isData := strings.CutPrefix(url, "data:")
 	media, encoded, isBase64 := strings.Cut(rest, ";base64,")
 	if !isData || !isBase64 || media == "" {
-		return "", nil, errors.New(`is not in the file itself; write it as "data:image/png;base64,..."`)
+		return "", nil, errors.New(`is not embedded in the file; write it as "data:image/png;base64,..."`)
 	}
 	if data, err = base64.StdEncoding.DecodeString(encoded); err != nil {
 		return "", nil, errors.New("has data that is not base64")
@@ -88,8 +88,8 @@ func readDataURL(url string) (media string, data []byte, err error) {
 	return media, data, nil
 }
 
-// contentOf is what a message says, without what was thought and without the places of calls, which
-// the format does not know.
+// contentOf returns what a message says, without reasoning and without the positions of calls,
+// which the format cannot express.
 func contentOf(m core.Message) json.RawMessage {
 	var parts []filePart
 	plain := true
@@ -116,7 +116,7 @@ func dataURL(p core.Part) string {
 	return "data:" + p.Media + ";base64," + base64.StdEncoding.EncodeToString(p.Data)
 }
 
-// media are the images and documents of a message.
+// media returns the images and documents of a message.
 func media(m core.Message) (parts []core.Part) {
 	for _, p := range m.Parts {
 		if p.Type == core.PartImage || p.Type == core.PartDocument {
@@ -126,7 +126,7 @@ func media(m core.Message) (parts []core.Part) {
 	return parts
 }
 
-// mediaWords tell the images and documents of one message from those of another.
+// mediaWords identifies the images and documents of a message, for comparison.
 func mediaWords(m core.Message) string {
 	var words []string
 	for _, p := range media(m) {

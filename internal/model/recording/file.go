@@ -7,9 +7,9 @@ import (
 	"os"
 )
 
-// Append adds a conversation to the end of a file, which is made if it is not there, for its owner
-// alone. Several processes may add to one file at once: a line is whole, or is not there. Where
-// files cannot be locked, two at the same moment may still mix.
+// Append adds a conversation to the end of a file. It creates the file if necessary, readable only
+// by its owner. Several processes may append to one file at once: a line is complete or absent. On
+// systems without file locks, two simultaneous writes may mix.
 func Append(file string, c Conversation) error {
 	var line bytes.Buffer
 	if err := Write(&line, []Conversation{c}); err != nil {
@@ -18,7 +18,8 @@ func Append(file string, c Conversation) error {
 	return withFile(file, func(f *os.File) error { return appendLine(f, line.Bytes()) })
 }
 
-// CanAppend says whether [Append] could write to the file now, and makes it if it is not there.
+// CanAppend reports whether [Append] could write to the file now, and creates the file if
+// necessary.
 func CanAppend(file string) error { return withFile(file, func(*os.File) error { return nil }) }
 
 func withFile(file string, do func(*os.File) error) error {
@@ -29,11 +30,11 @@ func withFile(file string, do func(*os.File) error) error {
 	if err = lock(f); err == nil {
 		err = do(f)
 	}
-	return errors.Join(err, f.Close()) // which lets go of the lock
+	return errors.Join(err, f.Close()) // which releases the lock
 }
 
-// appendLine begins a line of its own, behind what a process that died may have left of another,
-// and takes back what it could not write to its end.
+// appendLine starts a new line, after a partial one that a crashed process may have left, and
+// removes its own line if it cannot be written completely.
 func appendLine(f *os.File, line []byte) error {
 	info, err := f.Stat()
 	if err != nil {
@@ -52,7 +53,7 @@ func appendLine(f *os.File, line []byte) error {
 		return err
 	}
 	if back := f.Truncate(info.Size()); back != nil {
-		return fmt.Errorf("%w; a part of the line may be in the file: %w", err, back)
+		return fmt.Errorf("%w; part of the line may be in the file: %w", err, back)
 	}
 	return err
 }

@@ -8,11 +8,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// GenerateOptions bound what [Generate] makes; zero values take the defaults.
+// GenerateOptions limit what [Generate] creates; zero values mean the defaults.
 type GenerateOptions struct {
-	Turns    int  // most turns of the user in a conversation; 4
-	Rounds   int  // most rounds of calls between two of them; 3
-	Calls    int  // most calls in a round; 6
+	Turns    int  // maximum turns of the user in a conversation; 4
+	Rounds   int  // maximum rounds of calls between two of them; 3
+	Calls    int  // maximum calls in a round; 6
 	JSONOnly bool // arguments are always JSON objects
 }
 
@@ -29,10 +29,10 @@ func (o GenerateOptions) withDefaults() GenerateOptions {
 	return o
 }
 
-// Generate makes n well-formed conversations with what real ones rarely have: parallel calls, ids
-// repeated across and within rounds, odd arguments, empty texts, results out of order (seen when
-// written), two user messages in a row, and ends on any role. The same seed and options give the
-// same conversations.
+// Generate creates n well-formed conversations with features that are rare in real ones: parallel
+// calls, ids that repeat across and within rounds, odd arguments, empty texts, results out of order
+// (visible when written), two user messages in a row, and any role at the end. Equal seeds and
+// options give equal conversations.
 func Generate(seed uint64, n int, opts GenerateOptions) []Conversation {
 	out := make([]Conversation, n)
 	for i := range out {
@@ -62,7 +62,7 @@ func (g *generator) conversation(id string) Conversation {
 	turns := 1 + g.IntN(g.opts.Turns)
 	for t := range turns {
 		g.say(core.RoleUser, fmt.Sprintf("%s: %d %s", id, t, g.text()))
-		if g.chance(1, 10) { // the user goes on before anybody answers
+		if g.chance(1, 10) { // the user continues before an answer
 			g.say(core.RoleUser, g.text())
 		}
 		g.answer(t == turns-1)
@@ -71,18 +71,18 @@ func (g *generator) conversation(id string) Conversation {
 	return c
 }
 
-// answer makes rounds of calls and a closing text. The last answer of a conversation may be
-// missing, in part or wholly.
+// answer creates rounds of calls and a closing text. The last answer of a conversation may be
+// incomplete or absent.
 func (g *generator) answer(last bool) {
 	if last && g.chance(1, 4) {
-		return // ends on the user
+		return // the conversation ends with the user
 	}
 	rounds := g.IntN(g.opts.Rounds + 1)
 	for range rounds {
 		g.round()
 	}
 	if last && rounds > 0 && g.chance(1, 3) {
-		return // ends on a tool
+		return // the conversation ends with a tool
 	}
 	g.say(core.RoleAssistant, g.text())
 }
@@ -113,8 +113,8 @@ func (g *generator) round() {
 	g.written = append(g.written, g.shuffled(results)...)
 }
 
-// id is mostly fresh; otherwise one that was or may be used, or one that looks like the suffixed
-// form of another.
+// id is usually new; otherwise it is one that was or may be used, or looks like another one with a
+// suffix.
 func (g *generator) id() string {
 	g.calls++
 	switch g.IntN(6) {
@@ -128,8 +128,8 @@ func (g *generator) id() string {
 	return "call_" + strconv.Itoa(g.calls)
 }
 
-// shuffled reorders results, but never two of one id: between those the order alone says which call
-// they answer.
+// shuffled reorders results, but never two with the same id: their order alone says which call they
+// answer.
 func (g *generator) shuffled(results []core.Message) []core.Message {
 	queues := map[string][]core.Message{}
 	order := make([]string, len(results))

@@ -9,7 +9,7 @@ import (
 	"syscall"
 )
 
-// lock waits until nobody else holds the file's lock, and holds it until the file is closed.
+// lock waits for the file's lock and holds it until the file is closed.
 func lock(f *os.File) error {
 	for {
 		err := syscall.Flock(int(f.Fd()), syscall.LOCK_EX)

@@ -9,14 +9,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Ended is the code of the [engine.StopError] with which a recording says that it has no further
-// turn.
+// Ended is the code of the [engine.StopError] at the end of a recording.
 const Ended = "recording_ended"
 
 // Model plays the assistant of the conversation. It answers by position: the number of messages in
-// the prompt, the runtime's own notices not counted, says which turn is next, so asking again gives
-// the same turn. Where the recording has no turn of the assistant, it stops with the code [Ended].
-// Call ids are as recorded, repeated ones too.
+// the prompt, without notices of the runtime, selects the turn, so a repeated request gets the same
+// turn. If the recording has no turn of the assistant at that position, it stops with the code
+// [Ended]. Call ids are as recorded, including repeated ones.
 func (c Conversation) Model() engine.Model { return player{c} }
 
 type player struct{ conversation Conversation }
@@ -47,9 +46,9 @@ func turnOf(m core.Message) core.Turn {
 	return turn
 }
 
-// Model plays the assistant of whichever conversation begins with the user message the thread
-// begins with, the first if there are several. A thread that none begins with is an error, which
-// ends the run.
+// Model plays the assistant of the conversation that begins with the same user message as the
+// thread, or of the first if there are several. If there is none, that is an error, which ends the
+// run.
 func Model(conversations []Conversation) engine.Model {
 	m := chooser{}
 	for _, c := range conversations {
@@ -69,14 +68,13 @@ func (m chooser) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, erro
 	}
 	c, ok := m[opening(prompt.Messages[0])]
 	if !ok {
-		return core.Turn{}, &engine.ModelError{Detail: "no conversation of the recording begins with what this thread does; begin with a message that was " +
-			"recorded, or record one that begins so"}
+		return core.Turn{}, &engine.ModelError{Detail: "no conversation of the recording begins like this thread; begin with a message that was " +
+			"recorded, or record a conversation that begins like it"}
 	}
 	return player{c}.Ask(ctx, prompt)
 }
 
-// opening is what a conversation is known by: the text of its first message, and the images and
-// documents in it.
+// opening identifies a conversation: the text of its first message, with its images and documents.
 func opening(m core.Message) string {
 	if words := mediaWords(m); words != "" {
 		return m.Text() + "\x00" + words
@@ -84,7 +82,7 @@ func opening(m core.Message) string {
 	return m.Text()
 }
 
-// Results are the recorded results by call id, in the form the runtime gives repeated ids
+// Results returns the recorded results by call id, in the form that the runtime gives repeated ids
 // ([UniqueIDs]).
 func (c Conversation) Results() map[string]core.Message {
 	results := map[string]core.Message{}
@@ -97,18 +95,19 @@ func (c Conversation) Results() map[string]core.Message {
 }
 
 // Tool plays every tool of the conversation: a call gets the result that was recorded for its id.
-// It fails for an id that was not recorded.
+// It fails for other ids.
 func (c Conversation) Tool() engine.Tool { return results(c.Results()) }
 
-// WithResults is the conversation as it would have been recorded had the calls with these ids come
-// to these results. Ids are in the form the runtime gives them, here and in what is returned.
+// WithResults returns the conversation as it would have been recorded if the calls with these ids
+// had these results. Ids are in the form that the runtime gives them, in the argument and in the
+// result.
 func (c Conversation) WithResults(texts map[string]string) Conversation {
 	c.Messages = UniqueIDs(c.Messages)
 	for i, m := range c.Messages {
 		if text, other := texts[m.CallID]; other && m.Role == core.RoleTool {
 			c.Messages[i].Parts = core.TextParts(text)
-			// the recorded result with a word behind it, and so with all else that
-			// belongs to it
+			// the recorded result with a note appended, which keeps everything else
+			// that belongs to it
 			if strings.HasPrefix(text, m.Text()) {
 				c.Messages[i].Parts = append(core.TextParts(text), media(m)...)
 			}

@@ -1,6 +1,6 @@
-// Package recording reads, writes, makes and compares recorded conversations, one JSON object a
-// line in the OpenAI chat format, and plays one back as a model and as tools. It runs nothing
-// itself.
+// Package recording reads, writes, generates and compares recorded conversations, stored as one
+// JSON object per line in the OpenAI chat format, and plays them back as a model and as tools. It
+// runs nothing itself.
 package recording
 
 import (
@@ -15,34 +15,34 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Conversation is one recorded conversation, complete and well formed: it begins with a user
-// message, every call has one result, and the results stand behind the turn that asked for them, in
-// the order of its calls.
+// Conversation is a recorded conversation, complete and well formed: it begins with a user message,
+// every call has one result, and the results follow the turn that requested them, in the order of
+// its calls.
 type Conversation struct {
 	ID       string
-	Line     int    // where it was read, counted from 1
-	System   string // empty if there is none
+	Line     int    // the line in its file, counted from 1
+	System   string // empty without one
 	Messages []core.Message
 
-	// Run is the run at whose end it was recorded, if it is a thread of this runtime. A file
-	// may hold the thread at the ends of several of its runs, in any order; the longest counts,
-	// see [Read].
+	// Run is the run at whose end the conversation was recorded, if it is a thread of this
+	// runtime. A file may contain a thread at the ends of several runs, in any order; the
+	// longest one counts, see [Read].
 	Run string
 
-	// written are the messages in the order they have in a file, if that differs: results may
+	// written are the messages in the order of the file, if that differs, because results may
 	// come in any order there.
 	written []core.Message
 }
 
-// MaxLine is how long one line may be, in bytes.
+// MaxLine is the maximum length of a line in bytes.
 const MaxLine = 64 << 20
 
-// Read reads a file of conversations; name is for messages. A file that is not wholly of this form
-// is refused with "name:LINE: message N: reason", messages counted from 1. Call ids stay as they
-// were written, repeated ones too. A conversation without an id is called line-N; of several with
-// one id, the later ones get their line added. But of those that are one thread at the ends of
-// several runs, only the longest is there, and of equal ones the last: a thread is only ever added
-// to, and so that one has the others in it.
+// Read reads a file of conversations; name is for error messages. A file with any line in another
+// form is rejected with "name:LINE: message N: reason"; messages count from 1. Call ids stay as
+// written, including repeated ones. A conversation without an id is named line-N; of several with
+// the same id, the later ones get their line as a suffix. Of the conversations that record one
+// thread at the ends of several runs, only the longest is returned, and of equally long ones the
+// last: threads only grow, so that one contains the others.
 func Read(r io.Reader, name string) ([]Conversation, error) {
 	lines := bufio.NewScanner(r)
 	lines.Buffer(nil, MaxLine)
@@ -79,12 +79,12 @@ func Read(r io.Reader, name string) ([]Conversation, error) {
 	case err != nil:
 		return nil, fmt.Errorf("%s:%d: %w", name, n+1, err)
 	case len(out) == 0:
-		return nil, fmt.Errorf("%s:1: the file holds no conversation", name)
+		return nil, fmt.Errorf("%s:1: the file contains no conversation", name)
 	}
 	return out, nil
 }
 
-// fileLine is a conversation as it stands in a file.
+// fileLine is a conversation in its file form.
 type fileLine struct {
 	ID       string        `json:"id,omitempty"`
 	Run      string        `json:"run,omitempty"`
@@ -138,7 +138,7 @@ func parseLine(line []byte, n int) (Conversation, error) {
 	return c, nil
 }
 
-// readID takes a text or a number.
+// readID accepts a text or a number.
 func readID(raw json.RawMessage) (string, error) {
 	var text string
 	var number json.Number
@@ -150,10 +150,10 @@ func readID(raw json.RawMessage) (string, error) {
 	case json.Unmarshal(raw, &number) == nil:
 		return number.String(), nil
 	}
-	return "", errors.New("id is a text or a number")
+	return "", errors.New("id must be a text or a number")
 }
 
-// explain words an error of the JSON decoder for somebody who does not know Go.
+// explain words an error of the JSON decoder without Go terms.
 func explain(err error) error {
 	if wrong, ok := errors.AsType[*json.UnmarshalTypeError](err); ok {
 		where := wrong.Field
@@ -165,11 +165,11 @@ func explain(err error) error {
 	return fmt.Errorf("not JSON: %w", err)
 }
 
-// parser takes the messages of a conversation in order and refuses what could not have happened.
+// parser reads the messages of a conversation in order and rejects impossible sequences.
 type parser struct {
 	conversation *Conversation
-	seen         int // messages so far, the system's included
-	// the results of the open round by call; without a role where one is missing
+	seen         int // messages so far, including the system message
+	// round holds the results of the open round by call; a missing one has no role
 	round   []core.Message
 	calls   []core.ToolCall
 	missing int
@@ -181,7 +181,7 @@ func (p *parser) add(raw json.RawMessage) error {
 		return explain(err)
 	}
 	if !core.IsNull(m.FunctionCall) {
-		return errors.New("function_call is the old form; calls belong in tool_calls")
+		return errors.New("function_call is obsolete; put calls into tool_calls")
 	}
 	parts, err := readContent(m.Content)
 	if err != nil {
@@ -195,7 +195,7 @@ func (p *parser) add(raw json.RawMessage) error {
 		return p.unanswered("before the next message")
 	}
 	if m.ToolCallID != nil || m.Role != string(core.RoleAssistant) && len(m.ToolCalls) > 0 {
-		return fmt.Errorf("a message of role %q can have no tool_calls or tool_call_id", m.Role)
+		return fmt.Errorf("a message with the role %q must not have tool_calls or tool_call_id", m.Role)
 	}
 	switch m.Role {
 	case "system":
@@ -206,7 +206,7 @@ func (p *parser) add(raw json.RawMessage) error {
 	case string(core.RoleAssistant):
 		return p.addTurn(m, parts)
 	}
-	return fmt.Errorf("unknown role %q; it is one of system, user, assistant, tool", m.Role)
+	return fmt.Errorf("unknown role %q; use system, user, assistant or tool", m.Role)
 }
 
 func (p *parser) push(m core.Message) {
@@ -223,7 +223,7 @@ func (p *parser) last() core.Role {
 
 func (p *parser) addSystem(parts []core.Part) error {
 	if p.seen > 1 {
-		return errors.New("the system's message can only be the first")
+		return errors.New("the system message must be the first")
 	}
 	p.conversation.System = core.Message{Parts: parts}.Text()
 	return nil
@@ -234,7 +234,7 @@ func (p *parser) addTurn(m fileMessage, parts []core.Part) error {
 	case "":
 		return errors.New("the conversation must begin with a user message")
 	case core.RoleAssistant:
-		return errors.New("an assistant message without calls is followed by another")
+		return errors.New("an assistant message without calls is followed by another assistant message")
 	}
 	calls, err := readCalls(m.ToolCalls)
 	if err != nil {
@@ -248,11 +248,11 @@ func (p *parser) addTurn(m fileMessage, parts []core.Part) error {
 	return nil
 }
 
-// addResult puts a result to the first call of that id that has none: ids may repeat, even within a
-// turn.
+// addResult assigns a result to the first call with that id that has none: ids may repeat, even
+// within a turn.
 func (p *parser) addResult(m fileMessage, parts []core.Part) error {
 	if len(m.ToolCalls) > 0 {
-		return errors.New("a tool message can have no tool_calls")
+		return errors.New("a tool message must not have tool_calls")
 	}
 	if m.ToolCallID == nil {
 		return errors.New("a tool message needs a tool_call_id")
@@ -294,7 +294,7 @@ func readCalls(in []fileCall) ([]core.ToolCall, error) {
 	for i, c := range in {
 		switch {
 		case c.Type != "" && c.Type != "function":
-			return nil, fmt.Errorf("call %d is of type %q; only function is known", i+1, c.Type)
+			return nil, fmt.Errorf("call %d has the type %q; only function is supported", i+1, c.Type)
 		case c.ID == "":
 			return nil, fmt.Errorf("call %d has no id", i+1)
 		case c.Function.Name == "":
@@ -305,7 +305,7 @@ func readCalls(in []fileCall) ([]core.ToolCall, error) {
 	return out, nil
 }
 
-// readArguments carries text that is not JSON as a JSON string, see [core.ToolCall].
+// readArguments turns text that is not JSON into a JSON string, see [core.ToolCall].
 func readArguments(text string) json.RawMessage {
 	switch {
 	case len(bytes.TrimSpace([]byte(text))) == 0:

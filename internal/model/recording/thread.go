@@ -9,15 +9,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// FromThread is a thread, as the API shows it with the bytes of its images and documents, recorded
-// at the end of one of its runs: all that was said up to there, in the order in which the model is
-// sent it. Results are what the model was told: a call that was denied has the denial as its
-// result, and one that was edited has the arguments of the model and the result of the edited ones.
-// What a provider sealed and whether a result tells of a failure are not recorded, nor that an
-// answer was cut off: its calls stand there with what was said of them.
+// FromThread converts a thread, as the API returns it with the bytes of its images and documents,
+// to a conversation as of the end of one of its runs: all messages up to there, in the order in
+// which they are sent to the model. Results are those that the model saw: a denied call has the
+// denial as its result, and an edited call has the model's arguments and the result of the edited
+// ones. The recording omits what a provider encrypted, whether a result is a failure, and that an
+// answer was cut off: its calls are there with what was said about them.
 //
-// It is an error if the thread cannot be said in the format, for example if the model spoke twice
-// without being asked between.
+// It returns an error if the format cannot express the thread, for example if the model spoke twice
+// in a row.
 func FromThread(thread, run, system string, messages []wire.Message) (Conversation, error) {
 	end := 0
 	for i, m := range messages {
@@ -36,7 +36,7 @@ func FromThread(thread, run, system string, messages []wire.Message) (Conversati
 	return c, c.check()
 }
 
-// check reads what would be written.
+// check reads back what would be written.
 func (c Conversation) check() error {
 	line := bytes.NewBuffer(nil)
 	if err := Write(line, []Conversation{c}); err != nil {
@@ -52,8 +52,8 @@ func (c Conversation) check() error {
 	return err
 }
 
-// MessageOf is a message of the API as it was said. Without the bytes of an image or a document,
-// these are missing in it as well.
+// MessageOf converts a message of the API. If the bytes of an image or a document are missing, they
+// are also missing in the result.
 func MessageOf(m wire.Message) core.Message {
 	out := core.Message{Role: core.Role(m.Role), Parts: core.TextParts(m.Text), CallID: m.CallID, Tool: m.Tool, Error: m.Error,
 		RanWith: m.RanWith, Added: m.Added, Pending: m.Pending, RunID: m.RunID}

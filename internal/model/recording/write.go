@@ -9,8 +9,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Write writes conversations as [Read] reads them, one a line. What was read and written reads the
-// same again.
+// Write writes conversations in the form of [Read], one per line. Reading them back gives the same
+// conversations.
 func Write(w io.Writer, conversations []Conversation) error {
 	out := bufio.NewWriter(w)
 	for _, c := range conversations {
@@ -49,8 +49,8 @@ func fileOf(m core.Message) fileMessage {
 	return out
 }
 
-// argumentsText undoes [readArguments]: a JSON string whose content is no JSON was text that is not
-// JSON.
+// argumentsText reverses [readArguments]: a JSON string whose content is not JSON was a text that
+// is not JSON.
 func argumentsText(raw json.RawMessage) string {
 	var text string
 	if json.Unmarshal(raw, &text) == nil && !core.IsNull(raw) && string(readArguments(text)) == string(raw) {

@@ -1,5 +1,5 @@
-// Package scripted is a model that follows a script: rules that say what to answer, given what was
-// said. It is for examples and tests without a network, and understands nothing.
+// Package scripted is a model that follows a script: rules that map what was said to an answer. It
+// is for examples and tests without a network, and understands no language.
 package scripted
 
 import (
@@ -20,36 +20,35 @@ import (
 
 // Model answers with the first turn of its script whose conditions all hold:
 //
-//   - user: the expression matches the last thing the user said.
-//   - tool, result: among the results the model has not answered yet, one is of that tool, and the
-//     expression matches its
-//     text. The last such result counts; once the user speaks again, there is none.
+//   - user: the expression matches the user's last message.
+//   - tool, result: the model has not answered a result of that tool yet, and the expression matches
+//     its text. The last such result counts; a message from the user discards them.
 //   - no_result: there is no such result.
-//   - step: it is the model's n-th turn since the user spoke last, counted from 1.
+//   - step: it is the model's n-th turn since the user's last message, counted from 1.
 //
-// In what it says and in the text values of arguments, ${name} stands for what the group of that
-// name matched, result before user. A value that is nothing but one placeholder becomes a number if
-// what was matched is one as JSON writes numbers (so 0042 stays text). Calls without an id are
-// named call_1, call_2, ... by their place in the thread.
+// In its text and in the text values of arguments, ${name} is replaced by what the group of that
+// name matched, in the result before the user's message. A value that consists of one placeholder
+// becomes a number if the match is a number as JSON writes it (so 0042 stays text). Calls without
+// an id are named call_1, call_2, ... by their position in the thread.
 //
-// The same prompt has the same answer.
+// Equal prompts get equal answers.
 type Model struct {
 	name  string
 	turns []turn
 
-	clock engine.Clock  // with pause
-	pause time.Duration // between words, where somebody listens
+	clock engine.Clock  // for pause
+	pause time.Duration // between words, for readers who follow the run
 }
 
 type turn struct {
 	agent.Turn
-	user, result *regexp.Regexp // nil: not asked for
+	user, result *regexp.Regexp // nil without the condition
 }
 
 var _ engine.Model = (*Model)(nil)
 
-// New makes the model of a script. name is the agent's, for messages. An expression that does not
-// compile is an error, which package agent has ruled out for definitions it read.
+// New returns the model of a script. name is the agent's, for messages. It returns an error for an
+// invalid expression, which package agent already rejects in definitions.
 func New(name string, script []agent.Turn) (*Model, error) {
 	m := &Model{name: name}
 	for i, t := range script {
@@ -66,9 +65,9 @@ func New(name string, script []agent.Turn) (*Model, error) {
 	return m, nil
 }
 
-// Paced is the same model, which speaks word by word, with a pause on clock behind each, where
-// readers can look on ([engine.Prompt] has Say). The answer is the same. A model that is not paced
-// answers at once and is not heard before.
+// Paced returns the same model, which streams its answer word by word, with a pause after each, if
+// readers can follow ([engine.Prompt] has Say). The answer is the same. A model that is not paced
+// answers at once and streams nothing.
 func (m *Model) Paced(clock engine.Clock, pause time.Duration) *Model {
 	slow := *m
 	slow.clock, slow.pause = clock, pause
@@ -82,8 +81,8 @@ func compile(expression string) (*regexp.Regexp, error) {
 	return regexp.Compile(expression)
 }
 
-// Ask implements [engine.Model]. If no turn of the script fits, the error says what was looked at;
-// it ends the run, which shows it: a script has no secrets from whoever talks to it.
+// Ask implements [engine.Model]. If no turn of the script matches, the error describes the
+// situation and ends the run, which shows it: a script has no secrets from its users.
 func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	now := read(p.Messages)
 	for _, t := range m.turns {
@@ -95,7 +94,7 @@ func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	return core.Turn{}, &engine.ModelError{Detail: fmt.Sprintf("no turn of the script of %s answers %s", m.name, now)}
 }
 
-// speak says the text word by word, if that is wanted and anybody listens.
+// speak streams the text word by word, if that is configured and a reader can follow.
 func (m *Model) speak(ctx context.Context, text string, say func(engine.Delta)) error {
 	if say == nil || m.pause <= 0 {
 		return nil
@@ -109,11 +108,11 @@ func (m *Model) speak(ctx context.Context, text string, say func(engine.Delta)) 
 	return nil
 }
 
-// situation is what a script looks at.
+// situation is the input of a script.
 type situation struct {
-	user    string         // the last thing the user said
-	results []core.Message // what tools said since the model or the user spoke last
-	step    int            // of the model, since the user spoke last, counted from 1
+	user    string         // the user's last message
+	results []core.Message // results since the model or the user spoke last
+	step    int            // of the model, since the user's last message, counted from 1
 	calls   int            // made in the thread so far
 }
 
@@ -143,11 +142,11 @@ func (s situation) String() string {
 	return text
 }
 
-// clipped is the beginning of a text. What ends a run is kept with it, in every write and in every
-// list.
+// clipped returns the beginning of a text. The reason for the end of a run is part of every write
+// and every list.
 func clipped(text string) string { return clip.Runes(text, 120, "…") }
 
-// holds says whether the turn answers the situation, and returns what its groups matched.
+// holds reports whether the turn matches the situation, and returns what its groups matched.
 func (t turn) holds(now situation) (map[string]string, bool) {
 	groups := map[string]string{}
 	if t.Given.Step != 0 && t.Given.Step != now.step || t.Given.NoResult && len(now.results) > 0 {
