@@ -1,5 +1,4 @@
-// Command custom-binary is dormouse with the parts desk in it: the server, and all verbs of whoever
-// uses it.
+// Command custom-binary is the dormouse command with the parts desk: the server and all commands.
 package main
 
 import (

@@ -21,13 +21,13 @@ import (
 	"github.com/dormouse-dev/dormouse/examples/custom-binary/partsdesk"
 )
 
-// at is a shop that is open from 8 to 18, and whose clock always shows the same hour.
+// at returns a shop that is open from 8:00 to 18:00, with a clock that always shows the same hour.
 func at(hour int) partsdesk.Shop {
 	return partsdesk.Shop{Opens: 8, Closes: 18, Now: func() time.Time { return time.Date(2026, 3, 2, hour, 0, 0, 0, time.UTC) }}
 }
 
 func TestTheTestsOfTheAgentHold(t *testing.T) {
-	// as main.go has it, which takes orders day and night
+	// like main.go, which accepts orders day and night
 	night := partsdesk.Shop{Now: at(3).Now}
 	for name, shop := range map[string]partsdesk.Shop{"by day": at(10), "by night": night} {
 		var out, errs bytes.Buffer
@@ -37,7 +37,7 @@ func TestTheTestsOfTheAgentHold(t *testing.T) {
 	}
 }
 
-// desk is a server of the program in this process.
+// desk is a server of the program, running in this process.
 type desk struct {
 	program   dormouse.Program
 	url, data string
@@ -85,7 +85,7 @@ func address(t *testing.T, out io.Reader) string {
 	return at.URL
 }
 
-// run is what the command prints of a run.
+// run is a run as the command prints it.
 type run struct {
 	ID     string `json:"id"`
 	Thread string `json:"thread_id"`
@@ -94,7 +94,7 @@ type run struct {
 	Code   string `json:"code"`
 }
 
-// says starts a run and waits until it needs somebody or is done.
+// says starts a run and waits until it is suspended or done.
 func (d desk) says(t *testing.T, text string, flags ...string) run {
 	t.Helper()
 	var out, errs bytes.Buffer
@@ -136,7 +136,7 @@ func TestNothingRunsWhileTheDeskIsSwitchedOff(t *testing.T) {
 func TestAnOrderIsRecalledInTheNextThread(t *testing.T) {
 	p := partsdesk.Program(at(10))
 	opened, recalled := p.Open, make(chan string, 2)
-	// the same program, and the test looks on
+	// the same program, with a memory that the test observes
 	p.Open = func(data string) (dormouse.Program, error) {
 		parts, err := opened(data)
 		recall := parts.Memories[0].Recall
@@ -152,12 +152,12 @@ func TestAnOrderIsRecalledInTheNextThread(t *testing.T) {
 		t.Fatalf("the run is %+v", r)
 	}
 	d.says(t, "Tell me, what did I order?")
-	if first, second := <-recalled, <-recalled; first != "" || second != "Ordered lately: 2 seal" {
+	if first, second := <-recalled, <-recalled; first != "" || second != "Recent orders: 2 seal" {
 		t.Errorf("recalled at first %q, then %q", first, second)
 	}
 }
 
-// lines are those of a file in the data directory.
+// lines returns the lines of a file in the data directory.
 func (d desk) lines(t *testing.T, file string) []string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(d.data, file))
@@ -191,7 +191,7 @@ func TestTheBuiltProgramServes(t *testing.T) {
 	})
 	url := address(t, ready)
 	out, err := exec.Command(bin, "run", "parts-desk", "Customer 9, 2 motors", "--wait", "--url", url).CombinedOutput()
-	if err != nil || !strings.Contains(string(out), "1800 is more than a customer can order here") {
+	if err != nil || !strings.Contains(string(out), "A total of $1800 is above the maximum of $1000") {
 		t.Errorf("%v\n%s", err, out)
 	}
 }
@@ -206,7 +206,7 @@ func TestTheFunctionsCompile(t *testing.T) {
 	}
 }
 
-// TestNothingInternalIsImported: what this directory can do, a module of somebody else can do.
+// TestNothingInternalIsImported: any module outside this repository could contain this directory.
 func TestNothingInternalIsImported(t *testing.T) {
 	files := 0
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {

@@ -1,10 +1,10 @@
 #!/bin/sh
-# Makes one line for `dormouse enqueue` out of each invoice of a CSV file: number,supplier,order,amount under a line of headings.
+# Converts a CSV file of invoices (number,supplier,order,amount, with a header line) to lines for `dormouse enqueue`.
 #
 #   sh runs.sh invoices.csv | dormouse enqueue -
 #
-# The key is the invoice's number: however often the file is enqueued, and by however many jobs, each invoice is checked once.
-# Fields may not hold commas. What stands in them is written as JSON text, so that a quote in a name is no harm.
+# The idempotency key is the invoice number: each invoice is checked once, even if several jobs enqueue the file repeatedly.
+# Fields must not contain commas. They are encoded as JSON strings, so quotes in a name are safe.
 set -eu
 awk -F, '
 function text(s) {

@@ -1,4 +1,4 @@
-// Command night-shift is the dormouse command with the tools and the hook of the night shift in it.
+// Command night-shift is the dormouse command with the tools and the hook of the night shift.
 package main
 
 import (

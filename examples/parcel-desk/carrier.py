@@ -1,7 +1,7 @@
-"""Stands in for a carrier's service: python3 carrier.py [PORT]
+"""Plays the service of a carrier: python3 carrier.py [PORT]
 
-GET  /parcels/P-1          where a parcel is
-POST /parcels/P-1/claims   opens a claim; one for each Idempotency-Key, however often it is sent
+GET  /parcels/P-1          returns the state of a parcel
+POST /parcels/P-1/claims   opens a claim, one for each Idempotency-Key
 """
 import json
 import sys
@@ -23,13 +23,13 @@ class Carrier(BaseHTTPRequestHandler):
     def do_GET(self):
         parcel = PARCELS.get(self.path.removeprefix("/parcels/"))
         if parcel is None:
-            return self.answer(404, {"error": "there is no such parcel"})
+            return self.answer(404, {"error": "this parcel does not exist"})
         return self.answer(200, parcel)
 
     def do_POST(self):
         self.rfile.read(int(self.headers.get("Content-Length", 0)))
         if self.headers.get("Authorization") != "Bearer sesame":
-            return self.answer(401, {"error": "who are you?"})
+            return self.answer(401, {"error": "the token is invalid"})
         key = self.headers.get("Idempotency-Key", "")
         claim = claims.setdefault(key, "C-%d" % (len(claims) + 1))
         return self.answer(201, {"claim": claim})

@@ -1,4 +1,4 @@
-// Command refund-desk is the dormouse command with the tools of the refund desk in it.
+// Command refund-desk is the dormouse command with the tools of the refund desk.
 package main
 
 import (

@@ -10,11 +10,12 @@ import (
 	"github.com/dormouse-dev/dormouse"
 )
 
-// limit is what a customer may order before a person is asked, and twice as much is refused.
+// limit is the amount in dollars above which an order needs approval. Orders above twice the limit are
+// denied.
 const limit = 500
 
-// handover gives a conversation to a person when two orders failed: the run ends, and later ones of
-// the thread do not begin.
+// handover hands a thread over to a person after two failed orders: the run ends, and later runs of
+// the thread end at their start.
 var handover = dormouse.Hook{
 	Name: "parts.handover",
 	RunStart: func(_ context.Context, run dormouse.Run) (dormouse.Opening, error) {
@@ -22,14 +23,14 @@ var handover = dormouse.Hook{
 		if err != nil || !taken {
 			return dormouse.Opening{}, err
 		}
-		return dormouse.Opening{End: &dormouse.Reason{Kind: dormouse.Blocked, Code: "handed_over", Detail: "A person answers in this thread."}}, nil
+		return dormouse.Opening{End: &dormouse.Reason{Kind: dormouse.Blocked, Code: "handed_over", Detail: "A person has taken over this thread."}}, nil
 	},
 	AfterToolExecute: func(_ context.Context, run dormouse.Run, call dormouse.ToolCall, result dormouse.Result) (note string, err error) {
 		if call.Name != "order_part" || !result.Failed {
 			return "", nil
 		}
 		run.State.Run.Add(failedOrders, 1)
-		return "If it fails again, a person takes over.", nil
+		return "If the next order fails, too, a person takes over.", nil
 	},
 	StepEnd: func(_ context.Context, run dormouse.Run) (*dormouse.Reason, error) {
 		failed, err := dormouse.Value[int](run.State.Run.Get(failedOrders))
@@ -51,23 +52,23 @@ func mainSwitch(off func() bool) dormouse.Hook {
 	}}
 }
 
-// customer tells the model what it may know of the customer, and no address. It is shown in the
-// request and kept nowhere.
+// customer adds to each request what the model may know about the customer, with a masked address.
+// It is not stored in the conversation.
 var customer = dormouse.Hook{
 	Name: "parts.customer",
 	BeforeInference: func(_ context.Context, run dormouse.Run) (dormouse.Request, error) {
 		number, err := dormouse.Value[int](run.State.Thread.Get(customerKey))
 		if err != nil || number == 0 {
-			// who nobody knows cannot order
+			// an unknown customer cannot order
 			return dormouse.Request{Without: []string{"order_part"}}, err
 		}
 		used, err := dormouse.Value[int](run.State.Thread.Get(spent))
-		text := fmt.Sprintf("The customer is %s (%s). %d of %d are spent.", customers[number].Name, masked(customers[number].Mail), used, limit)
+		text := fmt.Sprintf("The customer is %s (%s) and has spent $%d of $%d.", customers[number].Name, masked(customers[number].Mail), used, limit)
 		return dormouse.Request{Context: []dormouse.Context{{Key: "customer", Text: text, Cooldown: 3}}}, err
 	},
 }
 
-// masked keeps the first letter of an address, and its domain.
+// masked keeps the first letter and the domain of an address.
 func masked(mail string) string {
 	name, domain, _ := strings.Cut(mail, "@")
 	if name == "" {
@@ -76,8 +77,8 @@ func masked(mail string) string {
 	return name[:1] + "***@" + domain
 }
 
-// oneOrder takes all orders but the first out of an answer: gates look at each by itself, and
-// several could pass the limit together.
+// oneOrder drops all orders but the first from an answer: a gate checks each call alone, so several
+// orders could exceed the limit together.
 var oneOrder = dormouse.Hook{
 	Name: "parts.one_order",
 	AfterInference: func(_ context.Context, _ dormouse.Run, turn dormouse.Turn) (review dormouse.Review, err error) {
@@ -92,7 +93,7 @@ var oneOrder = dormouse.Hook{
 	},
 }
 
-// budget is pure: what was spent is in the state.
+// budget is pure: it reads what was spent from the state.
 var budget = dormouse.Hook{
 	Name: "parts.budget",
 	ToolGate: func(call dormouse.ToolCall, state dormouse.View) dormouse.Verdict {
@@ -103,30 +104,30 @@ var budget = dormouse.Hook{
 		before, err := dormouse.Value[int](state.Thread[spent])
 		switch total := before + args.total(); {
 		case err != nil || total > 2*limit:
-			return dormouse.Verdict{Effect: dormouse.Deny, Reason: fmt.Sprintf("%d is more than a customer can order here.", total)}
+			return dormouse.Verdict{Effect: dormouse.Deny, Reason: fmt.Sprintf("A total of $%d is above the maximum of $%d.", total, 2*limit)}
 		case total > limit:
-			return dormouse.Verdict{Effect: dormouse.Ask, Reason: fmt.Sprintf("It would be %d, and %d is the limit.", total, limit)}
+			return dormouse.Verdict{Effect: dormouse.Ask, Reason: fmt.Sprintf("The total would reach $%d, above the limit of $%d.", total, limit)}
 		}
 		return dormouse.Verdict{}
 	},
 }
 
-// hours refuses orders while the shop is closed. It looks at a clock, so it is no gate: it is asked
-// when the body is about to run, also if that is days after the approval.
+// hours refuses orders while the shop is closed. It reads a clock, so it can't be a gate: it runs
+// right before the body of the tool, which may be days after the approval.
 func hours(s Shop) dormouse.Hook {
 	refuse := func(_ context.Context, _ dormouse.Run, call dormouse.ToolCall) (refusal string, err error) {
 		if call.Name != "order_part" || s.Opens == s.Closes {
 			return "", nil
 		}
 		if hour := s.Now().Hour(); hour < s.Opens || hour >= s.Closes {
-			return fmt.Sprintf("The shop is closed; it opens at %d.", s.Opens), nil
+			return fmt.Sprintf("The shop is closed; it opens at %d:00.", s.Opens), nil
 		}
 		return "", nil
 	}
 	return dormouse.Hook{Name: "parts.hours", BeforeToolExecute: refuse}
 }
 
-// audit is a line about a run.
+// audit is the audit line of a run.
 type audit struct {
 	Run    string `json:"run"`
 	Reason string `json:"reason"`
@@ -134,8 +135,8 @@ type audit struct {
 	Spent  int    `json:"spent"`
 }
 
-// auditHook writes a line for each run. After a crash it may write a run twice; the journal knows a
-// line that it has.
+// auditHook writes a line for each run. After a crash it may be called twice; the journal drops the
+// repeated line.
 func auditHook(audits *journal[audit]) dormouse.Hook {
 	return dormouse.Hook{Name: "parts.audit", RunEnd: func(_ context.Context, run dormouse.Run, end dormouse.Reason) error {
 		total, err := dormouse.Value[int](run.State.Thread.Get(spent))
@@ -148,13 +149,13 @@ func auditHook(audits *journal[audit]) dormouse.Hook {
 
 var cardNumber = regexp.MustCompile(`\b\d{4}([ -]?\d{4}){3}\b`)
 
-// noCards stops a run whose model writes down what looks like the number of a card.
+// noCards stops a run if an answer of the model contains what looks like a card number.
 var noCards = dormouse.Hook{
 	Name: "parts.no_cards",
 	StopRule: func(p dormouse.Progress) *dormouse.Reason {
 		if !cardNumber.MatchString(p.Turn.Text) {
 			return nil
 		}
-		return &dormouse.Reason{Code: "card_number", Detail: "The answer holds what looks like a card number."}
+		return &dormouse.Reason{Code: "card_number", Detail: "The answer contains what looks like a card number."}
 	},
 }

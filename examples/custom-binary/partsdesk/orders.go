@@ -16,7 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse"
 )
 
-// order is a line of the orders. Key is the idempotency key of its call.
+// order is a line of the file of orders. Key is the idempotency key of its call.
 type order struct {
 	Key      string `json:"key"`
 	Tenant   string `json:"tenant"`
@@ -24,13 +24,13 @@ type order struct {
 	Quantity int    `json:"quantity"`
 }
 
-// journal is a file of values, one a line. A value that is there already is not added again.
+// journal is a file with one value per line. It contains each value once.
 type journal[T comparable] struct {
 	path string
 	mu   sync.Mutex
 }
 
-// add returns when the value is on the disk.
+// add adds a value, unless it is already there, and returns once it is on disk.
 func (j *journal[T]) add(v T) error {
 	j.mu.Lock()
 	defer j.mu.Unlock()
@@ -80,10 +80,10 @@ func (j *journal[T]) read() (all []T, err error) {
 	}
 }
 
-// shelf is how many of each part there were at first.
+// shelf is the initial stock of each part.
 const shelf = 50
 
-// stockEffect says behind an order what is left. It counts, and changes nothing, so that it may run
+// stockEffect adds the remaining stock to the result of an order. It changes nothing, so it may run
 // twice.
 func stockEffect(orders *journal[order]) dormouse.Effect {
 	return dormouse.Effect{Name: "parts.stock", Run: func(_ context.Context, done dormouse.Done) (string, error) {
@@ -102,8 +102,7 @@ func stockEffect(orders *journal[order]) dormouse.Effect {
 	}}
 }
 
-// lately recalls the last orders of the tenant. The orders are kept anyway, so there is nothing to
-// commit.
+// lately recalls the last orders of the tenant. The orders are stored anyway, so it has no Commit.
 func lately(orders *journal[order]) dormouse.Memory {
 	return dormouse.Memory{Name: "parts.lately", Recall: func(_ context.Context, c dormouse.Conversation) (string, error) {
 		all, err := orders.all()
@@ -119,6 +118,6 @@ func lately(orders *journal[order]) dormouse.Memory {
 		if len(lines) == 0 {
 			return "", nil
 		}
-		return "Ordered lately: " + strings.Join(lines[max(0, len(lines)-5):], ", "), nil
+		return "Recent orders: " + strings.Join(lines[max(0, len(lines)-5):], ", "), nil
 	}}
 }

@@ -1,6 +1,6 @@
-// Package partsdesk is a program for dormouse, written against its public packages alone: the tools
-// of a shop for spare parts, a hook for each phase of a run, an effect and a memory. It keeps its
-// orders in a file, so a real shop it is not.
+// Package partsdesk is a program for dormouse that uses only its public packages: the tools of a shop
+// for spare parts, a hook for each phase of a run, an effect and a memory. It stores orders in a
+// file; a real shop would use a database.
 package partsdesk
 
 import (
@@ -10,25 +10,25 @@ import (
 	"github.com/dormouse-dev/dormouse"
 )
 
-// Shop is what the desk knows from outside.
+// Shop is the configuration of the desk.
 type Shop struct {
 	// Now is the clock of the shop, in its time zone.
 	Now func() time.Time
 
-	// Opens and Closes are the hours between which orders are taken; both 0 is day and night.
+	// Opens and Closes are the hours between which orders are accepted; 0 and 0 means always.
 	Opens, Closes int
 
-	// Off says whether the desk is switched off; nil is never.
+	// Off reports whether the desk is switched off; nil means never.
 	Off func() bool
 }
 
-// Files that the desk keeps in the data directory, one JSON object a line.
+// Files of the desk in the data directory, with one JSON object per line.
 const (
 	OrdersFile = "orders.jsonl"
 	AuditFile  = "audit.jsonl"
 )
 
-// Program is the desk as a program. Every process of a deployment has the same.
+// Program returns the program of the desk. Every process of a deployment uses the same one.
 func Program(s Shop) dormouse.Program {
 	return dormouse.Program{
 		Version: "v0.1.0",

@@ -10,11 +10,10 @@ import (
 
 // Keys of the state.
 const (
-	// of the thread: what was ordered, in whole units of the shop's currency
-	spent        = "spent"
-	customerKey  = "customer"      // of the thread: the number of the customer
-	failedOrders = "failed_orders" // of the run: orders that failed
-	handedOver   = "handed_over"   // of the thread: a person has taken over
+	spent        = "spent"         // of the thread: the total of its orders in dollars
+	customerKey  = "customer"      // of the thread: the customer number
+	failedOrders = "failed_orders" // of the run: how many orders failed
+	handedOver   = "handed_over"   // of the thread: whether a person has taken over
 )
 
 type person struct{ Name, Mail string }
@@ -27,13 +26,13 @@ var customers = map[int]person{
 var prices = map[string]int{"seal": 20, "pump": 180, "motor": 900}
 
 type lookup struct {
-	Number int `json:"number" jsonschema:"the number of the customer"`
+	Number int `json:"number" jsonschema:"the customer number"`
 }
 
-var findCustomerTool = dormouse.Func("parts.find_customer", "Who a customer is.", findCustomer, dormouse.ReadOnly)
+var findCustomerTool = dormouse.Func("parts.find_customer", "Returns the name of a customer.", findCustomer, dormouse.ReadOnly)
 
-// findCustomer notes the customer for the hooks. It does not show the model an address: hook
-// parts.customer says what it may know.
+// findCustomer stores the customer number for the hooks. It returns no address: the hook
+// parts.customer decides what the model sees.
 func findCustomer(_ context.Context, call dormouse.Call, args lookup) (any, error) {
 	p, ok := customers[args.Number]
 	if !ok {
@@ -46,7 +45,7 @@ type search struct {
 	Name string `json:"name" jsonschema:"the name of the part, in the singular"`
 }
 
-var findPartTool = dormouse.Func("parts.find_part", "What a part costs.", findPart, dormouse.ReadOnly)
+var findPartTool = dormouse.Func("parts.find_part", "Returns the price of a part.", findPart, dormouse.ReadOnly)
 
 func findPart(_ context.Context, _ dormouse.Call, args search) (any, error) {
 	price, ok := prices[args.Name]
@@ -63,25 +62,25 @@ type purchase struct {
 
 func (p purchase) total() int { return prices[p.Part] * p.Quantity }
 
-// orderPartTool is idempotent, since the orders know the key of a call: after a crash it may run
-// again, even if a person had approved it.
+// orderPartTool is idempotent, because the orders contain the key of each call: after a crash it may
+// run again, even if a person had approved it.
 func orderPartTool(orders *journal[order]) dormouse.Tool {
 	return dormouse.Func("parts.order_part", "Orders a part.", func(_ context.Context, call dormouse.Call, args purchase) (any, error) {
 		if prices[args.Part] == 0 || args.Quantity < 1 {
-			return nil, fmt.Errorf("%d of the part %q cannot be ordered", args.Quantity, args.Part)
+			return nil, fmt.Errorf("cannot order %d of the part %q", args.Quantity, args.Part)
 		}
 		if err := orders.add(order{Key: call.Key, Tenant: call.Tenant, Part: args.Part, Quantity: args.Quantity}); err != nil {
 			return nil, err
 		}
 		call.State.Thread.Add(spent, int64(args.total()))
-		return fmt.Sprintf("ordered %d %s for %d", args.Quantity, args.Part, args.total()), nil
+		return fmt.Sprintf("ordered %d %s for $%d", args.Quantity, args.Part, args.total()), nil
 	}, dormouse.Idempotent)
 }
 
 var chooseDeliveryTool = dormouse.Func("parts.choose_delivery", "Asks the customer when to deliver.", chooseDelivery)
 
-// chooseDelivery is called twice: to ask, and with the answer. In between nothing of it is in
-// memory.
+// chooseDelivery is called twice: first to ask, and then with the answer. Nothing stays in memory in
+// between.
 func chooseDelivery(_ context.Context, call dormouse.Call, _ struct{}) (any, error) {
 	if call.Answer == nil {
 		return nil, dormouse.Suspend{Action: "choose_delivery", Message: "In the morning or in the afternoon?", Then: dormouse.HandAnswer,

@@ -1,6 +1,6 @@
 // Package nightshift is a program with two tools and a hook: one tool reads the sensor of a pump,
-// the other restarts a pump. The pumps are a small table, and what happens to them is in the state
-// of the run. The agent's permissions say which call needs an approval.
+// the other restarts a pump. The pumps are a small table, and restarts are counted in the state of
+// the run. The agent's permissions say which call needs approval.
 package nightshift
 
 import (
@@ -22,19 +22,19 @@ func Program() dormouse.Program {
 	return dormouse.Program{
 		Name: "night-shift",
 		Tools: []dormouse.Tool{
-			dormouse.Func("night_shift.read_sensor", "The pressure of a pump, in bar.", readSensor, dormouse.ReadOnly),
+			dormouse.Func("night_shift.read_sensor", "Returns the pressure of a pump in bar.", readSensor, dormouse.ReadOnly),
 			dormouse.Func("night_shift.restart_pump", "Restarts a pump.", restartPump, dormouse.AtMostOnce),
 		},
 		Hooks: []dormouse.Hook{{Name: "night_shift.one_restart", ToolGate: oneRestart}},
 	}
 }
 
-// oneRestart denies a second restart in one run, even if a person would approve it.
+// oneRestart denies a second restart in one run, so that no one is asked to approve it.
 func oneRestart(call dormouse.ToolCall, state dormouse.View) dormouse.Verdict {
 	if call.Name != "restart_pump" || state.Run[restarts] == nil {
 		return dormouse.Verdict{}
 	}
-	return dormouse.Verdict{Effect: dormouse.Deny, Reason: "One restart a night is enough; leave it to the technician."}
+	return dormouse.Verdict{Effect: dormouse.Deny, Reason: "One restart per night is the limit; call the technician."}
 }
 
 // gauge is the pressure of a pump in bar, before and after a restart.
@@ -42,18 +42,18 @@ type gauge struct{ before, after float64 }
 
 var pumps = map[int]gauge{
 	1: {4.8, 4.8},
-	3: {9.1, 5.0}, // a restart helps
-	7: {9.4, 9.9}, // it does not
+	3: {9.1, 5.0}, // a restart fixes it
+	7: {9.4, 9.9}, // a restart does not
 }
 
 type pump struct {
-	Pump int `json:"pump" jsonschema:"the number on its door"`
+	Pump int `json:"pump" jsonschema:"the number of the pump"`
 }
 
 type reading struct {
 	Pump     int     `json:"pump"`
 	Pressure float64 `json:"pressure"`
-	Reading  int     `json:"reading"` // which one of this run
+	Reading  int     `json:"reading"` // counts the readings of this run
 }
 
 func readSensor(_ context.Context, call dormouse.Call, args pump) (any, error) {

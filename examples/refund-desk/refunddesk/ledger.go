@@ -9,8 +9,8 @@ import (
 	"path/filepath"
 )
 
-// Ledger is a file of refunds, one JSON value a line. It writes down every refund it is told of and
-// does not look for repeats: a refund that happened twice is there twice, for all to see.
+// Ledger is a file of refunds, with one JSON value per line. It doesn't detect repeats: a refund
+// that was issued twice is visible twice.
 type Ledger struct{ Path string }
 
 // Entry is one refund. Key is the idempotency key of the call that issued it.
@@ -20,7 +20,7 @@ type Entry struct {
 	Amount int    `json:"amount"`
 }
 
-// Append adds an entry; it is on the disk when Append returns without an error.
+// Append adds an entry and returns once it is on disk.
 func (l Ledger) Append(e Entry) (err error) {
 	line, err := json.Marshal(e)
 	if err != nil {
@@ -40,7 +40,7 @@ func (l Ledger) Append(e Entry) (err error) {
 	return f.Sync()
 }
 
-// Entries reads the ledger from its beginning; a ledger that was never written is empty.
+// Entries reads the entire ledger. A file that does not exist is an empty ledger.
 func (l Ledger) Entries() (entries []Entry, err error) {
 	f, err := os.Open(l.Path)
 	if errors.Is(err, os.ErrNotExist) {

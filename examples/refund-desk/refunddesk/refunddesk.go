@@ -1,6 +1,6 @@
-// Package refunddesk is a program with two tools: one looks an order up, the other pays it back.
-// The orders are a small table, and a refund is a line in a ledger file. The tools don't check
-// whether a refund is allowed: the agent's permissions do.
+// Package refunddesk is a program with two tools: one looks up an order, the other refunds it. The
+// orders are a small table, and a refund is a line in a ledger file. The tools don't check whether a
+// refund is allowed: the agent's permissions do.
 package refunddesk
 
 import (
@@ -14,7 +14,7 @@ import (
 // LedgerFile is the ledger's name in the data directory.
 const LedgerFile = "refunds.jsonl"
 
-// Order is what the shop knows of an order. Amounts are whole units of the shop's currency.
+// Order is an order of the shop. Amounts are whole dollars.
 type Order struct {
 	Order  string `json:"order"`
 	Item   string `json:"item"`
@@ -22,16 +22,16 @@ type Order struct {
 }
 
 // Program has the tools refund_desk.lookup_order and refund_desk.issue_refund. The ledger is
-// [LedgerFile] in the data directory, made with the first refund. A refund cannot be undone, so
+// [LedgerFile] in the data directory, created with the first refund. A refund can't be undone, so
 // issue_refund runs at most once.
 func Program() dormouse.Program {
 	return dormouse.Program{
 		Name:  "refund-desk",
-		Tools: []dormouse.Tool{dormouse.Func("refund_desk.lookup_order", "What was ordered, and what it cost.", lookupOrder)},
+		Tools: []dormouse.Tool{dormouse.Func("refund_desk.lookup_order", "Returns the item and the price of an order.", lookupOrder)},
 		Open: func(data string) (dormouse.Program, error) {
 			d := desk{Ledger{Path: filepath.Join(data, LedgerFile)}}
 			return dormouse.Program{Tools: []dormouse.Tool{
-				dormouse.Func("refund_desk.issue_refund", "Pays an order back, all of it or a part.", d.issueRefund, dormouse.AtMostOnce),
+				dormouse.Func("refund_desk.issue_refund", "Issues a full or partial refund for an order.", d.issueRefund, dormouse.AtMostOnce),
 			}}, nil
 		},
 	}
@@ -45,7 +45,7 @@ var orders = map[string]Order{
 
 // lookup are the arguments of lookup_order.
 type lookup struct {
-	Order string `json:"order" jsonschema:"the order's number, for example A-17"`
+	Order string `json:"order" jsonschema:"the order number, for example A-17"`
 }
 
 func lookupOrder(_ context.Context, _ dormouse.Call, args lookup) (any, error) {
@@ -58,8 +58,8 @@ func lookupOrder(_ context.Context, _ dormouse.Call, args lookup) (any, error) {
 
 // refund are the arguments of issue_refund.
 type refund struct {
-	Order  string `json:"order" jsonschema:"the order's number"`
-	Amount int    `json:"amount" jsonschema:"how much is paid back"`
+	Order  string `json:"order" jsonschema:"the order number"`
+	Amount int    `json:"amount" jsonschema:"the amount to refund, in dollars"`
 }
 
 // receipt is the result of issue_refund.
@@ -77,7 +77,7 @@ func (d desk) issueRefund(_ context.Context, call dormouse.Call, args refund) (a
 	case !ok:
 		return nil, fmt.Errorf("there is no order %s", args.Order)
 	case args.Amount < 1 || args.Amount > order.Amount:
-		return nil, fmt.Errorf("order %s cost %d; %d cannot be paid back", order.Order, order.Amount, args.Amount)
+		return nil, fmt.Errorf("order %s cost %d; a refund of %d is not possible", order.Order, order.Amount, args.Amount)
 	}
 	if err := d.ledger.Append(Entry{Key: call.Key, Order: args.Order, Amount: args.Amount}); err != nil {
 		return nil, err

@@ -99,5 +99,5 @@ func TestAfterTheDeadlineItGoesOnByItself(t *testing.T) {
 	c := serveVisit(t, "1s")
 	known, unknown := visit(t, c, "M-204"), visit(t, c, "M-9")
 	wantOutput(t, reaches(t, c, known.ID, "done"), `{"estimated":true,"kwh":18190,"meter":"M-204"}`)
-	wantOutput(t, reaches(t, c, unknown.ID, "done"), `{"estimated":false,"meter":"M-9","note":"nobody read it and it cannot be estimated"}`)
+	wantOutput(t, reaches(t, c, unknown.ID, "done"), `{"estimated":false,"meter":"M-9","note":"there is no reading and no estimate"}`)
 }

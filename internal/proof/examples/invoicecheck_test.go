@@ -93,7 +93,7 @@ func TestANightOfInvoices(t *testing.T) {
 	lines := job(t, example("invoice-check", "invoices.csv"))
 	for _, tt := range []struct{ answer, large string }{
 		{"resume", `{"invoice":"I-1002","verdict":"paid"}`},
-		{"cancel", `{"invoice":"I-1002","note":"nobody allowed the payment","verdict":"held"}`},
+		{"cancel", `{"invoice":"I-1002","note":"the payment was not approved","verdict":"held"}`},
 	} {
 		t.Run(tt.answer, func(t *testing.T) {
 			got, asked := night(t, lines, tt.answer)

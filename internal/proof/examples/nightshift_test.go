@@ -44,9 +44,9 @@ func TestTheShift(t *testing.T) {
 		{"a pump that is fine needs nothing", `"Watch pump 1"`, "", 0, `{"pump":1,"restarted":false}`, "no_op", ""},
 		{"a restart that helps", `"Watch pump 3"`, "resume", 1, `{"note":"5 bar after the restart","pump":3,"restarted":true}`, "done", ""},
 		{"a restart that nobody allows", `"Watch pump 3"`, "cancel", 1,
-			`{"note":"nobody allowed the restart","pump":3,"restarted":false}`, "awaiting_input", ""},
+			`{"note":"the restart was not approved","pump":3,"restarted":false}`, "awaiting_input", ""},
 		{"the gate denies a second restart", `"Watch pump 7"`, "resume", 1,
-			`{"note":"it needs a technician","pump":7,"restarted":true}`, "done", ""},
+			`{"note":"needs a technician","pump":7,"restarted":true}`, "done", ""},
 		{"a sensor without a signal is not read for ever", `"Watch pump 5"`, "", 0, "", "", "loop_detection"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -87,11 +87,11 @@ func TestTheAgent(t *testing.T) {
 		{"above the limit a person is asked, and the refund goes out after a yes", "Refund order A-17, it arrived broken",
 			true, 1, 1, "Done. 120 for order A-17 is on its way back to you."},
 		{"after a no nothing is refunded", "Refund order A-17, it arrived broken",
-			false, 1, 0, "I am sorry, this order is not paid back."},
+			false, 1, 0, "I am sorry, this order was not refunded."},
 		{"below the limit nobody is asked", "Please refund B-02", false, 0, 1, "Done. 40 for order B-02 is on its way back to you."},
 		{"at the limit nobody is asked", "Please refund C-30", false, 0, 1, "Done. 100 for order C-30 is on its way back to you."},
 		{"an unknown order is said to be unknown", "Refund Z-99", false, 0, 0, "I cannot find an order Z-99. Please check the number."},
-		{"without an order it asks for one", "My kettle is broken", false, 0, 0, "Which order is it? Its number looks like A-17."},
+		{"without an order it asks for one", "My kettle is broken", false, 0, 0, "What is the order number? It looks like A-17."},
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {

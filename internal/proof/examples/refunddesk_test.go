@@ -46,7 +46,7 @@ func TestTools(t *testing.T) {
 			core.Outcome{Text: "there is no order Z-99", Failed: true}},
 		{"a part is refunded", "issue_refund", `{"order":"A-17","amount":20}`, core.Outcome{Text: `{"order":"A-17","refunded":20}`, Value: []byte(`{"order":"A-17","refunded":20}`)}},
 		{"more than the price is refused", "issue_refund", `{"order":"B-02","amount":41}`,
-			core.Outcome{Text: "order B-02 cost 40; 41 cannot be paid back", Failed: true}},
+			core.Outcome{Text: "order B-02 cost 40; a refund of 41 is not possible", Failed: true}},
 		{"an unknown order is not refunded", "issue_refund", `{"order":"Z-99","amount":1}`,
 			core.Outcome{Text: "there is no order Z-99", Failed: true}},
 	}

@@ -1,4 +1,4 @@
-// Command api is the function that answers callers of the HTTP API, with the parts desk in it.
+// Command api is the Lambda function that serves the HTTP API, with the parts desk.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command decision is the function that takes what people and programs decide, with the parts desk
-// in it.
+// Command decision is the Lambda function that accepts decisions, with the parts desk.
 package main
 
 import (

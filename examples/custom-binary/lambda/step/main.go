@@ -1,4 +1,4 @@
-// Command step is the function that works on the runs of a stack, with the parts desk in it.
+// Command step is the Lambda function that works on runs, with the parts desk.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command api is the function that answers callers of the HTTP API, with the tools of the refund
-// desk.
+// Command api is the Lambda function that serves the HTTP API, with the tools of the refund desk.
 package main
 
 import (

@@ -1,5 +1,4 @@
-// Command step is the function that works on the runs of a stack, with the tools of the refund
-// desk.
+// Command step is the Lambda function that works on runs, with the tools of the refund desk.
 package main
 
 import (
