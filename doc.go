@@ -4,7 +4,7 @@
 // complete dormouse command for a laptop or a server; packages lambdastep and lambdaapi turn it
 // into the Lambda functions of an AWS stack. The agent files decide the rest: each one sets the
 // instructions, the tools and the approvals of an agent, and names the tools and hooks of the
-// program that the agent uses.
+// program that the agent uses. Package client calls the HTTP API of a running server.
 //
 // # What may happen twice
 //
@@ -23,9 +23,9 @@
 //
 // # Compatibility
 //
-// This is v0. Import package dormouse and packages command, lambdastep, lambdaapi and lambdasweep;
-// everything under internal is private. Until v1 a minor version may change exported names, and the
-// changelog lists each change; a patch version doesn't. A later version continues the runs that an
-// earlier one stored. Structs may gain fields, so write composite literals with field names.
-// Interfaces of this package may gain methods, so implement them only in tests.
+// This is v0. Import package dormouse and packages client, command, lambdastep, lambdaapi and
+// lambdasweep; everything under internal is private. Until v1 a minor version may change exported
+// names, and the changelog lists each change; a patch version doesn't. A later version continues
+// the runs that an earlier one stored. Structs may gain fields, so write composite literals with
+// field names. Interfaces of this package may gain methods, so implement them only in tests.
 package dormouse
