@@ -8,6 +8,7 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/client"
@@ -57,5 +58,32 @@ func TestARequestThatCannotBeSignedIsNotSent(t *testing.T) {
 	_, err := client.New(s.URL, client.WithSigner(func(context.Context, *http.Request, string) error { n++; return expired })).Run(t.Context(), "run_x_0")
 	if !errors.Is(err, expired) || n != 1 {
 		t.Errorf("%v after %d attempts", err, n)
+	}
+}
+
+// A request that is redirected carries no signature, not even to a subdomain or another port.
+func TestAnotherHostIsSentNoSignature(t *testing.T) {
+	for host, signed := range map[string]bool{"api.example.com": true, "api.example.com:8443": false, "stream.api.example.com": false} {
+		var last http.Header
+		network := client.WithTransport(func(http.RoundTripper) http.RoundTripper {
+			return roundTrip(func(r *http.Request) (*http.Response, error) {
+				last = r.Header
+				resp := &http.Response{StatusCode: http.StatusTemporaryRedirect, Body: io.NopCloser(strings.NewReader(`{}`)), Header: http.Header{}, Request: r}
+				if resp.Header.Set("Location", "https://"+host+"/elsewhere"); r.URL.Path == "/elsewhere" {
+					resp.StatusCode = http.StatusOK
+				}
+				return resp, nil
+			})
+		})
+		sign := func(_ context.Context, req *http.Request, _ string) error {
+			req.Header.Set("Authorization", "signed")
+			return nil
+		}
+		if _, err := client.New("https://api.example.com", client.WithSigner(sign), network).Run(t.Context(), "run_x_0"); err != nil {
+			t.Fatal(err)
+		}
+		if got := last.Get("Authorization") != ""; got != signed {
+			t.Errorf("%s: signed %v, %v", host, got, last)
+		}
 	}
 }

@@ -38,8 +38,8 @@ func NewSigner(context.Context, string, func() time.Time) (*Signer, error) { ret
 // Region is empty.
 func (*Signer) Region() string { return "" }
 
-// Sign returns inner.
-func (*Signer) Sign(_ string, inner http.RoundTripper) http.RoundTripper { return inner }
+// Sign returns a [Problem].
+func (*Signer) Sign(context.Context, *http.Request, string) error { return errLeftOut }
 
 // Table cannot be opened.
 type Table struct{ program.Definitions }

@@ -4,7 +4,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"net/http"
 	"net/url"
 	"os"
 	"strings"
@@ -41,13 +40,15 @@ func (a *App) Connect() (*client.Client, error) {
 	if signs && token != "" {
 		return nil, a.twoWaysIn()
 	}
-	network := &http.Client{}
+	opts := []client.Option{client.WithToken(token), client.WithRetries(0)}
 	if signs {
-		if network.Transport, err = a.signing(addr); err != nil {
+		sign, err := a.signing(addr)
+		if err != nil {
 			return nil, err
 		}
+		opts = append(opts, client.WithSigner(sign))
 	}
-	return client.New(addr, client.WithToken(token), client.WithHTTPClient(network), client.WithRetries(0)), nil
+	return client.New(addr, opts...), nil
 }
 
 // signs says whether requests are signed with AWS credentials: the flag, else the environment. A
@@ -72,8 +73,8 @@ func (a *App) twoWaysIn() error {
 	return Usagef("%s gives a token, and %s signs with AWS credentials; a request has one of them, so take one away", token, signature)
 }
 
-// signing is the network to a server that lets callers in by IAM.
-func (a *App) signing(addr string) (http.RoundTripper, error) {
+// signing returns the function that signs requests to a server that authenticates callers with IAM.
+func (a *App) signing(addr string) (client.SignFunc, error) {
 	u, err := url.Parse(addr)
 	if err != nil {
 		return nil, err // it was looked at before
@@ -87,7 +88,7 @@ func (a *App) signing(addr string) (http.RoundTripper, error) {
 		return nil, err
 	}
 	a.signedFor = signer.Region()
-	return signer.Sign(u.Host, http.DefaultTransport), nil
+	return signer.Sign, nil
 }
 
 // oneAddress refuses what requests cannot be sent below. It repeats neither a password nor a query,
