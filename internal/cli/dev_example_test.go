@@ -195,3 +195,21 @@ func TestTheExampleServesNoOtherAgents(t *testing.T) {
 	contains(t, out.stderr, "--example serves a built-in agent, and --agents names others; leave one of them out")
 	here(t, "", "serve", "--example").wantExit(t, cmdline.ExitUsage)
 }
+
+func TestTheExampleTakesTheTokensAndTheTenantOfItsOperator(t *testing.T) {
+	emptyFolder(t)
+	here(t, "", "tokens", "add", "anna", "--roles", "admin").wantExit(t, cmdline.ExitOK)
+	s := serveExample(t, nil, "--addr", "0.0.0.0:0", "--tokens", "tokens")
+	contains(t, s.said, "use a token     export DORMOUSE_TOKEN=TOKEN\n")
+	if _, err := os.Stat(filepath.Join(".dormouse", "example", "token")); err == nil {
+		t.Error("a token was created beside those of the operator")
+	}
+	s.stop()
+	first := serveExample(t, nil, "--addr", "0.0.0.0:0")
+	first.stop()
+	s = serveExample(t, nil, "--addr", "0.0.0.0:0", "--tenant", "acme")
+	if s.token == first.token {
+		t.Error("the token of one tenant is printed for another")
+	}
+	contains(t, s.says(t, "start a run", "").stdout, "approval of send_refund")
+}

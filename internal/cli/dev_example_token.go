@@ -29,7 +29,7 @@ func exampleToken(file, tenant string) (token string, err error) {
 			return "", err
 		}
 		token = strings.TrimSpace(string(kept))
-		if _, known := keys.Find(token); known {
+		if p, known := keys.Find(token); known && p.Tenant == tenant {
 			return text, nil
 		}
 		var random [access.TokenBytes]byte
