@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"regexp"
 	"slices"
 	"strings"
 	"time"
@@ -73,13 +74,15 @@ func (r *report) testEnds(e event) {
 	}
 }
 
-// reasonOf is what a test said when it was skipped: "    x_test.go:12: the reason".
+// where is how a message of a test begins: "    turns.go:29: ".
+var where = regexp.MustCompile(`^\s*[\w.-]+\.go:\d+: `)
+
+// reasonOf is what a test said when it was skipped. A suite that several packages share says it in
+// a file without _test in its name.
 func reasonOf(said []string) string {
 	for _, line := range said {
-		if _, rest, found := strings.Cut(line, "_test.go:"); found {
-			if _, reason, found := strings.Cut(rest, ": "); found {
-				return strings.TrimSpace(reason)
-			}
+		if at := where.FindString(line); at != "" {
+			return strings.TrimSpace(line[len(at):])
 		}
 	}
 	return "no reason given"

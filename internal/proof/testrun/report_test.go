@@ -19,6 +19,8 @@ func TestTheReportSaysHowFarItIsAndWhatFailed(t *testing.T) {
 {"Action":"fail","Package":"p/a","Elapsed":1.5}
 {"Action":"output","Package":"p/b","Test":"TestLong","Output":"    b_test.go:9: make race plays it: it kills servers\n"}
 {"Action":"skip","Package":"p/b","Test":"TestLong"}
+{"Action":"output","Package":"p/b","Test":"TestQueue","Output":"    turns.go:29: this queue does not promise turns\n"}
+{"Action":"skip","Package":"p/b","Test":"TestQueue"}
 {"Action":"output","Package":"p/b","Test":"TestGood","Output":"    b_test.go:12: a word that is not shown\n"}
 {"Action":"pass","Package":"p/b","Test":"TestGood"}
 {"Action":"pass","Package":"p/b","Elapsed":0.25}
@@ -37,7 +39,8 @@ c.go:1: syntax error
 not an event
 [  3 of 3] FAIL        0.0s  p/c
 skipped  1: make race plays it: it kills servers (p/b.TestLong)
-3 packages, 3 tests: 1 failed, 1 skipped, in 1m30s
+skipped  1: this queue does not promise turns (p/b.TestQueue)
+3 packages, 4 tests: 1 failed, 2 skipped, in 1m30s
 `
 	if got := out.String(); got != want {
 		t.Errorf("%s\nwant\n%s", got, want)
