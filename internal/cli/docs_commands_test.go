@@ -15,6 +15,9 @@ import (
 // runs them.
 var notCommands = map[string]string{
 	"300 kills,": "what a torture printed once; its numbers are of that machine",
+	"docker run": "another program; .ci/image starts the image",
+	"go install": "it holds from the first tag; cmd/dormouse/install_test.go holds go.mod to it",
+	"http:":      "a part of an agent file",
 	"sam build":  "another program, and an account of AWS",
 }
 

@@ -53,22 +53,14 @@ func TestThePictureOfARunIsTrue(t *testing.T) {
 	}
 }
 
-// TestTheHelpAndTheReadmeHaveEveryExitCode checks the help topics, from which the page of commands
-// is generated, and the README, if it lists exit codes.
-func TestTheHelpAndTheReadmeHaveEveryExitCode(t *testing.T) {
+// TestTheHelpHasEveryExitCode checks the help topics, from which the page of commands is generated.
+func TestTheHelpHasEveryExitCode(t *testing.T) {
 	product := exitCodeNumbers(func(args ...string) string { return here(t, "", args...).stdout })
 	proof := exitCodeNumbers(func(args ...string) string { return proves(t, args...).stdout })
 	every := []string{strconv.Itoa(cmdline.ExitOK), strconv.Itoa(cmdline.ExitFailed), strconv.Itoa(cmdline.ExitUsage),
 		strconv.Itoa(cmdline.ExitUnreachable), strconv.Itoa(cmdline.ExitBroken)}
 	if !slices.Equal(proof, every) || !slices.Equal(product, every[:cmdline.ExitBroken]) {
 		t.Errorf("dormouse has the exit codes %v, dormouse-proof %v", product, proof)
-	}
-	var table []string
-	for _, m := range regexp.MustCompile(`(?m)^\| (\d) \|`).FindAllStringSubmatch(read(t, "README.md"), -1) {
-		table = append(table, m[1])
-	}
-	if len(table) > 0 && !slices.Equal(table, every) {
-		t.Errorf("the README has the exit codes %v", table)
 	}
 }
 
@@ -130,50 +122,6 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 			if !strings.Contains(code, strings.TrimSpace(part)) {
 				t.Errorf("no message has %q", part)
 			}
-		}
-	}
-}
-
-var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
-	heading = regexp.MustCompile(`(?m)^#+ (.+)$`)
-	noWord  = regexp.MustCompile("[^a-z0-9 _-]")
-)
-
-// anchors are what a page's headings can be linked by.
-func anchors(page string) map[string]bool {
-	found := map[string]bool{}
-	for _, m := range heading.FindAllStringSubmatch(page, -1) {
-		found[strings.ReplaceAll(noWord.ReplaceAllString(strings.ToLower(m[1]), ""), " ", "-")] = true
-	}
-	return found
-}
-
-func TestLinksOfPagesLeadSomewhere(t *testing.T) {
-	for name, page := range pages(t) {
-		for _, m := range link.FindAllStringSubmatch(fenced.ReplaceAllString(page, ""), -1) {
-			if strings.Contains(m[1], "://") {
-				continue
-			}
-			to, anchor, _ := strings.Cut(m[1], "#")
-			path := filepath.Join(filepath.Dir(name), to)
-			if to == "" {
-				path = name
-			}
-			text, err := os.ReadFile(filepath.Join(root, path))
-			if _, there := os.Stat(filepath.Join(root, path)); there != nil || anchor != "" && (err != nil || !anchors(string(text))[anchor]) {
-				t.Errorf("%s: nothing is at %s", name, m[1])
-			}
-		}
-	}
-}
-
-// TestTheReadmeNamesEveryPage leaves out docs/spec, a list of cases with an index of its own.
-func TestTheReadmeNamesEveryPage(t *testing.T) {
-	readme := read(t, "README.md")
-	for name := range pages(t) {
-		if name != "README.md" && !strings.HasPrefix(name, "docs/spec/") && !strings.Contains(readme, "("+name+")") {
-			t.Errorf("the README does not say what %s is for", name)
 		}
 	}
 }
