@@ -49,7 +49,7 @@ func ReadAim(text string) (aim, error) {
 	}
 	parts := AimForm.FindStringSubmatch(text)
 	if parts == nil || !aimASCII(parts[2]) {
-		return aim{}, Mistake("%q is no target; write http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL, go:FUNCTION or command:PROGRAM, in plain ASCII, "+
+		return aim{}, Mistake("%q is not a target; write http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL, go:FUNCTION or command:PROGRAM, in plain ASCII, "+
 			"with * for any text", Shorten(text, 200))
 	}
 	a := aim{kind: parts[1], name: parts[2]}
@@ -104,7 +104,7 @@ func (a aim) at(host, port string) (aim, error) {
 		a.name = a.host
 	}
 	if n, err := strconv.ParseUint(port, 10, 16); port != "" && (err != nil || n == 0) || !aimHost.MatchString(a.host) {
-		return aim{}, Mistake("%q in a target is no host; write a name, a pattern such as *.example.com, or an address, and a port if needed", Shorten(strings.TrimSuffix(host+":"+port, ":"), 200))
+		return aim{}, Mistake("%q in a target is not a host; write a name, a pattern such as *.example.com, or an address, and a port if needed", Shorten(strings.TrimSuffix(host+":"+port, ":"), 200))
 	}
 	return a, nil
 }

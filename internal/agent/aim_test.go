@@ -154,12 +154,12 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		"'http:a.example/?x=1'":           "is no request; write http:HOST",
 		"'http:POKE a.example'":           "one of the methods GET",
 		"'http:post a.example'":           "is no request",
-		"'http:a.example:0'":              `"a.example:0" in a target is no host`,
-		"'http:a.example:70000'":          "is no host",
+		"'http:a.example:0'":              `"a.example:0" in a target is not a host`,
+		"'http:a.example:70000'":          "is not a host",
 		"'http:b\u00fccher.example'":      "in plain ASCII",
-		"'http:{host}.example'":           `"{host}.example" in a target is no host`,
-		"{target: 'smtp:a.example'}":      "is no target; write http:METHOD HOST/PATH",
-		"{target: 'pay'}":                 "is no target",
+		"'http:{host}.example'":           `"{host}.example" in a target is not a host`,
+		"{target: 'smtp:a.example'}":      "is not a target; write http:METHOD HOST/PATH",
+		"{target: 'pay'}":                 "is not a target",
 		"{target: 5}":                     "target must be text",
 		"'lambda:arn:aws:lambda:x:1:f:y'": "without the rest of its ARN",
 		"'mcp:a b'":                       "is no MCP server",
@@ -187,8 +187,8 @@ func TestTargetsThatAreRefused(t *testing.T) {
 // TestNoHostOfAToolCanBeWrittenSoThatARuleMissesIt: neither by an argument nor by letters that a
 // resolver turns into others.
 func TestNoHostOfAToolCanBeWrittenSoThatARuleMissesIt(t *testing.T) {
-	for url, want := range map[string]string{"https://{to}.example.com/": "no placeholder can say which host", "https://b\u00fccher.example/{to}": "xn--bcher-kva.example",
-		"https://api.pay.ex\u0430mple.com/{to}": "not plain ASCII", "https://api%2epay.example.com/{to}": "is no host"} {
+	for url, want := range map[string]string{"https://{to}.example.com/": "a placeholder can't choose the host", "https://b\u00fccher.example/{to}": "xn--bcher-kva.example",
+		"https://api.pay.ex\u0430mple.com/{to}": "not plain ASCII", "https://api%2epay.example.com/{to}": "is not a host"} {
 		if _, err := agentfile.Parse("a.yaml", []byte(payTool("pay", "POST", url)), noFiles); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%s: %v", url, err)
 		}
@@ -208,7 +208,7 @@ func TestARedirectIsHeldToTheTargetsOfRules(t *testing.T) {
 		{"deny: ['http:POST api.pay.example.com']", "https://api.pay.example.com/x", ""},
 		{"deny: ['http:api.pay.example.com']", "https://other.example.com/x", ""},
 		{"deny: [{tool: pay, target: 'http:api.pay.example.com'}]", "https://api.pay.example.com/x", ""},
-		{"ask: ['http:api.pay.example.com']", "https://api.pay.example.com/x", "needs an approval of its own"},
+		{"ask: ['http:api.pay.example.com']", "https://api.pay.example.com/x", "needs a separate approval"},
 		// it asked about the call
 		{"ask: ['http:*.example.com']", "https://api.pay.example.com/x", ""},
 		{"deny: [pay]", "https://api.pay.example.com/x", ""},

@@ -60,10 +60,10 @@ func (f Finish) Check() error {
 	switch schema.(type) {
 	case map[string]any, bool:
 	default:
-		return errors.New("not a JSON Schema; it is a mapping")
+		return errors.New("not a JSON Schema; write it as a mapping")
 	}
 	if refersToRoot(schema) {
-		return errors.New(`$ref "#" is not read here; put the schema under $defs, and refer to it by name`)
+		return errors.New(`$ref "#" is not supported here; put the schema under $defs, and refer to it by name`)
 	}
 	_, err := Compile(f.parameters())
 	return err

@@ -150,11 +150,11 @@ func ReadTarget(text string) (Target, error) {
 	case t.Scheme != "http" && t.Scheme != "https":
 		return t, Mistake("url begins with %q; it must be http or https", parts[1])
 	case strings.ContainsAny(t.Host, "{}"):
-		return t, Mistake("no placeholder can say which host is asked; write the host out, and put arguments into the path or the query")
+		return t, Mistake("a placeholder can't choose the host; write the host out, and put arguments into the path or the query")
 	case strings.Contains(t.Host, "@"):
 		return t, Mistake("url holds a user name or password; remove them, and send a header with a secret: {Authorization: \"Bearer {secret:NAME}\"}")
 	case parts[5] != "":
-		return t, Mistake("no service is sent what follows # in a url; remove it")
+		return t, Mistake("a service never receives what follows # in a url; remove it")
 	}
 	if err := CheckHost(t); err != nil {
 		return t, err
@@ -174,7 +174,7 @@ func CheckHost(t Target) error {
 	}
 	u, err := url.Parse(t.Scheme + "://" + t.Host)
 	if err != nil || u.Hostname() == "" || u.Host != t.Host || strings.ContainsAny(u.Hostname(), " \t%\\") || strings.HasSuffix(t.Host, ":") {
-		return Mistake("%q in url is no host; write a name or an address and, if needed, a port", t.Host)
+		return Mistake("%q in url is not a host; write a name or an address and, if needed, a port", t.Host)
 	}
 	return nil
 }
@@ -194,11 +194,11 @@ func readPath(path string) ([]Template, error) {
 		plain, err := url.PathUnescape(segment.Fixed())
 		switch {
 		case err != nil:
-			return nil, Mistake("%q in the path of url is not escaped as it must be; write %% as %%25", text)
+			return nil, Mistake("%q in the path of url is not escaped correctly; write %% as %%25", text)
 		case plain == "." || plain == "..":
 			return nil, Mistake("url has a %q in its path; write the path that is meant", plain)
 		case len(segment.Secrets()) > 0:
-			return nil, Mistake("a secret in the path of url would be kept by every log on its way; put it into a header")
+			return nil, Mistake("a secret in the path of url would end up in logs; put it into a header")
 		}
 		segments = append(segments, segment)
 	}
@@ -214,7 +214,7 @@ func readQuery(raw string) ([]Field, error) {
 		key, text, _ := strings.Cut(pair, "=")
 		name, err := url.QueryUnescape(key)
 		if err != nil || strings.ContainsAny(key, "{}") {
-			return nil, Mistake("%q in url is no name of a query parameter; a placeholder can only be its value", key)
+			return nil, Mistake("%q in url is not the name of a query parameter; a placeholder can only be its value", key)
 		}
 		value, err := ReadTemplate(text)
 		if err != nil {
@@ -222,7 +222,7 @@ func readQuery(raw string) ([]Field, error) {
 		}
 		for i, p := range value {
 			if value[i].Text, err = url.QueryUnescape(p.Text); err != nil {
-				return nil, Mistake("%q in url is not escaped as it must be; write %% as %%25", p.Text)
+				return nil, Mistake("%q in url is not escaped correctly; write %% as %%25", p.Text)
 			}
 		}
 		out = append(out, Field{name, value})

@@ -262,7 +262,7 @@ func (r *Rules) Redirect(call core.ToolCall, method string, to *url.URL) error {
 		}
 		for _, m := range l.ask {
 			if m.matches(next, args) >= untold && m.matches(from, args) < untold {
-				return fmt.Errorf("it redirected to %s, where a call needs an approval of its own", to.Host)
+				return fmt.Errorf("it redirected to %s, which needs a separate approval", to.Host)
 			}
 		}
 	}

@@ -43,7 +43,7 @@ func TestAPreviewOnlyReads(t *testing.T) {
 		`{tool: get_dns, arguments: {name: "{secret:DNS_KEY}"}}`: `it cannot hold a secret`,
 		`"{name} -> {host}"`:                                     `set_dns has no argument {host}`,
 		`"{secret:DNS_KEY}"`:                                     `it cannot hold a secret`,
-		`"{name"`:                                                `brace that belongs to no placeholder`,
+		`"{name"`:                                                `a brace belongs to no placeholder`,
 		`" "`:                                                    `preview is empty`,
 		`1`:                                                      `preview must be text`,
 		`{tool: get_dns, template: x}`:                           `template`,

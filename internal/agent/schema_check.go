@@ -22,7 +22,7 @@ func (c schemaCheck) walk(schema any) error {
 	object, _ := schema.(map[string]any)
 	for _, t := range TypesOf(object["type"]) {
 		if !slices.Contains(schemaTypes, t) {
-			return fmt.Errorf("%q is no type of JSON Schema; it is one of %s", t, strings.Join(schemaTypes, ", "))
+			return fmt.Errorf("%q is not a JSON Schema type; it is one of %s", t, strings.Join(schemaTypes, ", "))
 		}
 	}
 	if err := c.ends(object, nil); err != nil {
@@ -57,13 +57,13 @@ func TypesOf(v any) []string {
 func (c schemaCheck) ends(schema any, path []string) error {
 	object, _ := schema.(map[string]any)
 	if _, ok := object["$dynamicRef"]; ok {
-		return fmt.Errorf("$dynamicRef is not read; use $ref")
+		return fmt.Errorf("$dynamicRef is not supported; use $ref")
 	}
 	if ref, ok := object["$ref"].(string); ok {
 		target, found := c.lookup(ref)
 		switch {
 		case !found:
-			return fmt.Errorf("$ref %q leads nowhere; it is # or #/$defs/NAME", ref)
+			return fmt.Errorf("$ref %q leads nowhere; write # or #/$defs/NAME", ref)
 		case slices.Contains(path, ref):
 			return fmt.Errorf("$ref %q leads back to itself", ref)
 		}

@@ -36,7 +36,7 @@ func ReadTemplate(text string) (Template, error) {
 		end := strings.IndexByte(text[i:], '}')
 		if text[i] == '}' || end < 0 {
 			// what follows it may be a key
-			return nil, Mistake("there is a brace that belongs to no placeholder; write {name}, or {{ and }} for braces that are meant")
+			return nil, Mistake("a brace belongs to no placeholder; write {name}, or {{ and }} for literal braces")
 		}
 		piece, err := readPiece(text[i+1 : i+end])
 		if err != nil {
@@ -52,11 +52,11 @@ func readPiece(inside string) (Piece, error) {
 	switch {
 	case secret && !SecretName.MatchString(name):
 		// it may be a key
-		return Piece{}, Mistake("what follows {secret: is the name of a secret and not the secret itself; use A-Z, 0-9 and _, beginning with a letter")
+		return Piece{}, Mistake("{secret:NAME} takes the name of a secret, not the secret itself; use A-Z, 0-9 and _, beginning with a letter")
 	case secret:
 		return Piece{Secret: name}, nil
 	case !argumentName.MatchString(name):
-		return Piece{}, Mistake("{%s} is no placeholder; write {name} for an argument, {secret:NAME} for a secret, {{ and }} for braces", name)
+		return Piece{}, Mistake("{%s} is not a placeholder; write {name} for an argument, {secret:NAME} for a secret, {{ and }} for braces", name)
 	}
 	return Piece{Argument: name}, nil
 }

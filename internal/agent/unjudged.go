@@ -24,8 +24,8 @@ func (d Definition) Unjudged(policy *Permissions) (notes []string) {
 			continue
 		}
 		slices.Sort(asked)
-		notes = append(notes, fmt.Sprintf("tool %q takes members that its parameters do not name (additionalProperties, %s), and its service is sent them, "+
-			"while rules decide by %s alone; name every member the service reads, and say additionalProperties: false",
+		notes = append(notes, fmt.Sprintf("tool %q sends its service members that its parameters don't name (additionalProperties, %s), "+
+			"but rules check only %s; name every member that the service reads, and set additionalProperties: false",
 			t.Name, strings.Join(where, ", "), strings.Join(slices.Compact(asked), ", ")))
 	}
 	return notes

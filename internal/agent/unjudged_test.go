@@ -25,12 +25,12 @@ func TestArgumentsThatNoRuleIsAskedAboutAreNamed(t *testing.T) {
 		policy                              *agent.Permissions
 		want                                string // empty: no note
 	}{
-		{"open at the top", "lambda: {function: pay}", open, above, nil, `tool "pay" takes members that its parameters do not name (additionalProperties, at the top)`},
-		{"what the rules decide by", "lambda: {function: pay}", open, above, &policy, "while rules decide by amount, order.id alone"},
+		{"open at the top", "lambda: {function: pay}", open, above, nil, `tool "pay" sends its service members that its parameters don't name (additionalProperties, at the top)`},
+		{"what the rules decide by", "lambda: {function: pay}", open, above, &policy, "but rules check only amount, order.id;"},
 		{"open inside", "lambda: {function: pay}", inside, above, nil, "(additionalProperties, order)"},
 		{"open in a list", "lambda: {function: pay}", list, above, nil, "(additionalProperties, orders[])"},
 		{"open behind a pattern", "lambda: {function: pay}", named, above, nil, "(additionalProperties, *)"},
-		{"only the policy decides by one", "http: {method: POST, url: 'https://a/'}", open, "", &policy, "while rules decide by order.id alone"},
+		{"only the policy decides by one", "http: {method: POST, url: 'https://a/'}", open, "", &policy, "but rules check only order.id;"},
 		{"no rule decides by one", "lambda: {function: pay}", open, "permissions: {ask: [pay]}\n", nil, ""},
 		{"closed", "lambda: {function: pay}", payment, above, nil, ""},
 		{"nobody else reads them", "client: true", open, "permissions: {deny: [{tool: pay, when: {argument: amount, above: 1}}]}\n", nil, ""},

@@ -117,7 +117,7 @@ tools: [{name: pay, lambda: {function: pay}, parameters: {type: object, addition
 	for text, want := range map[string]bool{open: true, strings.Replace(open, "additionalProperties: true, ", "", 1): false} {
 		o := dormouse(t, nil, "agents", "check", agentsDir(t, map[string]string{"shop": text}))
 		o.wantExit(t, cmdline.ExitOK)
-		if strings.Contains(o.stdout, `shop.yaml: note: tool "pay" takes members that its parameters do not name (additionalProperties, at the top)`) != want {
+		if strings.Contains(o.stdout, `shop.yaml: note: tool "pay" sends its service members that its parameters don't name (additionalProperties, at the top)`) != want {
 			t.Errorf("with the note %v:\n%s", want, o.stdout)
 		}
 	}

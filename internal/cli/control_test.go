@@ -73,7 +73,7 @@ func TestAnInterruptedRunIsShownWithTheCommandsThatEndIt(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("waiting", func(r *wire.Run) { r.Pending = append(r.Pending, paused) }))})
 	out := dormouse(t, s, "runs", runID)
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "the word to go on", "dormouse resume "+runID, "dormouse runs cancel "+runID)
+	contains(t, out.stdout, "a resume", "dormouse resume "+runID, "dormouse runs cancel "+runID)
 }
 
 func TestRunTakesAway(t *testing.T) {

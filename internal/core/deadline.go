@@ -16,7 +16,7 @@ type Deadline struct {
 	Result  json.RawMessage // of DeadlineResult
 }
 
-// DeadlineOutcome says what a call comes to that nobody answered in time.
+// DeadlineOutcome says what a call comes to that no answer arrived in time.
 type DeadlineOutcome uint8
 
 const (

@@ -49,13 +49,13 @@ func (in DecisionInput) Check() error {
 	_, wrong := in.edited()
 	switch {
 	case in.Action != "" && in.Action != ActionResume.String() && in.Action != ActionCancel.String():
-		return &DecisionError{CodeBadAction, "action is resume or cancel, or left out"}
+		return &DecisionError{CodeBadAction, "action must be resume, cancel or omitted"}
 	case in.Grant != "" && in.Grant != string(GrantRun):
-		return &DecisionError{CodeBadGrant, "grant is run, or left out"}
+		return &DecisionError{CodeBadGrant, "grant must be run or omitted"}
 	case wrong != nil:
 		return wrong
 	case !IsNull(in.Result) && in.Error != "":
-		return &DecisionError{CodeContradiction, "a decision has a result or an error, not both"}
+		return &DecisionError{CodeContradiction, "the decision has both a result and an error; send one of them"}
 	}
 	return nil
 }
@@ -129,8 +129,8 @@ func ReadDecision(q Question, in DecisionInput) (Resume, error) {
 }
 
 // awaits says what a call of each kind waits for.
-var awaits = map[Kind]string{KindClient: "a result", KindInput: "an answer", KindUnknownOutcome: "word of what happened",
-	KindInterrupt: "the word to go on"}
+var awaits = map[Kind]string{KindClient: "a result", KindInput: "an answer", KindUnknownOutcome: "a report of what happened",
+	KindInterrupt: "a resume"}
 
 func readAction(q Question, in DecisionInput) (ResumeAction, error) {
 	if q.Kind == KindInterrupt {
@@ -156,11 +156,11 @@ func readAnswer(q Question, in DecisionInput) (ResumeAction, error) {
 	case in.Error != "":
 		return ActionResume, nil
 	case in.Result == nil && in.Action != "":
-		return 0, &DecisionError{CodeWrongKind, fmt.Sprintf("a call of kind %s waits for a result or an error; an approval is neither", kind)}
+		return 0, &DecisionError{CodeWrongKind, fmt.Sprintf("a call of kind %s waits for a result or an error, not for an approval", kind)}
 	case in.Result == nil:
-		return 0, &DecisionError{CodeUnclearDecision, "a result, an error or action cancel is needed"}
+		return 0, &DecisionError{CodeUnclearDecision, "the decision is empty; send a result, an error or action cancel"}
 	case kind == KindClient && !q.Schema && in.Action == "" && approvalShaped(in.Result):
-		return 0, &DecisionError{CodeWrongKind, "a call of kind client waits for a result; an approval is none"}
+		return 0, &DecisionError{CodeWrongKind, "a call of kind client waits for a result, not for an approval; send the result"}
 	}
 	return ActionResume, nil
 }
@@ -172,13 +172,13 @@ func readOutcome(in DecisionInput) (ResumeAction, error) {
 	case in.Error != "":
 		return ActionResume, nil
 	case in.Result != nil && IsNull(in.Result):
-		return 0, &DecisionError{CodeUnclearDecision, "null does not say whether the call happened; send its result, an error, or action resume alone to run it"}
+		return 0, &DecisionError{CodeUnclearDecision, "a null result does not say whether the call took effect; send its result, an error, or action resume alone to run it"}
 	case in.Action == "" && approvalShaped(in.Result):
 		return 0, &DecisionError{CodeWrongKind, "an approval does not say what happened; send the call's result, an error, or action resume to run it"}
 	case in.Result != nil, in.Action != "":
 		return ActionResume, nil
 	}
-	return 0, &DecisionError{CodeUnclearDecision, "say what happened: a result, an error, action resume to run it, or action cancel to leave it"}
+	return 0, &DecisionError{CodeUnclearDecision, "the decision does not say what happened; send the call's result, an error, action resume to run it, or action cancel to leave it"}
 }
 
 // readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its
@@ -186,9 +186,9 @@ func readOutcome(in DecisionInput) (ResumeAction, error) {
 func readGoOn(in DecisionInput) (ResumeAction, error) {
 	switch {
 	case in.Action == ActionCancel.String():
-		return 0, &DecisionError{CodeWrongKind, "an interrupted run goes on or ends: resume it, or cancel the run instead"}
+		return 0, &DecisionError{CodeWrongKind, "an interrupted run can't be denied; resume it, or cancel the run instead"}
 	case in.Error != "", !IsNull(in.Result):
-		return 0, &DecisionError{CodeWrongKind, "an interrupted run takes neither a result nor an error; resume it with action resume alone"}
+		return 0, &DecisionError{CodeWrongKind, "an interrupted run takes neither a result nor an error; send action resume alone"}
 	}
 	return ActionResume, nil
 }

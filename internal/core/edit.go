@@ -53,7 +53,7 @@ func (in DecisionInput) checkExtras(kind Kind, action ResumeAction) error {
 	case kind != KindApproval:
 		return &DecisionError{CodeWrongKind, fmt.Sprintf("%s belong to an approval; this call waits for %s", extra, awaits[kind])}
 	case action != ActionResume:
-		return &DecisionError{CodeContradiction, fmt.Sprintf("%s belong to an approval that lets the call run, not to a no", extra)}
+		return &DecisionError{CodeContradiction, fmt.Sprintf("%s belong to an approval, not to a denial; omit them to deny", extra)}
 	}
 	return nil
 }

@@ -16,7 +16,7 @@ func name(names []string, v uint8) string {
 
 func marshalName(what string, names []string, v uint8) ([]byte, error) {
 	if int(v) >= len(names) || names[v] == "" {
-		return nil, fmt.Errorf("core: %d is no %s", v, what)
+		return nil, fmt.Errorf("core: %d is not a %s", v, what)
 	}
 	return []byte(names[v]), nil
 }
@@ -28,5 +28,5 @@ func unmarshalName[E ~uint8](what string, names []string, text []byte, to *E) er
 			return nil
 		}
 	}
-	return fmt.Errorf("core: %q is no %s", text, what)
+	return fmt.Errorf("core: %q is not a %s", text, what)
 }

@@ -19,7 +19,7 @@ func Canonical(raw json.RawMessage) (json.RawMessage, error) {
 		return nil, fmt.Errorf("core: not JSON: %w", err)
 	}
 	if _, err := dec.Token(); err != io.EOF {
-		return nil, fmt.Errorf("core: something follows the JSON value")
+		return nil, fmt.Errorf("core: data follows the JSON value")
 	}
 	return Encode(v), nil
 }

@@ -11,7 +11,7 @@ import (
 func AnswerOf(parts []Part) json.RawMessage {
 	text := TextOf(parts)
 	if text == "" && len(parts) > 0 {
-		text = "See what the user sent with this answer; it follows."
+		text = "The user answered with the content that follows."
 	}
 	return Encode(text)
 }

@@ -57,18 +57,18 @@ func readApproval(mode ResumeMode, in DecisionInput) (ResumeAction, error) {
 	}
 	switch {
 	case v.says == saysNo && explicit && v.word:
-		return 0, &DecisionError{CodeContradiction, fmt.Sprintf("action resume approves and the result %s does not; send action cancel to deny", Clip(string(in.Result), 60))}
+		return 0, &DecisionError{CodeContradiction, fmt.Sprintf("action resume approves but the result %s denies; omit the result to approve, or send action cancel to deny", Clip(string(in.Result), 60))}
 	case v.says == saysNo:
 		return ActionCancel, nil
 	case v.says == saysMuddled:
 		return 0, &DecisionError{CodeUnclearDecision, "the result says neither yes nor no; send action resume or cancel, or a result of true or false"}
 	case v.data && (explicit || v.says == saysYes):
-		return 0, &DecisionError{CodeWrongKind, "an approval takes no result: the tool runs and makes its own. " +
-			"Leave result out to approve, or send action cancel to deny"}
+		return 0, &DecisionError{CodeWrongKind, "an approval takes no result, because the tool runs and returns its own. " +
+			"Omit result to approve, or send action cancel to deny"}
 	case explicit, v.says == saysYes:
 		return ActionResume, nil
 	}
-	return 0, &DecisionError{CodeUnclearDecision, "say yes or no: action resume or cancel, or a result of true or false"}
+	return 0, &DecisionError{CodeUnclearDecision, "the decision says neither yes nor no; send action resume or cancel, or a result of true or false"}
 }
 
 // readApprovedResult is for a call that does not run: the decision's result becomes the call's,
@@ -81,9 +81,9 @@ func readApprovedResult(explicit bool, in DecisionInput) (ResumeAction, error) {
 	case !IsNull(in.Result):
 		return ActionResume, nil
 	case explicit:
-		return 0, &DecisionError{CodeResultRequired, "the tool does not run after this approval; send the result that the call is to have, or action cancel to deny"}
+		return 0, &DecisionError{CodeResultRequired, "the tool does not run after this approval; send the call's result, or action cancel to deny"}
 	}
-	return 0, &DecisionError{CodeUnclearDecision, "send the result that the call is to have, or action cancel to deny"}
+	return 0, &DecisionError{CodeUnclearDecision, "send the call's result, or action cancel to deny"}
 }
 
 // verdict is what a result says to the question whether a call may run.

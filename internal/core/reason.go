@@ -50,7 +50,7 @@ func (r *Reason) UnmarshalJSON(raw []byte) error {
 		return err
 	}
 	if read.Kind == 0 {
-		return errors.New("core: a reason that is none")
+		return errors.New("core: unknown reason")
 	}
 	*r = Reason(read)
 	return nil

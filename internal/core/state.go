@@ -93,17 +93,17 @@ func (op StateOp) check() error {
 	var text string
 	switch valid := json.Valid(op.Value); {
 	case !utf8.ValidString(op.Key):
-		return fmt.Errorf("the key %q of a write to the state is no UTF-8", op.Key)
+		return fmt.Errorf("the key %q of a write to the state is not UTF-8", op.Key)
 	case op.Key == "" || int(op.Scope) >= len(scopeNames) || int(op.Op) >= len(stateOpNames):
 		return fmt.Errorf("a write to the state needs a key, a scope and an operation")
 	case op.Op == StateSet && !valid:
-		return fmt.Errorf("what is set for the key %q is no JSON", op.Key)
+		return fmt.Errorf("the value for the key %q is not JSON", op.Key)
 	case op.Op == StateSet && TooDeep(op.Value):
-		return fmt.Errorf("what is set for the key %q is nested more than %d deep", op.Key, MaxDepth)
+		return fmt.Errorf("the value for the key %q is nested more than %d levels deep", op.Key, MaxDepth)
 	case op.Op == StateAdd && (!valid || json.Unmarshal(op.Value, &number) != nil):
-		return fmt.Errorf("what is added to the key %q is no whole number", op.Key)
+		return fmt.Errorf("the amount added to the key %q is not a whole number", op.Key)
 	case op.Op == StateInsert && (!valid || json.Unmarshal(op.Value, &text) != nil):
-		return fmt.Errorf("what is inserted for the key %q is no text", op.Key)
+		return fmt.Errorf("the value inserted for the key %q is not text", op.Key)
 	}
 	return nil
 }
@@ -176,7 +176,7 @@ func Merge(writers ...[]StateOp) ([]StateOp, error) {
 			case !touched:
 				first[at] = touch{i, op.Op}
 			case before.writer != i && (op.Op != before.kind || op.Op == StateSet || op.Op == StateDelete):
-				return nil, Conflict(fmt.Sprintf("two writers that ran side by side wrote the %s key %q", op.Scope, op.Key))
+				return nil, Conflict(fmt.Sprintf("two concurrent writers wrote the %s key %q", op.Scope, op.Key))
 			case op.Op != before.kind:
 				// two kinds of write are an order: nobody may write beside them
 				first[at] = touch{i, StateSet}

@@ -41,7 +41,7 @@ func ReadArguments(raw json.RawMessage) (json.RawMessage, error) {
 	case len(jsonTrim(raw)) == 0:
 		return json.RawMessage("{}"), nil
 	case len(raw) > MaxArguments:
-		return nil, fmt.Errorf("they have %d bytes; at most %d are possible", len(raw), MaxArguments)
+		return nil, fmt.Errorf("they have %d bytes; the limit is %d", len(raw), MaxArguments)
 	}
 	if err := checkText(raw); err != nil {
 		return nil, err

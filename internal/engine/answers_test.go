@@ -192,7 +192,7 @@ func TestAnImageThatAnswersACallIsNotLost(t *testing.T) {
 		result string
 	}{
 		{"with a text", []core.Part{textPart("this one"), image}, "this one"},
-		{"alone", []core.Part{image}, "See what the user sent with this answer; it follows."},
+		{"alone", []core.Part{image}, "The user answered with the content that follows."},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, calls(call("c1", "form", `{}`)), says("done"))

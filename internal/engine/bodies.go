@@ -45,7 +45,7 @@ func (a *activation) body(run planner.BodyRun) (body, error) {
 	h := a.view.Head
 	tool, ok := a.agent.Tools[run.Call.Name]
 	if !ok {
-		text := fmt.Sprintf("The tool %q is not available any more; the call did not run.", run.Call.Name)
+		text := fmt.Sprintf("The tool %q is no longer available; the call did not run.", run.Call.Name)
 		return func(context.Context) (ran, error) {
 			return ran{Outcome: core.Outcome{Failed: true, Text: text}, missing: true}, nil
 		}, nil

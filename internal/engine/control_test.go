@@ -97,7 +97,7 @@ func TestYield(t *testing.T) {
 		r.wantAsked(1)
 	})
 	t.Run("C221 a turn without text leaves a notice in its place", func(t *testing.T) {
-		for text, want := range map[string]string{"half a thought": "half a thought", "": "made way for others"} {
+		for text, want := range map[string]string{"half a thought": "half a thought", "": "yielded to another one"} {
 			r := controlled(t, &control{yields: 1}, says(text))
 			r.start("hi")
 			r.step()

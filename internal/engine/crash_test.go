@@ -266,7 +266,7 @@ func TestRecovery(t *testing.T) {
 			{"it happened", resume("d", `"sent"`), 1, "tool(c1): sent"},
 			{"it failed", core.Resume{DecisionID: "d", Action: core.ActionResume, Error: "refused"}, 1, "tool(c1): refused"},
 			{"it did not happen, run it", resume("d", ``), 2, "tool(c1): once did {}"},
-			{"leave it", cancelled("d", ""), 1, "tool(c1): Cancelled: it is not known whether the call took effect, and it was not run again."},
+			{"leave it", cancelled("d", ""), 1, "tool(c1): Cancelled: it is unknown whether the call took effect, and it was not run again."},
 		} {
 			r := newRig(t, calls(call("c1", "once", `{}`)), says("done"))
 			r.tool("once", toolRule{effect: core.Allow, spec: core.ToolSpec{Delivery: core.AtMostOnce}})

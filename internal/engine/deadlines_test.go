@@ -64,7 +64,7 @@ func TestDeadlines(t *testing.T) {
 		r.pass(2 * time.Minute)
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		r.wantRan()
-		r.wantConversation("user: pay 5", "assistant[c1]", "tool(c1): Not run: nobody approved it in time.", "assistant: done")
+		r.wantConversation("user: pay 5", "assistant[c1]", "tool(c1): Not run: no one approved it in time.", "assistant: done")
 		if got := r.records(); len(got) != 1 || !got[0].TimedOut || !got[0].Applied {
 			t.Errorf("recorded %+v", got)
 		}
@@ -99,7 +99,7 @@ func TestDeadlines(t *testing.T) {
 			r.wantCalls(map[string]core.CallStatus{"c1": core.CallFailed, "c2": core.CallSuspended})
 			r.pass(23 * time.Hour)
 			r.wantRun(core.RunDone, core.NaturalEnd)
-			if got := r.resultOf("c2"); got != "No answer came in time." {
+			if got := r.resultOf("c2"); got != "No answer arrived in time." {
 				t.Errorf("%v: the result of c2 is %q", order, got)
 			}
 			r.wantRan()
@@ -180,7 +180,7 @@ func TestDeadlines(t *testing.T) {
 		r.must(r.decide("c2", resume("d1", "")))
 		r.work()
 		r.pass(2 * time.Hour)
-		r.wantConversation("user: go", "assistant[c1][c2]", "tool(c1): Not run: nobody approved it in time.", `tool(c2): pay did {"n":2}`, "assistant: done")
+		r.wantConversation("user: go", "assistant[c1][c2]", "tool(c1): Not run: no one approved it in time.", `tool(c2): pay did {"n":2}`, "assistant: done")
 		r.wantAsked(2)
 	})
 	t.Run("HC10 a call without a deadline waits for ever", func(t *testing.T) {
@@ -194,7 +194,7 @@ func TestDeadlines(t *testing.T) {
 	t.Run("the definition may name another outcome", func(t *testing.T) {
 		r := timed(t, core.Deadline{Within: hour, Outcome: core.DeadlineCancel})
 		r.pass(2 * time.Hour)
-		r.wantConversation("user: pay 5", "assistant[c1]", "tool(c1): Not approved: the call did not run. Reason: nobody answered in time", "assistant: done")
+		r.wantConversation("user: pay 5", "assistant[c1]", "tool(c1): Not approved: the call did not run. Reason: no answer arrived in time", "assistant: done")
 		r = uploading(t)
 		r.deadlines = map[core.Kind]core.Deadline{core.KindClient: {Within: hour, Outcome: core.DeadlineResult, Result: json.RawMessage(`"nothing"`)}}
 		r.thread = "thr_u"
@@ -207,7 +207,7 @@ func TestDeadlines(t *testing.T) {
 		r := timed(t, core.Deadline{Within: hour, Outcome: core.DeadlineResult, Result: json.RawMessage(`true`)})
 		r.pass(2 * time.Hour)
 		r.wantRan()
-		r.wantConversation("user: pay 5", "assistant[c1]", "tool(c1): Not run: nobody approved it in time.", "assistant: done")
+		r.wantConversation("user: pay 5", "assistant[c1]", "tool(c1): Not run: no one approved it in time.", "assistant: done")
 	})
 	t.Run("a tool's own wish counts before the definition's", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "wait", `{}`)), says("done"))
@@ -221,7 +221,7 @@ func TestDeadlines(t *testing.T) {
 			t.Errorf("deadline %d", got-r.now())
 		}
 		r.pass(2 * time.Minute)
-		r.wantConversation("user: go", "assistant[c1]", "tool(c1): No answer came in time.", "assistant: done")
+		r.wantConversation("user: go", "assistant[c1]", "tool(c1): No answer arrived in time.", "assistant: done")
 	})
 	t.Run("what happened to a lost body is not for time to tell", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "pay", `{}`)), says("done"))

@@ -27,13 +27,13 @@ var (
 
 	// ErrDamaged: what is stored is damaged where it was to be read or written. It takes a
 	// person to repair it.
-	ErrDamaged = fmt.Errorf("%w: what is stored is damaged", ErrUnavailable)
+	ErrDamaged = fmt.Errorf("%w: the stored data is damaged", ErrUnavailable)
 
 	// ErrGone: the store is not there any more, or another one is in its place.
-	ErrGone = fmt.Errorf("%w: the store is not there", ErrUnavailable)
+	ErrGone = fmt.Errorf("%w: the store is gone", ErrUnavailable)
 
 	// ErrDenied: the store refuses this program's credentials, or what they may do.
-	ErrDenied = fmt.Errorf("%w: the store refuses this program", ErrUnavailable)
+	ErrDenied = fmt.Errorf("%w: the store denies access", ErrUnavailable)
 
 	// ErrRefused: a condition did not hold and nothing was written. The head that refused comes
 	// with it.

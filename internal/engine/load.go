@@ -21,7 +21,7 @@ func (a *activation) prepare(ctx context.Context) error {
 	agent, err := retrying(ctx, a.e, func() (Agent, error) { return a.e.o.Agents.Load(ctx, Pin{h.Tenant, h.Agent, h.Version, h.Narrow}) })
 	switch {
 	case errors.Is(err, ErrNotFound):
-		a.e.o.Logger.Error("the run's version of the agent cannot be run", "run", h.Run, "agent", h.Agent, "version", h.Version, "error", err)
+		a.e.o.Logger.Error("the run's version of the agent can't run", "run", h.Run, "agent", h.Agent, "version", h.Version, "error", err)
 		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing", Detail: missingDetail(h, err)}
 		agent.Rules = noRules{}
 	case isUnavailable(err):
@@ -56,7 +56,7 @@ func missingDetail(h core.Head, err error) string {
 	if lacks, ok := errors.AsType[*LacksError](err); ok {
 		return lacks.Text
 	}
-	return fmt.Sprintf("version %s of agent %q is not stored any more", h.Version, h.Agent)
+	return fmt.Sprintf("version %s of agent %q is no longer stored", h.Version, h.Agent)
 }
 
 // loadRound reads what the journal knows of the round and of the state: the segments since the

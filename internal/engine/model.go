@@ -64,7 +64,7 @@ func (a *activation) prompt(log []core.Message, r planner.Request) Prompt {
 	return p
 }
 
-// noTurn says in the view why the model gave no turn; an error gives the activation up.
+// noTurn says in the view why the model returned no turn; an error gives the activation up.
 func (a *activation) noTurn(ctx context.Context, err error) error {
 	h := a.view.Head
 	var stop *StopError
@@ -94,7 +94,7 @@ func (a *activation) passing(err error) *planner.ModelFailure {
 	if f.Answered {
 		f.Reason.Code = "model_error"
 	}
-	a.e.o.Logger.Warn("the model gave no turn", "run", a.view.Head.Run, "answered", f.Answered, "busy", ok && later.Busy,
+	a.e.o.Logger.Warn("the model returned no turn", "run", a.view.Head.Run, "answered", f.Answered, "busy", ok && later.Busy,
 		"failures", a.view.Head.ModelTries+1, "error", err)
 	return f
 }
@@ -110,9 +110,9 @@ func publicDetail(err error) string {
 	case errors.As(err, &later):
 		return later.Detail
 	case errors.As(err, &cut):
-		return "the model's answer took longer than the time that one activation has"
+		return "the model's answer took longer than one activation allows"
 	case errors.Is(err, errDeadline):
-		return "the model did not answer in the time that one activation has"
+		return "the model did not answer within one activation"
 	}
 	return "the model could not answer; the log of the worker has the cause"
 }

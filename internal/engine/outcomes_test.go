@@ -51,13 +51,13 @@ var situations = []situation{
 	{core.CallOutcomeUnknownTool, "the program has no such tool", func(r *rig) {
 		r.tool("pay", toolRule{effect: core.Allow, bodiless: true})
 		r.play()
-	}, core.EventCallFailed, `The tool "pay" is not available any more; the call did not run.`, 0},
+	}, core.EventCallFailed, `The tool "pay" is no longer available; the call did not run.`, 0},
 	{core.CallOutcomeUnknownTool, "the tool went while the call waited", func(r *rig) {
 		r.ask("pay")
 		r.waiting()
 		delete(r.tools, "pay")
 		r.decided(resume("d", `true`))
-	}, core.EventCallFailed, `The tool "pay" does not exist any more; the call did not run.`, 0},
+	}, core.EventCallFailed, `The tool "pay" no longer exists; the call did not run.`, 0},
 	{core.CallOutcomeNotOffered, "a hook left the tool out", func(r *rig) {
 		r.allow("pay")
 		r.watching("h").wants(core.BeforeInference, core.Effects{Exclude: []string{"pay"}})
@@ -125,10 +125,10 @@ var situations = []situation{
 		r.answered(cancelled("d", ""))
 	}, core.EventCallCancelled, "Cancelled: there is no result.", 1},
 	{core.CallOutcomeTimedOut, "the deadline fails it", func(r *rig) { r.lapsing(core.KindApproval, core.Deadline{Within: hour}) },
-		core.EventCallFailed, "Not run: nobody approved it in time.", 0},
+		core.EventCallFailed, "Not run: no one approved it in time.", 0},
 	{core.CallOutcomeTimedOut, "the deadline cancels it", func(r *rig) {
 		r.lapsing(core.KindApproval, core.Deadline{Within: hour, Outcome: core.DeadlineCancel})
-	}, core.EventCallCancelled, "Not approved: the call did not run. Reason: nobody answered in time", 0},
+	}, core.EventCallCancelled, "Not approved: the call did not run. Reason: no answer arrived in time", 0},
 	{core.CallOutcomeTimedOut, "the deadline answers it", func(r *rig) {
 		r.lapsing(core.KindClient, core.Deadline{Within: hour, Outcome: core.DeadlineResult, Result: json.RawMessage(`"unpaid"`)})
 	}, core.EventCallSucceeded, "unpaid", 0},
@@ -137,12 +137,12 @@ var situations = []situation{
 		r.waiting()
 		r.must(r.sayOn("m1", "never mind", core.PendingAbandon))
 		r.work()
-	}, core.EventCallCancelled, "Cancelled: the user went on without an answer to this call.", 0},
+	}, core.EventCallCancelled, "Cancelled: the user sent a new message instead of an answer to this call.", 0},
 	{core.CallOutcomeAbandoned, "a message abandons it while its outcome is unknown", func(r *rig) {
 		r.doubtful()
 		r.must(r.sayOn("m1", "never mind", core.PendingAbandon))
 		r.work()
-	}, core.EventCallCancelled, "Cancelled: the user went on; it is not known whether this call took effect.", 1},
+	}, core.EventCallCancelled, "Cancelled: the user sent a new message instead of an answer; it is unknown whether this call took effect.", 1},
 	{core.CallOutcomeOutOfTime, "it takes longer than an activation", func(r *rig) {
 		r.tool("pay", toolRule{effect: core.Allow, body: func(ctx context.Context, _ engine.ToolRequest) (core.Outcome, error) {
 			for ctx.Err() == nil {
@@ -152,19 +152,19 @@ var situations = []situation{
 		}})
 		r.play()
 		r.pass(time.Minute)
-	}, core.EventCallFailed, "The tool did not finish in the time it had.", 1},
+	}, core.EventCallFailed, "The tool did not finish in time.", 1},
 	{core.CallOutcomeLost, "its worker crashes each time", func(r *rig) {
 		r.dying(3, core.ToolSpec{})
-	}, core.EventCallFailed, "The outcome of this call is unknown: its process was lost again and again, before or while it ran.", 3},
+	}, core.EventCallFailed, "The outcome of this call is unknown: the worker crashed repeatedly before or while it ran.", 3},
 	{core.CallOutcomeLost, "its outcome is unknown, and nobody can tell", func(r *rig) {
 		r.doubtful()
 		r.decided(cancelled("d", ""))
-	}, core.EventCallCancelled, "Cancelled: it is not known whether the call took effect, and it was not run again.", 1},
+	}, core.EventCallCancelled, "Cancelled: it is unknown whether the call took effect, and it was not run again.", 1},
 	{core.CallOutcomeNotFinished, "the model finishes beside a failed call", func(r *rig) {
 		r.finishing()
 		r.turns[0] = calls(call("c0", "pay", `{}`), finish("c1", "done"))
 		r.play()
-	}, core.EventCallFailed, "Not finished: a call of the same turn has no success to show. Look at its result first.", 0},
+	}, core.EventCallFailed, "Not finished: a call of the same turn did not succeed. Look at its result first.", 0},
 	{core.CallOutcomeRunCancelled, "the run is cancelled while it waits", func(r *rig) {
 		r.ask("pay")
 		r.waiting()

@@ -43,7 +43,7 @@ const noReason = "the tool failed and gave no reason."
 func (a *activation) readPreview(ctx context.Context, read core.ToolCall) (core.Outcome, error) {
 	tool, ok := a.agent.Tools[read.Name]
 	if !ok {
-		return core.Outcome{}, fmt.Errorf("the tool %q is not available any more", read.Name)
+		return core.Outcome{}, fmt.Errorf("the tool %q is no longer available", read.Name)
 	}
 	if len(a.view.Previews) == 0 {
 		a.previewing = 0

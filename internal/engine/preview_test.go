@@ -112,7 +112,7 @@ func TestAPreviewThatCannotBeMadeKeepsNobodyFromAsking(t *testing.T) {
 		r.watching("p").wants(core.BeforeToolExecute, core.Effects{Refuse: "not today"})
 		r.play()
 		r.wantRan()
-		if got := r.suspended("c1").Preview; got == nil || got.Text != "" || !strings.Contains(got.Failed, "a hook of the program") {
+		if got := r.suspended("c1").Preview; got == nil || got.Text != "" || !strings.Contains(got.Failed, "a hook decides before each tool call") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -123,7 +123,7 @@ func TestAPreviewThatCannotBeMadeKeepsNobodyFromAsking(t *testing.T) {
 		r.tools["get"] = rule
 		r.play()
 		r.wantRan()
-		if got := r.suspended("c1").Preview; !strings.HasSuffix(got.Failed, "does not only read.") {
+		if got := r.suspended("c1").Preview; !strings.HasSuffix(got.Failed, "is not read-only.") {
 			t.Errorf("%+v", got)
 		}
 	})
@@ -192,7 +192,7 @@ func TestSlowPreviewsOfARoundShareTheirTime(t *testing.T) {
 }
 
 // A process that is lost between the reading and the commit costs a reading, which changes nothing.
-// One that is lost again and again is taken to be lost because of it.
+// One that is workers crashed repeatedly is taken to be lost because of it.
 func TestACrashWhileAPreviewIsRead(t *testing.T) {
 	for _, times := range []int{1, 5} {
 		lives := times
@@ -217,7 +217,7 @@ func TestACrashWhileAPreviewIsRead(t *testing.T) {
 		r.recover()
 		r.wantRun(core.RunWaiting, 0)
 		got := r.suspended("c1").Preview
-		if times == 1 && got.Text != "192.0.2.20" || times == 5 && !strings.Contains(got.Failed, "lost again and again") {
+		if times == 1 && got.Text != "192.0.2.20" || times == 5 && !strings.Contains(got.Failed, "workers crashed repeatedly") {
 			t.Errorf("lost %d times: %+v", times, got)
 		}
 	}

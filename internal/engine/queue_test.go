@@ -26,7 +26,7 @@ func TestMessagesToAWaitingRun(t *testing.T) {
 		r.wantRun(core.RunDone, core.NaturalEnd)
 		r.wantRan("echo{}")
 		r.wantConversation("user: go", "assistant[c1][c2]", "tool(c1): echo did {}",
-			"tool(c2): Cancelled: the user went on without an answer to this call.", "user: never mind", "assistant: done")
+			"tool(c2): Cancelled: the user sent a new message instead of an answer to this call.", "user: never mind", "assistant: done")
 		if r.head().Run != run || r.count(core.EventCallCancelled) != 1 {
 			t.Error("another run, or no cancelled call")
 		}
@@ -41,7 +41,7 @@ func TestMessagesToAWaitingRun(t *testing.T) {
 		}
 		r.recover()
 		r.wantRun(core.RunDone, core.NaturalEnd)
-		r.wantConversation("user: pay 5", "assistant[c1]", "tool(c1): Cancelled: the user went on without an answer to this call.", "user: never mind", "assistant: done")
+		r.wantConversation("user: pay 5", "assistant[c1]", "tool(c1): Cancelled: the user sent a new message instead of an answer to this call.", "user: never mind", "assistant: done")
 	})
 	t.Run("abandon gives up held calls too", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "wait", `{}`), call("c2", "echo", `{}`)), says("done"))
@@ -52,8 +52,8 @@ func TestMessagesToAWaitingRun(t *testing.T) {
 		r.must(r.sayOn("m1", "stop that", core.PendingAbandon))
 		r.work()
 		r.wantRan("wait{}")
-		r.wantConversation("user: go", "assistant[c1][c2]", "tool(c1): Cancelled: the user went on without an answer to this call.",
-			"tool(c2): Not run: the user went on.", "user: stop that", "assistant: done")
+		r.wantConversation("user: go", "assistant[c1][c2]", "tool(c1): Cancelled: the user sent a new message instead of an answer to this call.",
+			"tool(c2): Not run: the user sent a new message instead.", "user: stop that", "assistant: done")
 	})
 	t.Run("a decision that is stored while the message is on its way wins", func(t *testing.T) {
 		r := paying(t)

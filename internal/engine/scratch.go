@@ -43,7 +43,7 @@ func (s *Scratch) Set(value any) error {
 	case err != nil:
 		return err
 	case len(raw) > core.MaxScratch:
-		return fmt.Errorf("the scratch would have %d bytes; at most %d are kept", len(raw), core.MaxScratch)
+		return fmt.Errorf("the scratch would have %d bytes; the limit is %d", len(raw), core.MaxScratch)
 	case s == nil:
 		return nil
 	}

@@ -143,7 +143,7 @@ func TestParseNamesFileLineAndMistake(t *testing.T) {
 		{"idempotent at most once", head + "tools: [{name: a, go: a, delivery: at_most_once, idempotent: true}]\n", []string{"cannot be idempotent and at_most_once"}},
 		{"parameters of a Go function", head + "tools: [{name: a, go: a, parameters: {type: object}}]\n", []string{"come from the function"}},
 		{"bad schema", head + "tools: [{name: a, client: true, parameters: {type: object, properties: 3}}]\n", []string{"a.yaml:2: parameters: not a JSON Schema"}},
-		{"bad type in a schema", head + "tools: [{name: a, client: true, parameters: {type: object, properties: {x: {type: strin}}}}]\n", []string{`"strin" is no type`}},
+		{"bad type in a schema", head + "tools: [{name: a, client: true, parameters: {type: object, properties: {x: {type: strin}}}}]\n", []string{`"strin" is not a JSON Schema type`}},
 		{"schema of no object", head + "tools: [{name: a, client: true, parameters: {type: string}}]\n", []string{"begin the schema with type: object"}},
 		{"bad pattern in a schema", head + "tools: [{name: a, client: true, parameters: {type: object, properties: {x: {pattern: '('}}}}]\n", []string{"not a JSON Schema"}},
 		{"schema without end", head + "tools: [{name: a, client: true, parameters: {type: object, anyOf: [{$ref: '#'}]}}]\n", []string{`"#" leads back to itself`}},

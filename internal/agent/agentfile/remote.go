@@ -184,12 +184,12 @@ func readEndpoint(name, text string) (agent.Target, error) {
 	case strings.ContainsAny(text, "{}"):
 		return t, agent.Mistake("%s holds a brace, and nothing is put into it; write it out, and put a secret into a header", name)
 	case parts[5] != "":
-		return t, agent.Mistake("no service is sent what follows # in %s; remove it", name)
+		return t, agent.Mistake("a service never receives what follows # in %s; remove it", name)
 	case strings.ContainsFunc(text, func(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }):
 		return t, agent.Mistake("%s can only hold plain ASCII without blanks; escape what is meant", name)
 	}
 	if _, err := url.Parse(text); err != nil {
-		return t, agent.Mistake("%s is not escaped as it must be; write %% as %%25", name)
+		return t, agent.Mistake("%s is not escaped correctly; write %% as %%25", name)
 	}
 	return t, agent.CheckHost(t)
 }

@@ -35,10 +35,10 @@ func TestAKeyThatIsWrittenIntoAFileIsRefused(t *testing.T) {
 	refusedUnseen(t, "request", "model: {provider: openai, model: m, base_url: 'https://a/v1', request: {key: sk-proj-hunter2hunter2hunter2}}\n", "request contains a secret in plain text")
 	refusedUnseen(t, "a key of capitals", "model: {provider: openai, model: m, base_url: 'https://a/v1', api_key: AKIAHUNTER2HUNTER222}\n", "not the key itself")
 	for place, text := range inPlaces("X-A: 'Bearer {secret:hunter2}'", "") {
-		refusedUnseen(t, place, text, "the name of a secret and not the secret itself")
+		refusedUnseen(t, place, text, "the name of a secret, not the secret itself")
 	}
 	for place, text := range inPlaces("X-A: 'Bearer {hunter2'", "") {
-		refusedUnseen(t, place, text, "a brace that belongs to no placeholder")
+		refusedUnseen(t, place, text, "a brace belongs to no placeholder")
 	}
 }
 

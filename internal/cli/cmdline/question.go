@@ -20,7 +20,7 @@ func TakesResult(p wire.Pending) bool { return p.Kind == "approval" && p.ResumeM
 func AwaitedWhat(p wire.Pending) string {
 	switch {
 	case p.Kind == "interrupt":
-		return "the word to go on"
+		return "a resume"
 	case p.Kind == "client":
 		return "the client's result of " + display.Spelled(p.Tool)
 	case p.Kind == "input":

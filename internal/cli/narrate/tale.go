@@ -202,7 +202,7 @@ const longest = 300
 
 func (t *Tale) suspended(e wire.Event, f fact, tool string) []display.Line {
 	words := map[string]string{"approval": "approval of " + tool, "client": "the client's result of " + tool, "input": "an answer to " + tool,
-		"unknown_outcome": "word of what became of " + tool, "interrupt": "the word to go on", "child": "the run that " + tool + " began"}[f.Kind]
+		"unknown_outcome": "word of what became of " + tool, "interrupt": "a resume", "child": "the run that " + tool + " began"}[f.Kind]
 	rest := ""
 	if now := t.now(); now.Sub(e.At.Time) > time.Minute {
 		rest = " since " + e.At.UTC().Format("15:04")

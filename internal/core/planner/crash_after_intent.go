@@ -34,5 +34,5 @@ func (d *draft) askWhatHappened(call core.ToolCall) error {
 	// an approver who is barred from the call may not have it run again either
 	v := d.gateOn(d.effective(call))
 	return d.suspend(call, core.KindUnknownOutcome, core.SuspendTicket{NotBy: v.NotBy, Suspension: core.Suspension{Action: "report_outcome",
-		Message: call.Name + " was started, and it is not known whether it finished. Say what happened: its result, its error, or that it did not happen and may run."}})
+		Message: call.Name + " was started, but its outcome is unknown. Report what happened: its result, its error, or that it did not happen and may run."}})
 }

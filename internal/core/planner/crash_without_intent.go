@@ -38,7 +38,7 @@ func (d *draft) settleCrashing() (took bool, err error) {
 		}
 		return true, d.askWhatHappened(call)
 	}
-	return true, d.refuse(call, core.CallOutcomeLost, "The outcome of this call is unknown: its process was lost again and again, before or while it ran.")
+	return true, d.refuse(call, core.CallOutcomeLost, "The outcome of this call is unknown: the worker crashed repeatedly before or while it ran.")
 }
 
 // mayHaveRun says whether the body of a call that is closed without an outcome may have taken

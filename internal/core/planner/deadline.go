@@ -59,13 +59,13 @@ func (d *draft) deadlineDecision(call core.ToolCall, c core.Call) core.Resume {
 	r := core.Resume{DecisionID: "deadline", Action: core.ActionResume, UpdatedAt: d.v.Now}
 	switch limit := d.v.Rules.Deadline(call, c.Kind); {
 	case limit.Outcome == core.DeadlineCancel:
-		r.Action, r.Reason = core.ActionCancel, "nobody answered in time"
+		r.Action, r.Reason = core.ActionCancel, "no answer arrived in time"
 	case limit.Outcome == core.DeadlineResult && c.Kind != core.KindApproval:
 		r.Result = limit.Result
 	case c.Kind == core.KindApproval:
-		r.Error = "Not run: nobody approved it in time."
+		r.Error = "Not run: no one approved it in time."
 	default:
-		r.Error = "No answer came in time."
+		r.Error = "No answer arrived in time."
 	}
 	return r
 }
@@ -87,7 +87,7 @@ func (d *draft) recordLate(s delivery) {
 	d.round.LateWords = d.round.LateWords || rec.Words()
 	d.endGrantsOfAnswered()
 	d.event(core.EventDecisionRecorded, rec, 0)
-	d.message(core.Message{Role: core.RoleSystem, Parts: core.TextParts(fmt.Sprintf("An answer to the call %s came after its deadline and was not used: %s", s.Call, core.Clip(decisionLine(r), 500)))})
+	d.message(core.Message{Role: core.RoleSystem, Parts: core.TextParts(fmt.Sprintf("An answer to the call %s arrived after its deadline and was not used: %s", s.Call, core.Clip(decisionLine(r), 500)))})
 }
 
 // decisionLine is a decision in one line.

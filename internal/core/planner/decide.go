@@ -67,7 +67,7 @@ func (d *draft) mustEnd() *core.Reason {
 	case cancelled, d.v.Cancelled:
 		return &core.Reason{Kind: core.Cancelled, By: cancel.By, Via: cancel.Via}
 	case d.h.Tries > d.v.Limits.Claims:
-		return &core.Reason{Kind: core.Failed, Code: "crash_loop", Detail: "the process was lost again and again while working on this run"}
+		return &core.Reason{Kind: core.Failed, Code: "crash_loop", Detail: "workers crashed repeatedly while working on this run"}
 	case d.v.Broken != nil:
 		return d.v.Broken
 	}

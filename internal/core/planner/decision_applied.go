@@ -54,7 +54,7 @@ func readResume(s delivery) (core.Resume, error) {
 }
 
 func unreadable(s core.Signal) core.Resume {
-	return core.Resume{DecisionID: s.ID, Action: core.ActionCancel, Reason: "(a decision that cannot be read any more)", UpdatedAt: s.At}
+	return core.Resume{DecisionID: s.ID, Action: core.ActionCancel, Reason: "(an unreadable decision)", UpdatedAt: s.At}
 }
 
 // apply moves a suspended call to resuming, its decision beside it.
@@ -101,7 +101,7 @@ func (d *draft) settleResuming(call core.ToolCall) error {
 	rec, ok := d.round.Decisions[c.Sus]
 	switch {
 	case !ok:
-		return d.refuse(call, core.CallOutcomeLost, "The decision on this call cannot be found any more.")
+		return d.refuse(call, core.CallOutcomeLost, "The decision on this call is missing.")
 	case c.Synthetic:
 		return d.settleRunWait(call, rec)
 	case rec.Action == core.ActionCancel:
@@ -125,7 +125,7 @@ func (d *draft) settleResuming(call core.ToolCall) error {
 func (d *draft) replay(call core.ToolCall) error {
 	spec, ok := d.v.Rules.Tool(call.Name)
 	if !ok {
-		return d.refuse(call, core.CallOutcomeUnknownTool, fmt.Sprintf("The tool %q does not exist any more; the call did not run.", call.Name))
+		return d.refuse(call, core.CallOutcomeUnknownTool, fmt.Sprintf("The tool %q no longer exists; the call did not run.", call.Name))
 	}
 	if why := d.invalidToRun(call); why != "" {
 		return d.refuse(call, core.CallOutcomeInvalidArguments, why)

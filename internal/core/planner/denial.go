@@ -51,7 +51,7 @@ func refusalText(k core.Kind, reason string) string {
 	case core.KindApproval:
 		text = "Not approved: the call did not run."
 	case core.KindUnknownOutcome:
-		text = "Cancelled: it is not known whether the call took effect, and it was not run again."
+		text = "Cancelled: it is unknown whether the call took effect, and it was not run again."
 	}
 	if reason != "" {
 		text += " Reason: " + reason

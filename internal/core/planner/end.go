@@ -109,7 +109,7 @@ func (d *draft) closeRun() error {
 		return nil
 	}
 	if d.h.Tries >= d.v.Limits.BodyTries {
-		d.event(core.EventHookFailed, map[string]any{"detail": "the hooks of the run's end were given up: their process was lost each time"}, 0)
+		d.event(core.EventHookFailed, map[string]any{"detail": "the hooks of the run's end were skipped: the worker crashed each time"}, 0)
 	} else if _, err := d.fire(core.Firing{Phase: core.RunEnd, Reason: d.h.End}); err != nil {
 		return err
 	}

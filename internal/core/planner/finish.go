@@ -63,7 +63,7 @@ func (d *draft) finishWith(call core.ToolCall) (Plan, bool, error) {
 }
 
 // noReasonForFinish is said of a finish that a rule forbids without a reason of its own.
-const noReasonForFinish = "a rule forbids to finish here."
+const noReasonForFinish = "a rule forbids finishing now."
 
 // finishing are the arguments of the finish tool.
 type finishing struct {
@@ -90,9 +90,9 @@ func (d *draft) readFinish(call core.ToolCall) (f finishing, why string) {
 	case err != nil:
 		return f, "The arguments are not valid: output and response_state are expected."
 	case d.turnFailed():
-		return f, "Not finished: a call of the same turn has no success to show. Look at its result first."
+		return f, "Not finished: a call of the same turn did not succeed. Look at its result first."
 	case d.h.UserSpokeSince:
-		return f, "Not finished: the user has said something since. Answer that first."
+		return f, "Not finished: the user has sent a message since. Answer it first."
 	case f.State == core.ResponseNoOp && d.h.Wrote:
 		return f, "Not finished: response_state is no_op, but this run has changed something."
 	}

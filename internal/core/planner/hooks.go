@@ -66,7 +66,7 @@ func (d *draft) take(i int) error {
 		return nil
 	}
 	if err := d.checkState(e.State); err != nil {
-		d.event(core.EventHookFailed, map[string]any{"detail": done.Phase.String() + ": nothing was kept of what hooks wrote: " + err.Error()}, 0)
+		d.event(core.EventHookFailed, map[string]any{"detail": done.Phase.String() + ": the hooks' writes were discarded: " + err.Error()}, 0)
 		return nil
 	}
 	d.writeState(e.State)

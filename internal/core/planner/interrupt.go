@@ -28,7 +28,7 @@ func (d *draft) recordInterrupt(s delivery, applied bool) {
 // interrupt makes the run wait until it is told to go on. What it was about to do is done then.
 func (d *draft) interrupt() error {
 	return d.suspendRun(core.KindInterrupt, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue",
-		Message: "The run was interrupted. It goes on when it is resumed; a message lets it go on as well, unless a call waits for a decision."}})
+		Message: "The run was interrupted. Resume it to continue; a message resumes it too, unless a call waits for a decision."}})
 }
 
 // interrupted says whether the run waits because somebody asked it to.

@@ -46,7 +46,7 @@ func (d *draft) applyMessage(s delivery) error {
 func (d *draft) journalMessage(s delivery) {
 	parts, err := s.parts()
 	if err != nil {
-		parts = core.TextParts("(a message that cannot be read any more)")
+		parts = core.TextParts("(an unreadable message)")
 	}
 	if d.recordStart(s, parts) {
 		return
@@ -123,13 +123,13 @@ func (d *draft) abandon(s delivery) error {
 		// to go on without an answer is no yes
 		case c.Status == core.CallSuspended && c.Synthetic:
 			given[id] = ""
-			d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartAbandoned, Detail: "nobody answered what the run waited for before its first step"}
+			d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartAbandoned, Detail: "no one answered the question that the run asked before its first step"}
 		case c.Status == core.CallSuspended && c.Kind == core.KindUnknownOutcome:
-			given[id] = "Cancelled: the user went on; it is not known whether this call took effect."
+			given[id] = "Cancelled: the user sent a new message instead of an answer; it is unknown whether this call took effect."
 		case c.Status == core.CallSuspended:
-			given[id] = "Cancelled: the user went on without an answer to this call."
+			given[id] = "Cancelled: the user sent a new message instead of an answer to this call."
 		case c.Status == core.CallNew && c.HeldBehind != "":
-			given[id] = "Not run: the user went on."
+			given[id] = "Not run: the user sent a new message instead."
 		}
 	}
 	for _, call := range d.round.Calls {

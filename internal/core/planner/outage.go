@@ -45,7 +45,7 @@ func (d *draft) waitForModel(f ModelFailure) *core.Reason {
 		return &f.Reason
 	case d.v.Now >= until:
 		return &core.Reason{Kind: core.Failed, Code: f.Reason.Code,
-			Detail: "the model did not answer for as long as the agent waits for it (model.outage); last failure: " + f.Reason.Detail}
+			Detail: "the model did not answer within the agent's limit (model.outage); last failure: " + f.Reason.Detail}
 	}
 	pause := max(jittered(backoff(d.h.ModelTries), d.h.Run, d.h.ModelTries), f.After)
 	d.h.NotBefore = min(d.v.Now+min(pause, LongestPause), until)

@@ -98,12 +98,12 @@ func (d *draft) foldOutcome(call core.ToolCall, o BodyOutcome) error {
 	case o.Interrupted && amo:
 		return d.askWhatHappened(call)
 	case o.Interrupted:
-		how, o.Outcome = core.CallOutcomeOutOfTime, core.Outcome{Failed: true, Text: "The tool did not finish in the time it had."}
+		how, o.Outcome = core.CallOutcomeOutOfTime, core.Outcome{Failed: true, Text: "The tool did not finish in time."}
 	case o.Missing:
 		how = core.CallOutcomeUnknownTool
 	}
 	if err := d.checkState(o.State); err != nil {
-		how, o.Outcome = core.CallOutcomeToolError, core.Outcome{Failed: true, Text: "The tool ran, but nothing that it wrote to the shared state was kept: " + err.Error() + "."}
+		how, o.Outcome = core.CallOutcomeToolError, core.Outcome{Failed: true, Text: "The tool ran, but its writes to the shared state were discarded: " + err.Error() + "."}
 	}
 	d.writeState(o.State)
 	if o.Ticket == nil {

@@ -77,14 +77,14 @@ func (d *draft) whyNotRead(read core.ToolCall) string {
 	spec, ok := d.v.Rules.Tool(read.Name)
 	switch {
 	case !ok:
-		return "the tool " + read.Name + " does not exist any more."
+		return "the tool " + read.Name + " no longer exists."
 	case !spec.ReadOnly || spec.Client || spec.Finish:
-		return "the tool " + read.Name + " does not only read."
+		return "the tool " + read.Name + " is not read-only."
 	// it may refuse any tool, and is asked about calls of the model alone
 	case d.hooked(core.BeforeToolExecute):
-		return "a hook of the program decides before each tool, and cannot be asked about a preview."
+		return "a hook decides before each tool call and cannot decide about a preview."
 	case d.v.Limits.BodyTries > 0 && d.h.Tries >= d.v.Limits.BodyTries:
-		return "the process was lost again and again, perhaps while the preview was read."
+		return "workers crashed repeatedly, perhaps while reading the preview."
 	}
 	if err := d.check(read); err != nil {
 		return "the arguments of " + read.Name + " are not valid: " + err.Error()

@@ -26,7 +26,7 @@ func (d *draft) settleRunWait(call core.ToolCall, rec core.DecisionRecord) error
 	case c.Kind == core.KindInterrupt:
 	case rec.Action == core.ActionCancel, rec.Error != "":
 		status, how = core.CallCancelled, refusedBy(core.KindApproval).OrTimedOut(rec)
-		d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartDenied, Detail: cmp.Or(rec.Error, cmp.Or(rec.Reason, "what the run waited for before its first step was refused"))}
+		d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartDenied, Detail: cmp.Or(rec.Error, cmp.Or(rec.Reason, "the request that the run made before its first step was denied"))}
 	case !core.IsNull(rec.Result):
 		d.message(core.Message{Role: core.RoleSystem, Parts: core.TextParts(core.ResultText(rec.Result))})
 		d.h.ModelSawAll = false

@@ -20,5 +20,5 @@ func (d *draft) yield() {
 	d.h.Yields++
 	d.h.YieldsInRow++
 	d.h.NotBefore = d.v.Now + yieldPause
-	d.event(core.EventStepReset, map[string]any{"reason": "yielded", "text": cmp.Or(t.Text, "The run made way for others before it had said anything.")}, 0)
+	d.event(core.EventStepReset, map[string]any{"reason": "yielded", "text": cmp.Or(t.Text, "The run yielded to another one before the model said anything.")}, 0)
 }

@@ -40,7 +40,7 @@ func (m contentMatch) Stop(p core.Progress) (code, detail string, stop bool) {
 type invalidMatch struct{}
 
 func (invalidMatch) Stop(core.Progress) (code, detail string, stop bool) {
-	return "content_match_invalid_regex", "the pattern is no regular expression", true
+	return "content_match_invalid_regex", "the pattern is not a regular expression", true
 }
 
 type loopDetection int

@@ -39,7 +39,7 @@ var StopMembers = map[string]string{
 func (s Spec) MarshalJSON() ([]byte, error) {
 	member, ok := StopMembers[s.Type]
 	if !ok {
-		return nil, fmt.Errorf("core: %q is no stop rule", s.Type)
+		return nil, fmt.Errorf("core: %q is not a stop rule", s.Type)
 	}
 	values := map[string]any{"rounds": s.Rounds, "seconds": s.Seconds, "max_total": s.MaxTotal, "max": s.Max,
 		"tool_name": s.ToolName, "pattern": s.Pattern, "window": s.Window}
@@ -83,5 +83,5 @@ func (s Spec) Rule() (core.StopRule, error) {
 	case "loop_detection":
 		return loopDetection(s.Window), nil
 	}
-	return nil, fmt.Errorf("core: %q is no stop rule", s.Type)
+	return nil, fmt.Errorf("core: %q is not a stop rule", s.Type)
 }

@@ -343,7 +343,7 @@ func (s *stage) tally(ctx context.Context, t *thread, segments []core.Segment) {
 			}
 		}
 		for _, m := range seg.Messages {
-			for about, words := range map[string]string{"abandoned": "the user went on", "over budget": "budget_exhausted"} {
+			for about, words := range map[string]string{"abandoned": "the user sent a new message", "over budget": "budget_exhausted"} {
 				if m.Role == core.RoleTool && strings.Contains(m.Text(), words) {
 					met[about]++
 				}

@@ -143,7 +143,7 @@ func TestARunWaitsForWhatAServerAsksAndGoesOnAfterARestart(t *testing.T) {
 			run = await(t, c, id, "waiting")
 		}
 		_, err := c.Decide(t.Context(), id, wire.Decision{Target: run.Pending[0].Suspension.ID, Result: json.RawMessage(`{"street":"Main"}`)})
-		if err == nil || !strings.Contains(err.Error(), "does not fit the response schema") {
+		if err == nil || !strings.Contains(err.Error(), "match the response schema") {
 			t.Errorf("half an answer: error %v", err)
 		}
 		decide(t, c, id, run.Pending[0].Suspension.ID, `{"street":"Main","number":7}`)
