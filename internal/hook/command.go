@@ -14,14 +14,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// argv is the command line for a call; nil if there is nothing to do.
+// argv returns the command line for a call, or nil if there is nothing to do.
 func (e effect) argv(call core.ToolCall) ([]string, error) {
 	if e.Workspace == "" || len(e.Command) == 0 {
 		return nil, nil
 	}
 	root, err := os.OpenRoot(e.Workspace)
 	if err != nil {
-		return nil, nil // not there, or no directory
+		return nil, nil // missing, or not a directory
 	}
 	defer root.Close()
 	program, ok := lookUp(e.Workspace, e.Command[0])
@@ -39,8 +39,7 @@ func (e effect) argv(call core.ToolCall) ([]string, error) {
 	return append(argv, files...), nil
 }
 
-// lookUp finds a program: by its path, which is relative to the workspace, or on this machine's
-// search path.
+// lookUp finds a program: by its path, relative to the workspace, or in this machine's search path.
 func lookUp(workspace, name string) (path string, ok bool) {
 	if strings.ContainsRune(name, filepath.Separator) && !filepath.IsAbs(name) {
 		name = filepath.Join(workspace, name)
@@ -53,13 +52,13 @@ func lookUp(workspace, name string) (path string, ok bool) {
 	return found, err == nil
 }
 
-// inside are the files that are there. One that leads out of the root, by its name or by a link,
-// refuses them all.
+// inside returns the files that exist. A file outside the root, by its name or through a link,
+// rejects all of them.
 func inside(root *os.Root, files []string) ([]string, error) {
 	var kept []string
 	for _, file := range files {
 		if !filepath.IsLocal(file) {
-			return nil, fmt.Errorf("%q leads out of the workspace; nothing was run", file)
+			return nil, fmt.Errorf("%q is outside the workspace; nothing was run", file)
 		}
 		_, err := root.Stat(file)
 		switch {
@@ -76,12 +75,12 @@ func inside(root *os.Root, files []string) ([]string, error) {
 	return kept, nil
 }
 
-// lingering is how long the output of a command's own children is waited for once it has ended.
+// lingering limits the wait for the output of a command's children after it has ended.
 const lingering = time.Second
 
-// environment is all that a command is given of this process's own: an agent's author chooses the
-// command, and the rest holds secrets and credentials. It is never nil, which os/exec takes for all
-// of this process's environment.
+// environment is the only part of this process's environment that a command gets: an agent's author
+// chooses the command, and the rest contains secrets and credentials. It is never nil, because
+// os/exec would then pass on the entire environment.
 func environment() []string {
 	kept := []string{}
 	for _, name := range []string{"PATH", "HOME"} {
@@ -92,11 +91,11 @@ func environment() []string {
 	return kept
 }
 
-// execute runs a program and returns what it printed, and whether that is all of it. Its exit code
-// says nothing here. The error is the cause of ctx's end, or that the program could not be started.
+// execute runs a program and returns its output, and whether the output is complete. It ignores the
+// exit code. The error is the cause of ctx's end, or says that the program could not be started.
 func execute(ctx context.Context, dir string, argv []string) (text string, whole bool, err error) {
 	cmd := exec.CommandContext(ctx, argv[0], argv[1:]...)
-	// more than is shown, so that the cut is made where text is shortened
+	// more than is shown, so that the cut is made where the text is shortened
 	out := &head{most: 2 * MostText}
 	cmd.Dir, cmd.Env, cmd.Stdout, cmd.Stderr, cmd.WaitDelay = dir, environment(), out, out, lingering
 	group(cmd)

@@ -11,31 +11,33 @@ import (
 
 // The kinds of commands that are detected in a workspace.
 const (
-	Format = "format" // it rewrites files, and its output is dropped
+	Format = "format" // rewrites files; its output is dropped
 	Lint   = "lint"   // its output is shown to the model
 )
 
-// Kinds are all of them, in the order in which they run: what is linted is formatted.
+// Kinds lists all kinds in the order in which they run: files are formatted before they are linted.
 var Kinds = []string{Format, Lint}
 
-// Detected is a command that a workspace is known to have.
+// Detected is a command that was detected in a workspace.
 type Detected struct {
 	Kind string
 	Argv []string
-	From string // the file of the workspace that tells
+	From string // the file of the workspace that defines it
 }
 
 // String is the command line.
 func (d Detected) String() string { return strings.Join(d.Argv, " ") }
 
-// Here says whether the program of the command is on this machine. One that is not is left out.
+// Here reports whether the program of the command exists on this machine. If not, the command is
+// skipped.
 func (d Detected) Here(workspace string) bool {
 	_, ok := lookUp(workspace, d.Argv[0])
 	return ok
 }
 
-// Detect finds the commands of some kinds in a workspace, one of each kind at most, in the order of
-// [Kinds]. What the workspace says itself counts before what its language usually has:
+// Detect finds the commands of some kinds in a workspace, at most one of each, in the order of
+// [Kinds]. What the workspace defines itself takes precedence over the usual commands of its
+// language:
 //
 //	Makefile         make fmt, make format; make lint
 //	package.json     npm run format; npm run lint
@@ -43,7 +45,7 @@ func (d Detected) Here(workspace string) bool {
 //	Cargo.toml       cargo fmt; cargo clippy
 //	pyproject.toml   ruff format .; ruff check ., or black .
 //
-// It reads a few files and runs nothing. A workspace that is not there has no commands.
+// It reads a few files and runs nothing. A missing workspace has no commands.
 func Detect(workspace string, kinds []string) (found []Detected) {
 	root, err := os.OpenRoot(workspace)
 	if err != nil {
@@ -65,14 +67,14 @@ func Detect(workspace string, kinds []string) (found []Detected) {
 	return found
 }
 
-// detectors are asked in this order. Each knows one way to build.
+// detectors are tried in this order. Each knows one build tool.
 var detectors = []func(root *os.Root, kind string) (Detected, bool){ofMake, ofNode, ofGo, ofRust, ofPython}
 
-// targets are the names that Makefiles have for a kind, the usual one first.
+// targets are the usual names of Makefile targets for a kind, the most common first.
 var targets = map[string][]string{Format: {"fmt", "format"}, Lint: {"lint"}}
 
 func ofMake(root *os.Root, kind string) (Detected, bool) {
-	// as make looks for them
+	// in the order of make
 	for _, file := range []string{"GNUmakefile", "makefile", "Makefile"} {
 		text, ok := readFile(root, file)
 		if !ok {
@@ -106,7 +108,7 @@ func ofRust(root *os.Root, kind string) (Detected, bool) {
 	return usual(root, "Cargo.toml", kind, map[string][]string{Format: {"cargo", "fmt"}, Lint: {"cargo", "clippy", "--quiet"}})
 }
 
-// ofPython goes by what is configured: a project that formats with neither may not want it.
+// ofPython uses the tools that are configured: a project that configures neither may not want them.
 func ofPython(root *os.Root, kind string) (Detected, bool) {
 	ruff := map[string][]string{Format: {"ruff", "format", "--quiet", "."}, Lint: {"ruff", "check", "--quiet", "."}}
 	for _, file := range []string{"ruff.toml", ".ruff.toml"} {
@@ -125,12 +127,12 @@ func ofPython(root *os.Root, kind string) (Detected, bool) {
 	return Detected{}, false
 }
 
-// tableOf finds the settings of a tool in a pyproject.toml.
+// tableOf matches the settings of a tool in a pyproject.toml.
 func tableOf(tool string) *regexp.Regexp {
 	return regexp.MustCompile(`(?m)^\s*\[\s*tool\s*\.\s*` + tool + `\s*[.\]]`)
 }
 
-// usual is the command that a workspace with this file has.
+// usual returns the usual command of a workspace with this file.
 func usual(root *os.Root, file, kind string, commands map[string][]string) (Detected, bool) {
 	about, err := root.Stat(file)
 	if err != nil || !about.Mode().IsRegular() {
@@ -139,13 +141,13 @@ func usual(root *os.Root, file, kind string, commands map[string][]string) (Dete
 	return Detected{Argv: commands[kind], From: file}, true
 }
 
-// mostRead is how much of a file is looked at.
+// mostRead limits how much of a file is read.
 const mostRead = 256 << 10
 
-// readFile reads the beginning of a file of the workspace; false if there is none.
+// readFile reads the beginning of a file of the workspace; it returns false without one.
 func readFile(root *os.Root, name string) ([]byte, bool) {
 	about, err := root.Stat(name)
-	if err != nil || !about.Mode().IsRegular() { // a pipe would be waited for
+	if err != nil || !about.Mode().IsRegular() { // reading a pipe would block
 		return nil, false
 	}
 	f, err := root.Open(name)

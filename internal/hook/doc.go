@@ -1,4 +1,4 @@
-// Package hook holds the hooks and memories of a program by name, and has a few of its own: the
-// effects that a definition names, and a memory in a file. It does not call them: when, and what
-// their wishes come to, is decided elsewhere.
+// Package hook holds the hooks and memories of a program by name. It also implements some: the
+// effects that a definition names, and a memory in a file. It does not call them; the engine
+// decides when to, and what their results do.
 package hook

@@ -14,63 +14,62 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
-// MostText is how much of an effect's text the model is shown, in bytes.
+// MostText limits how much of an effect's text the model sees, in bytes.
 const MostText = 8 << 10
 
-// EffectRequest is a call that succeeded.
+// EffectRequest is a successful call.
 type EffectRequest struct {
 	Tenant, Thread, Run string
-	Call                core.ToolCall // with the arguments that ran
+	Call                core.ToolCall // with the arguments that the tool ran with
 	Result              string
 	State               *engine.Pad
 }
 
-// EffectFunc is an effect as a Go function. Its text is shown to the model behind the result; ""
-// for nothing. It may be called twice for one call, after a crash. An error is journaled and
-// neither the call nor the run fails for it.
+// EffectFunc is an effect as a Go function. The model sees its text after the result; an empty text
+// adds nothing. After a crash it may be called twice for one call. An error is journaled and fails
+// neither the call nor the run.
 type EffectFunc func(ctx context.Context, req EffectRequest) (text string, err error)
 
-// Spec is one effect of a definition, with what it needs to run here.
+// Spec is one effect of a definition, with its dependencies.
 type Spec struct {
 	Name    string
-	Follows func(tool string) bool // whether it follows calls of the tool
+	Follows func(tool string) bool // reports whether it follows calls of the tool
 
-	// Func is the effect itself if it is a Go function; else it is Command.
+	// Func is the effect if it is a Go function; otherwise it is Command.
 	Func EffectFunc
 
-	// Command is a program and its arguments, run in Workspace. No shell reads it.
+	// Command is a program and its arguments, run in Workspace without a shell.
 	Command   []string
 	Workspace string
 
-	// Detect are the kinds of commands that are looked for in Workspace each time, in place of
-	// Command; see [Detect].
+	// Detect lists the kinds of commands to detect in Workspace each time, instead of Command;
+	// see [Detect].
 	Detect []string
 
-	// Refuses is why a program may not run, and becomes the error of the effect; empty if it
-	// may run. Nil refuses none.
+	// Refuses returns why a program must not run, as the error of the effect, or an empty text
+	// if it may run. Nil allows all.
 	Refuses func(program string) string
 
-	// Files are the paths that a call's arguments name, relative to Workspace; they are put
-	// behind the command. Nil if the command takes none.
+	// Files returns the paths in a call's arguments, relative to Workspace, which are appended
+	// to the command. Nil if the command takes none.
 	Files func(arguments json.RawMessage) []string
 
 	Clock   engine.Clock
 	Timeout time.Duration // of a command; 30 s if zero
 
-	// Hidden are the secrets of this process. They are taken out of the effect's text and of
-	// its errors. Nil for none.
+	// Hidden returns the secrets of this process, which are removed from the effect's text and
+	// errors. Nil for none.
 	Hidden func() secret.Values
 }
 
-// Effect is the hook that runs an effect after the results of tools: of calls that succeeded, and
-// no others.
+// Effect returns the hook that runs an effect after the results of successful calls.
 //
-// A command that finds nothing to do does nothing and says nothing: its program is not on this
-// machine, its workspace is not there, or the call names no file in it. A path that leads out of
-// the workspace is an error and nothing is run. What the command prints is its text, whatever its
-// exit code, and of a formatter nothing; it has no input, and ends with its process group when ctx
-// or its time does. Of this process it has the user, but neither the environment, other than PATH
-// and HOME, nor open files.
+// A command does nothing if its program does not exist on this machine, if its workspace is
+// missing, or if the call names no file in it. A path outside the workspace is an error and nothing
+// runs. The output of the command is its text, whatever its exit code; the output of a formatter is
+// dropped. A command has no input, and ends with its process group when ctx ends or its time is up.
+// It runs as the user of this process, but with no environment except PATH and HOME, and without
+// open files.
 func Effect(s Spec) engine.Hook {
 	if s.Timeout <= 0 {
 		s.Timeout = 30 * time.Second
@@ -101,7 +100,7 @@ func (e effect) AfterToolExecute(ctx context.Context, req engine.HookRequest, ca
 		text = values.CutEnd(text)
 	}
 	shown := core.Effects{Append: tidy(values.Redact(text))}
-	if err != nil { // of one of several commands
+	if err != nil { // one of several commands failed
 		shown.Notes = []string{fmt.Sprintf("hook %s, %s: %v", e.Name(), core.AfterToolExecute, err)}
 	}
 	return shown, nil
@@ -114,8 +113,8 @@ func (e effect) hidden() secret.Values {
 	return e.Hidden()
 }
 
-// withoutSecrets is an error whose text can be journaled. That of a context that ended stays what
-// it is: it says who ended it.
+// withoutSecrets returns an error whose text can be journaled. The error of an ended context stays
+// as it is, because it says who ended it.
 func (e effect) withoutSecrets(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return err
@@ -126,8 +125,8 @@ func (e effect) withoutSecrets(ctx context.Context, err error) error {
 	return err
 }
 
-// text is what the effect says, and whether that is all of it. With several commands there may be a
-// text and an error.
+// text returns the text of the effect, and whether it is complete. With several commands there may
+// be a text and an error.
 func (e effect) text(ctx context.Context, req EffectRequest) (text string, whole bool, err error) {
 	if e.Func != nil {
 		text, err = e.Func(ctx, req)
@@ -148,8 +147,8 @@ func (e effect) text(ctx context.Context, req EffectRequest) (text string, whole
 	return e.run(ctx, argv)
 }
 
-// detected runs what the workspace has: the formatter says nothing, and what the linter says is
-// shown with its name.
+// detected runs the commands of the workspace: the formatter's output is dropped, and the linter's
+// is shown with its name.
 func (e effect) detected(ctx context.Context) (text string, whole bool, err error) {
 	var wrong []error
 	whole = true
@@ -182,23 +181,23 @@ func (e effect) refused(program string) error {
 	return nil
 }
 
-// run executes a command for as long as it may take.
+// run executes a command within its time limit.
 func (e effect) run(ctx context.Context, argv []string) (text string, whole bool, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer e.Clock.AfterFunc(e.Timeout, func() { cancel(errTimeout) })()
 	text, whole, err = execute(ctx, e.Workspace, argv)
 	if errors.Is(err, errTimeout) {
-		err = fmt.Errorf("%s did not end within %s", argv[0], e.Timeout)
+		err = fmt.Errorf("%s did not finish within %s", argv[0], e.Timeout)
 	}
 	return text, whole, err
 }
 
-var errTimeout = errors.New("hook: the time of the command is over")
+var errTimeout = errors.New("hook: the command exceeded its time limit")
 
 const cut = "\n[cut off]"
 
-// tidy makes text fit to be shown.
+// tidy prepares text to be shown.
 func tidy(text string) string {
 	text = strings.TrimSpace(strings.ToValidUTF8(text, "\uFFFD"))
 	if len(text) <= MostText {

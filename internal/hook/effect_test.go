@@ -180,7 +180,7 @@ func TestACommandEndsWithItsGroup(t *testing.T) {
 		end  func(c stopped, cancel context.CancelFunc)
 		want string
 	}{
-		{"when its time is over", func(c stopped, _ context.CancelFunc) { (<-c.timers)() }, "did not end within 30s"},
+		{"when its time is over", func(c stopped, _ context.CancelFunc) { (<-c.timers)() }, "did not finish within 30s"},
 		{"when the run is cancelled", func(_ stopped, cancel context.CancelFunc) { cancel() }, "context canceled"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

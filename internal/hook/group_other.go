@@ -4,5 +4,5 @@ package hook
 
 import "os/exec"
 
-// group leaves the command as it is: only itself is killed when its context ends.
+// group does nothing: only the command itself is killed when its context ends.
 func group(*exec.Cmd) {}

@@ -7,7 +7,7 @@ import (
 	"syscall"
 )
 
-// group puts the command into a process group of its own, all of which is killed when its context
+// group puts the command into a new process group, which is killed as a whole when its context
 // ends.
 func group(cmd *exec.Cmd) {
 	cmd.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}

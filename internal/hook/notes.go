@@ -16,19 +16,19 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
-// NotesFile is the name of the file that [FileMemory] keeps.
+// NotesFile is the name of the file of a [FileMemory].
 const NotesFile = "notes.jsonl"
 
 const (
 	mostNotes = 20      // of an agent of a tenant
 	mostNote  = 2 << 10 // bytes of each of its two texts
-	mostFile  = 1 << 20 // bytes at which the file is written anew with what still counts
+	mostFile  = 1 << 20 // size in bytes at which the file is rewritten without obsolete notes
 )
 
-// FileMemory remembers what a user asked and what a run answered, the last 20 such pairs of each
-// tenant and agent, in one file of dir, a JSON object a line. It is for one machine. A pair is
-// appended with one write. Now and then the file is written anew with what still counts; what
-// another process appends in that moment is lost.
+// FileMemory remembers what a user asked and what a run answered: the last 20 such pairs of each
+// tenant and agent, in a file of dir with one JSON object per line. It is for a single machine. A
+// pair is appended with one write. The file is sometimes rewritten without obsolete notes; what
+// another process appends at that moment is lost.
 func FileMemory(dir string) engine.Memory { return &fileMemory{dir: dir} }
 
 type fileMemory struct {
@@ -61,14 +61,14 @@ func (m *fileMemory) Recall(_ context.Context, req engine.MemoryRequest) (string
 			continue
 		}
 		if b.Len() == 0 {
-			b.WriteString("What was asked before and what was answered, oldest first:")
+			b.WriteString("Earlier questions and answers, oldest first:")
 		}
 		b.WriteString("\n- asked: " + n.Asked + "\n  answered: " + n.Answered)
 	}
 	return b.String(), nil
 }
 
-// Commit implements [engine.Memory]. Given a run again it changes nothing.
+// Commit implements [engine.Memory]. A second call for the same run changes nothing.
 func (m *fileMemory) Commit(_ context.Context, req engine.MemoryRequest) error {
 	n := note{Tenant: req.Tenant, Agent: req.Agent, Run: req.Run}
 	n.Asked, n.Answered = pair(req)
@@ -87,7 +87,7 @@ func (m *fileMemory) Commit(_ context.Context, req engine.MemoryRequest) error {
 	return m.append(n)
 }
 
-// pair is what the user of a run asked first, and what the run said last.
+// pair returns the first message of the user and the last answer of the run.
 func pair(req engine.MemoryRequest) (asked, answered string) {
 	for _, msg := range req.Messages {
 		if msg.RunID != req.Run {
@@ -103,7 +103,7 @@ func pair(req engine.MemoryRequest) (asked, answered string) {
 	return asked, answered
 }
 
-// said is the output that a turn finishes with, else its text.
+// said is the output of a turn that finishes, otherwise its text.
 func said(turn core.Message) string {
 	for _, c := range turn.Calls {
 		var finish struct {
@@ -120,13 +120,13 @@ func said(turn core.Message) string {
 	return turn.Text()
 }
 
-// oneLine keeps a text short, and on the line of its label.
+// oneLine shortens a text and puts it on one line.
 func oneLine(text string) string {
 	return clip.Bytes(strings.Join(strings.Fields(text), " "), mostNote, " ...")
 }
 
-// lasting are the notes that still count, oldest first, within half of the file's size so that
-// there is room for more.
+// lasting returns the notes that still count, oldest first, limited to half of the file's maximum
+// size.
 func lasting(notes []note) []note {
 	var kept []note
 	seen, count, size := map[[2]string]map[string]bool{}, map[[2]string]int{}, 0
@@ -148,7 +148,7 @@ func lasting(notes []note) []note {
 
 func (m *fileMemory) file() string { return filepath.Join(m.dir, NotesFile) }
 
-// read leaves out lines that are no notes: the last one may have been cut off with its process.
+// read skips invalid lines: a crash may have cut off the last one.
 func (m *fileMemory) read() (notes []note, size int, err error) {
 	text, err := os.ReadFile(m.file())
 	if errors.Is(err, fs.ErrNotExist) {
@@ -163,7 +163,7 @@ func (m *fileMemory) read() (notes []note, size int, err error) {
 	return notes, len(text), err
 }
 
-// append begins with a new line, in case the last one was cut off.
+// append starts with a new line, in case the last one was cut off.
 func (m *fileMemory) append(n note) error {
 	if err := os.MkdirAll(m.dir, 0o700); err != nil {
 		return err
@@ -177,7 +177,7 @@ func (m *fileMemory) append(n note) error {
 }
 
 func (m *fileMemory) rewrite(notes []note) error {
-	f, err := os.CreateTemp(m.dir, NotesFile+".*") // readable by its owner alone
+	f, err := os.CreateTemp(m.dir, NotesFile+".*") // readable only by its owner
 	if err != nil {
 		return err
 	}

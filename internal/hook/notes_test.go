@@ -50,7 +50,7 @@ func TestFileMemoryRecallsWhatWasAskedAndAnswered(t *testing.T) {
 	commit(t, m, talk("t", "desk", "run_1", "Refund\nA-17", "Done.")) // given twice
 	commit(t, m, talk("t", "other", "run_3", "secret of another agent", "x"))
 	commit(t, m, talk("u", "desk", "run_4", "secret of another tenant", "x"))
-	const want = "What was asked before and what was answered, oldest first:\n" +
+	const want = "Earlier questions and answers, oldest first:\n" +
 		"- asked: Refund A-17\n  answered: Done.\n- asked: And B-02?\n  answered: Also."
 	if got := recall(t, hook.FileMemory(dir), "t", "desk"); got != want {
 		t.Errorf("recalled %q", got)

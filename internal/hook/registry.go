@@ -9,7 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Registry holds what definitions may name beside tools: hooks, memories, and the Go functions of
+// Registry holds what definitions may name besides tools: hooks, memories, and the Go functions of
 // effects. Register everything first; after that it is safe for concurrent use.
 type Registry struct {
 	hooks    map[string]engine.Hook
@@ -22,13 +22,13 @@ func NewRegistry() *Registry {
 	return &Registry{hooks: map[string]engine.Hook{}, memories: map[string]engine.Memory{}, effects: map[string]EffectFunc{}}
 }
 
-// Register adds hooks under their own names. One without a name, with a name that is taken, or that
-// takes part in no phase is refused, and those before it stay. A hook that would never be called is
-// most often one with a misspelt method.
+// Register adds hooks under their names. A hook without a name, with a name that is taken, or
+// without any phase is rejected, and those before it stay. A hook that would never be called
+// usually has a misspelled method.
 func (r *Registry) Register(hooks ...engine.Hook) error {
 	for _, h := range hooks {
 		if !takesPart(h) {
-			return fmt.Errorf("hook: %q takes part in no phase; give it a method of one of the hook interfaces", h.Name())
+			return fmt.Errorf("hook: %q implements no phase; add a method of one of the hook interfaces", h.Name())
 		}
 		if err := add(r.hooks, "hook", h.Name(), h); err != nil {
 			return err
@@ -37,12 +37,12 @@ func (r *Registry) Register(hooks ...engine.Hook) error {
 	return nil
 }
 
-// RegisterMemory adds a memory. A name that is empty or taken is refused.
+// RegisterMemory adds a memory. An empty name or one that is taken is rejected.
 func (r *Registry) RegisterMemory(name string, m engine.Memory) error {
 	return add(r.memories, "memory", name, m)
 }
 
-// RegisterEffect adds the function of an effect. A name that is empty or taken is refused.
+// RegisterEffect adds the function of an effect. An empty name or one that is taken is rejected.
 func (r *Registry) RegisterEffect(name string, f EffectFunc) error {
 	return add(r.effects, "effect", name, f)
 }
@@ -76,13 +76,13 @@ func (r *Registry) Effect(name string) (EffectFunc, bool) {
 	return f, ok
 }
 
-// Hooks are the names of all hooks, in order.
+// Hooks returns the names of all hooks, sorted.
 func (r *Registry) Hooks() []string { return slices.Sorted(maps.Keys(r.hooks)) }
 
-// Memories are the names of all memories, in order.
+// Memories returns the names of all memories, sorted.
 func (r *Registry) Memories() []string { return slices.Sorted(maps.Keys(r.memories)) }
 
-// Effects are the names of the functions of all effects, in order.
+// Effects returns the names of the functions of all effects, sorted.
 func (r *Registry) Effects() []string { return slices.Sorted(maps.Keys(r.effects)) }
 
 func takesPart(h engine.Hook) bool {

@@ -2,8 +2,8 @@
 
 package hook
 
-// inheritNothing: Go's own files are inherited by no command, which is all that this system can do.
+// inheritNothing does nothing: Go's own files are not inherited, and this system offers no more.
 func inheritNothing() {}
 
-// Seclude does nothing: this system does not show a process's environment under /proc.
+// Seclude does nothing: this system does not expose a process's environment under /proc.
 func Seclude() {}

@@ -1,6 +1,6 @@
-// Package awsapi is the HTTP API as the functions of a stack serve it: which part each of them has,
-// whom it lets in, and how events come to it. What a call does is for package httpapi; what an
-// event is, for package lambdahttp.
+// Package awsapi adapts the HTTP API to the Lambda functions of a stack: which part of the API each
+// function serves, how callers are authenticated, and how requests arrive. Package httpapi
+// implements the calls, and package lambdahttp the events.
 package awsapi
 
 import (
@@ -18,35 +18,35 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// Options are what a function puts behind its part of the API.
+// Options configure a function of the API.
 type Options struct {
 	Frontend *frontend.Frontend
 	Clock    engine.Clock
 	Access   stack.Access
-	// reads the keys; at the first request that needs them
+	// Links reads the keys of approval links, at the first request that needs them
 	Links   func(context.Context) (access.LinkKeys, error)
 	Version string
-	Logger  *slog.Logger // of faults, and of one line for each request
+	Logger  *slog.Logger // for faults and for one line per request
 }
 
-// Gateway answers events of the HTTP API.
+// Gateway handles events of API Gateway's HTTP API.
 type Gateway = func(context.Context, events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error)
 
-// URL answers events of the function URL.
+// URL handles events of the function URL.
 type URL = func(context.Context, events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
 
-// Runs serves everything but decisions and streams.
+// Runs serves the API except for decisions and streams.
 func Runs(o Options) (Gateway, error) { return o.gateway(httpapi.PartRuns) }
 
-// Decisions serves what waits, and the answers to it.
+// Decisions serves suspensions and the decisions on them.
 func Decisions(o Options) (Gateway, error) { return o.gateway(httpapi.PartDecisions) }
 
-// streamLife is short, since Lambda does not tell that a reader has left: a stream that nobody
-// reads costs no more than that. Who is still there opens it again, and goes on where it was.
+// streamLife is short because Lambda does not report that a reader has disconnected: an abandoned
+// stream costs no more than that. Connected readers reopen the stream and continue where they were.
 const streamLife = 2 * time.Minute
 
-// Streams serves streams that are opened by a ticket, and nothing else: at its address nobody is
-// asked who they are.
+// Streams serves streams that are opened with a ticket, and nothing else, because the function URL
+// does not authenticate callers.
 func Streams(o Options) (URL, error) {
 	served := o.served(httpapi.PartStreams)
 	served.Gate, served.Buffered, served.StreamURL = httpapi.NobodyEnters, false, ""
@@ -66,8 +66,8 @@ func (o Options) served(part httpapi.Part) httpapi.Options {
 		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
 }
 
-// gate lets in whom the one authorizer has let in that the stack was set up with. Where it was set
-// up with none, nobody.
+// gate admits callers whom the configured authorizer has authenticated. Without an authorizer it
+// admits no one.
 func (o Options) gate() httpapi.Gate {
 	door := access.Admission{TenantClaim: o.Access.TenantClaim, RolesClaim: o.Access.RolesClaim, Tenant: o.Access.Tenant, IAMRoles: o.Access.IAMRoles}
 	switch o.Access.Auth {

@@ -1,9 +1,10 @@
-// Package awsenv puts the parts of a deployed stack together: the table, the queues, the agents
-// with what this program has behind them, the engine and the frontend. Each function takes what it
-// needs of it and adds the shape of its events. There is no rule of the runtime here.
+// Package awsenv assembles a deployed stack: the table, the queues, the agents with the program's
+// tools and hooks, the engine and the frontend. Each function uses the parts that it needs and adds
+// its event handler. It contains no logic of the runtime.
 //
-// What functions without agents have is in package stack. What one function alone reaches beyond
-// the stack, models above all, that one brings along as a [Reach]: so the others do not link it.
+// Package stack has the parts of functions without agents. The step function alone calls models and
+// remote tools, and brings their clients along as [Dependencies], so that the other functions do
+// not link them.
 package awsenv
 
 import (
@@ -17,17 +18,17 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
-// Settings are what the environment says.
+// Settings are the settings in the environment.
 type Settings struct {
 	stack.Settings
-	Policy *agent.Permissions // over all agents; nil: none
+	Policy *agent.Permissions // applies to all agents; nil for none
 }
 
-// policyVariable holds the text of a policy file, as `dormouse dev --policy` reads it.
+// policyVariable holds the text of a policy file, in the form of `dormouse dev --policy`.
 const policyVariable = "DORMOUSE_POLICY"
 
-// Read reads the settings. The error names every variable that is missing or wrong, with what to
-// write.
+// Read reads the settings. The error names every variable that is missing or invalid, and what to
+// set it to.
 func Read(getenv func(string) string) (Settings, error) {
 	base, err := stack.Read(getenv)
 	s := Settings{Settings: base}
@@ -37,19 +38,19 @@ func Read(getenv func(string) string) (Settings, error) {
 	}
 	policy, wrong := agentfile.ParsePolicy(policyVariable, []byte(text))
 	if wrong != nil {
-		return s, errors.Join(err, fmt.Errorf("%s is no policy; write what a policy file holds, or leave it out: %w", policyVariable, wrong))
+		return s, errors.Join(err, fmt.Errorf("%s is not a policy; set it to the text of a policy file, or remove it: %w", policyVariable, wrong))
 	}
 	s.Policy = &policy
 	return s, err
 }
 
-// parts are those of a function with agents.
+// parts are the parts of a function with agents.
 type parts struct {
 	stack.Parts
 	Agents *program.Agents
 }
 
-// open makes them; a nil reach is that of a function that runs nothing.
+// open assembles the parts; reach is nil for a function that runs nothing.
 func open(s Settings, register Register, reach *Reach, out io.Writer) (parts, error) {
 	p := parts{Parts: stack.Open(s.Settings, out)}
 	have, err := behind(s, register, reach, p.Logger)

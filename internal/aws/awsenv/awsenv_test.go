@@ -34,7 +34,7 @@ func environment(more map[string]string) func(string) string {
 
 func TestAWrongPolicyIsToldWithEverythingElseThatIsWrong(t *testing.T) {
 	_, err := awsenv.Read(environment(map[string]string{"DORMOUSE_TABLE": "", "DORMOUSE_POLICY": "allow: [x]\n"}))
-	for _, want := range []string{"DORMOUSE_TABLE is missing", "DORMOUSE_POLICY is no policy", "allow"} {
+	for _, want := range []string{"DORMOUSE_TABLE is missing", "DORMOUSE_POLICY is not a policy", "allow"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}

@@ -9,29 +9,29 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// Front is what the functions are made of that answer callers.
+// Front has the parts of the functions that serve callers.
 type Front struct {
 	parts
 	Frontend *frontend.Frontend
 }
 
-// NewFront makes it. It describes and checks agents and runs nothing, so it has neither models nor
-// bodies. Lines of the log and of metrics go to out. It asks no server anything.
+// NewFront assembles the parts. These functions describe and check agents and run nothing, so there
+// are no models and no tool bodies. Log lines and metrics go to out. It makes no network request.
 func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 	if s.Access.Auth == "" {
-		return Front{}, fmt.Errorf("DORMOUSE_AUTH is missing; set it to JWT or IAM, as the authorizer in front of the function is")
+		return Front{}, fmt.Errorf("DORMOUSE_AUTH is missing; set it to JWT or IAM, to match the authorizer of the function")
 	}
 	p, err := open(s, register, nil, out)
 	return Front{parts: p, Frontend: p.frontend()}, err
 }
 
-// frontend has nothing that watches the table: a held read looks again by itself.
+// frontend does not watch the table: a held read polls it.
 func (p parts) frontend() *frontend.Frontend {
 	return frontend.New(frontend.Options{Store: p.Store, Links: p.Store, Catalog: p.Store, Waker: p.Wake, Clock: p.Clock, Random: p.Random,
 		Describe: p.Agents.Describe, Tool: p.Agents.Tool, Check: p.Agents.Check, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow})
 }
 
-// LinkKeys are the keys that sign approval links and tickets of streams, the same in every function
-// of the stack. They are made when they are asked for first. It asks the table;
-// [engine.ErrUnavailable] if that cannot be done now.
+// LinkKeys returns the keys that sign approval links and stream tickets, which are the same in
+// every function of the stack. The first call creates them. It reads the table, and returns
+// [engine.ErrUnavailable] if that fails.
 func (f Front) LinkKeys(ctx context.Context) (access.LinkKeys, error) { return f.Store.LinkKeys(ctx) }

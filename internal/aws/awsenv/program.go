@@ -15,40 +15,39 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
 )
 
-// Register adds what a program brings along: its tools and hooks. It is the same in every function
-// of a stack, since which version of an agent fits must not depend on who asks.
+// Register adds the tools and hooks of a program. It is the same in every function of a stack,
+// because the validity of an agent version must not depend on the function.
 type Register func(*tool.Registry, *hook.Registry) error
 
-// Reach is what the function that works has beyond the stack. The others have none, and link
-// nothing of it.
+// Reach has the dependencies of the step function outside the stack. The other functions have none
+// and do not link them.
 type Reach struct {
-	// Secrets finds the secrets of definitions. Nil: the environment has them.
+	// Secrets finds the secrets of definitions; nil reads the environment.
 	Secrets secret.Source
 
-	// Connect makes what reaches others: providers of models and bodies of tools, by their
-	// names. It asks no server anything.
+	// Connect creates model providers and bodies of tools, by name. It makes no network
+	// request.
 	Connect func(Near) (map[string]program.Provider, map[string]program.Bodies)
 
 	// Control yields and cancels runs from outside; the zero value does neither.
 	Control engine.Controls
 
-	// Command is what the program is called that a person answers with, in the hints of the
-	// log. Empty is "dormouse".
+	// Command is the name of the command in the hints of the log; empty means "dormouse".
 	Command string
 }
 
-// Near is what such things are made with.
+// Near has what Connect needs.
 type Near struct {
 	Settings
 	Secrets secret.Source
-	HTTP    *httptool.Caller // which knows what addresses may be reached
+	HTTP    *httptool.Caller // decides which addresses may be reached
 	Clock   machine.Clock
 	Random  machine.Random
 	Logger  *slog.Logger
 }
 
-// behind is what this program has behind definitions. Without a reach it runs nothing. There is no
-// directory of agents: definitions come out of the table.
+// behind returns the program that implements the agents. With a nil reach it runs nothing. There is
+// no directory of agents: definitions come from the table.
 func behind(s Settings, register Register, reach *Reach, log *slog.Logger) (program.Program, error) {
 	private, err := netguard.ReadPrivate(s.PrivateHosts)
 	if err != nil {

@@ -14,33 +14,33 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
 
-// Timing of the step function. The deadline of an invocation says how long an activation may take.
+// Timing of the step function. The deadline of an invocation limits its activation.
 const (
-	// margin is kept of it for writing down what was done.
+	// margin is reserved for committing what was done.
 	margin = 10 * time.Second
 
-	// skew is what the clocks of two machines may differ by.
+	// skew is the maximum difference between the clocks of two machines.
 	skew = 5 * time.Second
 
-	// grain is the sweep's period: see docs/how-it-works/architecture.md. A run whose owner died goes on
-	// within the rest of its lease and two of these.
+	// grain is the period of the sweep, see docs/how-it-works/architecture.md. A run whose
+	// owner crashed continues within the rest of its lease plus two of these.
 	grain = time.Minute
 
-	// watch is how often a run is read for a cancel while the model or a body works.
+	// watch is how often a run is checked for a cancel while the model or a tool is working.
 	watch = 2 * time.Second
 )
 
-// Step is what the step function is made of.
+// Step has the parts of the step function.
 type Step struct {
 	parts
 	Frontend *frontend.Frontend // starts the runs of the intake queue
 	Intake   *sqsqueue.Intake   // nil without one
 	control  engine.RunControl  // nil without one
 	tracer   engine.Tracer      // nil where tracing is off
-	command  string             // what a person answers with
+	command  string             // the command in hints about answers
 }
 
-// NewStep makes it. Lines of the log and of metrics go to out. It asks no server anything.
+// NewStep assembles the parts. Log lines and metrics go to out. It makes no network request.
 func NewStep(s Settings, register Register, reach Reach, out io.Writer) (Step, error) {
 	p, err := open(s, register, &reach, out)
 	made := Step{parts: p, Frontend: p.frontend(), control: engine.GuardControl(reach.Control, p.Clock, p.Logger),
@@ -54,13 +54,13 @@ func NewStep(s Settings, register Register, reach Reach, out io.Writer) (Step, e
 	return made, err
 }
 
-// Engine is an engine that writes to the log of one invocation.
+// Engine returns an engine that writes to the log of one invocation.
 func (s Step) Engine(log *slog.Logger) *engine.Engine {
 	return engine.New(engine.Options{Store: s.Store, Waker: s.Wake, Agents: s.Agents, Clock: s.Clock, Random: s.Random, Logger: log,
 		Notifier: notices{log, s.command}, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
 }
 
-// notices tells whoever reads the log that a call waits.
+// notices logs that a call is waiting for an answer.
 type notices struct {
 	log     *slog.Logger
 	command string

@@ -1,7 +1,7 @@
-// Package awsstep is the function that works: it takes the wake-ups of the stack's runs and does
-// one step for each, and it takes the messages of the intake queue and starts what they ask for.
-// What models, functions and servers it reaches for that is put together here too, since no other
-// function reaches any. It holds no rule of the runtime, and reads no environment.
+// Package awsstep is the step function of a stack: it receives wake-ups and performs one step for
+// each, and it receives messages of the intake queue and starts their runs. It also assembles the
+// clients of models, functions and servers, because no other function needs them. It contains no
+// logic of the runtime and reads no environment variables.
 package awsstep
 
 import (
@@ -21,11 +21,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-// Handler turns messages into steps and runs. Safe for concurrent use.
+// Handler turns messages into steps and runs. It is safe for concurrent use.
 type Handler struct {
 	engine  func(*slog.Logger) stepper
 	wake    giver
-	queue   mover // nil: there is no intake queue
+	queue   mover // nil without an intake queue
 	starter intake.Starter
 	intake  stack.Intake
 	metrics *emf.Metrics
@@ -38,20 +38,21 @@ type stepper interface {
 	Step(ctx context.Context, w engine.Wakeup) (engine.Report, error)
 }
 
-// meter is what the table's requests have consumed since it was asked last.
+// meter returns the capacity that requests to the table consumed since the last call.
 type meter interface{ Take() (read, write float64) }
 
-// giver gives a wake-up back.
+// nacker returns a wake-up to its queue.
 type giver interface {
 	Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error
 }
 
-// mover is what the intake queue does with a message but remove it, see package sqsqueue.
+// mover applies a result to a message of the intake queue, except for removing it; see package
+// sqsqueue.
 type mover interface {
 	Move(ctx context.Context, d intake.Delivery, f intake.Result) (gone bool, err error)
 }
 
-// New is a handler of what s is made of. Chance is from 0 to 1, for pauses that are not all alike.
+// New returns a handler with the parts of s. chance returns a number from 0 to 1, for jitter.
 func New(s awsenv.Step, chance func() float64) *Handler {
 	h := &Handler{engine: func(log *slog.Logger) stepper { return s.Engine(log) }, wake: s.Wake, starter: s.Frontend, intake: s.Settings.Intake,
 		metrics: s.Metrics, units: s.Units, log: s.Logger, chance: chance}
@@ -61,19 +62,20 @@ func New(s awsenv.Step, chance func() float64) *Handler {
 	return h
 }
 
-// maxFailures is how often a message of the intake queue may fail before it is put aside with the
-// reason. The queue's own redrive, which tells no reason, takes it at one more.
+// maxFailures is how often a message of the intake queue may fail before it moves to the dead
+// letters with the reason. One more failure, and the queue's own redrive policy moves it without a
+// reason.
 const maxFailures = 4
 
-// invocation is one call of the function.
+// invocation is one invocation of the function.
 type invocation struct {
 	*Handler
 	log    *slog.Logger
 	counts emf.Counts
 }
 
-// Handle answers with the messages that are to come again. All others are removed from their queue
-// by the platform; so nothing here is an error of the whole.
+// Handle returns the messages that must be redelivered. Lambda removes all others from their queue,
+// so no error fails the entire batch.
 func (h *Handler) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEventResponse, error) {
 	i := invocation{Handler: h, log: stack.Requested(ctx, h.log), counts: emf.Counts{}}
 	failed := []events.SQSBatchItemFailure{}
@@ -92,8 +94,8 @@ func (h *Handler) Handle(ctx context.Context, e events.SQSEvent) (events.SQSEven
 	return events.SQSEventResponse{BatchItemFailures: failed}, nil
 }
 
-// message says whether a message may go. One that may not is shown again after a while, unless that
-// cannot be said either: then at the end of the queue's visibility.
+// message handles one message and reports whether it is done. Otherwise the message is returned to
+// the queue with backoff; if that fails, it reappears when its visibility timeout ends.
 func (i *invocation) message(ctx context.Context, m events.SQSMessage) (gone bool) {
 	gone, again, err := i.caught(ctx, m)
 	if err == nil {
@@ -101,12 +103,12 @@ func (i *invocation) message(ctx context.Context, m events.SQSMessage) (gone boo
 	}
 	i.log.Log(ctx, level(err), "a message comes again", "message", m.MessageId, "receives", receives(m), "in", again.String(), "error", err)
 	if err := i.giveBack(ctx, m, again); err != nil {
-		i.log.Warn("a message could not be given back; it comes again when its visibility ends", "message", m.MessageId, "error", err)
+		i.log.Warn("cannot return a message to the queue; it reappears when its visibility ends", "message", m.MessageId, "error", err)
 	}
 	return false
 }
 
-// giveBack shows a message again after a while, in the queue that it came from.
+// giveBack returns a message to its queue with a delay.
 func (i *invocation) giveBack(ctx context.Context, m events.SQSMessage, after time.Duration) error {
 	if i.ofIntake(m) {
 		_, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), intake.Result{Outcome: intake.Failed, After: after})
@@ -119,15 +121,15 @@ func (i *invocation) ofIntake(m events.SQSMessage) bool {
 	return i.queue != nil && m.EventSourceARN == i.intake.ARN
 }
 
-// caught turns a panic into an error, so that it costs its message an attempt and not the others of
-// the batch theirs.
+// caught turns a panic into an error, so that it costs only its message an attempt, and not the
+// others of the batch.
 func (i *invocation) caught(ctx context.Context, m events.SQSMessage) (gone bool, again time.Duration, err error) {
 	again = i.backoff(receives(m))
 	defer func() {
 		if r := recover(); r != nil {
 			i.log.Error("a message made the function panic", "message", m.MessageId, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
 			i.counts.Add(emf.StepErrors, 1)
-			err = fmt.Errorf("working on the message panicked")
+			err = fmt.Errorf("handling the message panicked")
 		}
 	}()
 	if i.ofIntake(m) {
@@ -138,8 +140,7 @@ func (i *invocation) caught(ctx context.Context, m events.SQSMessage) (gone bool
 	return err == nil, again, err
 }
 
-// A message that failed comes again after 2 s, then after twice as long each time, half of it by
-// chance.
+// The delay of a message that failed starts at 2 s and doubles each time; half of it is jitter.
 const (
 	shortest = 2 * time.Second
 	longest  = 5 * time.Minute
@@ -150,7 +151,7 @@ func (i *invocation) backoff(receives int) time.Duration {
 	return d/2 + time.Duration(i.chance()*float64(d/2))
 }
 
-// receives is how often a message was handed over, this time included.
+// receives returns how often a message was delivered, including this time.
 func receives(m events.SQSMessage) int {
 	n, err := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
 	if err != nil {

@@ -25,14 +25,13 @@ import (
 
 // Program is what a program brings to the function that works.
 type Program struct {
-	Name     string // in the hints of the log; empty is "dormouse"
+	Name     string // for the hints of the log; empty means "dormouse"
 	Register awsenv.Register
 	Control  engine.Controls
 }
 
-// Open makes what the function is made of, with everything that it reaches beyond the stack. Lines
-// of the log and of metrics go to out. It asks no server anything, and makes no client before
-// something needs it.
+// Open assembles the step function with all its dependencies outside the stack. Log lines and
+// metrics go to out. It makes no network request, and creates a client only when it is needed.
 func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
 	kept := secret.Keep(secrets(s), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
 	connect := func(n awsenv.Near) (map[string]program.Provider, map[string]program.Bodies) {
@@ -42,8 +41,7 @@ func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
 	return awsenv.NewStep(s, p.Register, awsenv.Reach{Secrets: kept.Source, Control: p.Control, Command: p.Name, Connect: connect}, out)
 }
 
-// secrets are those of the environment, and behind them, where there is a path, those of the
-// Parameter Store.
+// secrets finds secrets in the environment, and then in the Parameter Store if a path is set.
 func secrets(s awsenv.Settings) secret.Source {
 	environment := secret.Environment(os.Getenv)
 	if s.SecretsPath == "" {
@@ -53,7 +51,7 @@ func secrets(s awsenv.Settings) secret.Source {
 	return environment.Or(ssmsecret.New(client, ssmsecret.Options{Path: s.SecretsPath, Clock: machine.Clock{}}))
 }
 
-// connections make clients when they are first used.
+// connections creates clients when they are first used.
 type connections struct {
 	awsenv.Near
 	hidden func() secret.Values
@@ -84,8 +82,8 @@ func (c *connections) bodies() map[string]program.Bodies {
 	}
 }
 
-// bedrock is the client of a region, the stack's own if none is named. How often a request is sent
-// again, and how long one may take, is the model's to say.
+// bedrock returns the client for a region, by default that of the stack. The model decides about
+// retries and time limits.
 func (c *connections) bedrock(region string) *bedrockruntime.Client {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -109,11 +107,11 @@ func (c *connections) lambda() *lambda.Client {
 	return lambda.NewFromConfig(c.patient(), func(o *lambda.Options) { o.BaseEndpoint = endpoint(c.Endpoints.Lambda, o.BaseEndpoint) })
 }
 
-// patient is for services that take as long as a model or a function does: each call brings its own
-// limit.
+// patient returns a configuration for services that respond as slowly as a model or a function:
+// each call sets its own limit.
 func (c *connections) patient() aws.Config {
 	made := c.Config()
-	made.HTTPClient = nil // the SDK's own, which has no limit
+	made.HTTPClient = nil // the SDK's own, without a time limit
 	return made
 }
 

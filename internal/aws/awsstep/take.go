@@ -11,8 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
 
-// take starts what a message of the intake queue asks for. Each part of an event has a result of its
-// own, see [intake.Whole].
+// take starts the runs that a message of the intake queue requests. Each part of an event has its
+// own result, see [intake.Whole].
 func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, err error) {
 	requests := intake.Requests([]byte(m.Body), i.intake.Agent)
 	if len(requests) == 0 {
@@ -40,9 +40,10 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 	return true, nil
 }
 
-// busy lets a message wait where it is, longer each time, as often as the queue lets it be handed
-// over before it makes a dead letter of it; then it is put back as a new one. A copy of a message
-// that the queue has doubled is doubled again with each new one, so there should be few.
+// busy returns a message to the queue with growing delays, as often as the queue allows before it
+// would become a dead letter, and then sends it again as a new message. SQS may duplicate a
+// message, and a duplicate is duplicated again with each new message, so there should be few of
+// those.
 func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Request, f intake.Result) (gone bool, err error) {
 	n := receives(m)
 	f.After = min(intake.Longer(f.After, min(n, maxFailures)), sqsqueue.MaxDelay)
@@ -65,7 +66,7 @@ func (i *invocation) result(ctx context.Context, m events.SQSMessage, o intake.R
 	return handler.Decide(ctx, delivery(m, i.intake.Tenant, o.Message))
 }
 
-// delivery is a message as package intake has it. The tenant is the queue's.
+// delivery converts a message for package intake. The tenant is that of the queue.
 func delivery(m events.SQSMessage, tenant string, body []byte) intake.Delivery {
 	d := intake.Delivery{ID: m.MessageId, Receipt: m.ReceiptHandle, Tenant: tenant, Body: body, Attempts: receives(m)}
 	if returned := m.MessageAttributes[sqsqueue.AttributeReturned].StringValue; returned != nil {
@@ -74,7 +75,7 @@ func delivery(m events.SQSMessage, tenant string, body []byte) intake.Delivery {
 	return d
 }
 
-// settled counts and logs a result that was carried out.
+// settled counts and logs a result that was applied.
 func (i *invocation) settled(m events.SQSMessage, f intake.Result) {
 	switch f.Outcome {
 	case intake.Started:

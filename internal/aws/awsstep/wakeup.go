@@ -12,9 +12,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
 
-// step does one step of the run that a wake-up names. No error means that the wake-up is used up,
-// stale ones among them; one that is not ours is an error each time, until the queue makes it a
-// dead letter.
+// step performs one step of the run that a wake-up names. It returns nil if the wake-up is done,
+// which includes stale ones. A message that is not ours fails each time, until the queue moves it
+// to the dead letters.
 func (i *invocation) step(ctx context.Context, body string) error {
 	w, err := sqsqueue.ReadWakeup(body)
 	if err != nil {
@@ -28,7 +28,7 @@ func (i *invocation) step(ctx context.Context, body string) error {
 	return err
 }
 
-// level is that of what happens in the best of stacks, and of what does not.
+// level is the log level of an error: lower for errors that occur in a healthy stack.
 func level(err error) slog.Level {
 	switch {
 	case engine.Lasting(err):
@@ -39,7 +39,7 @@ func level(err error) slog.Level {
 	return slog.LevelError
 }
 
-// account counts what a step did, and logs it.
+// account counts and logs the result of a step.
 func (i *invocation) account(r engine.Report, err error) {
 	switch {
 	case errors.Is(err, engine.ErrNoTime):
@@ -62,7 +62,7 @@ func (i *invocation) account(r engine.Report, err error) {
 		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens)
 }
 
-// work counts what was done to a run that was claimed.
+// work counts the work on a run that was claimed.
 func (i *invocation) work(r engine.Report) {
 	add := i.counts.Add
 	add(emf.Commits, float64(r.Commits))

@@ -1,9 +1,9 @@
-// Package emf counts what functions do, as lines of the embedded metric format on their standard
-// output: CloudWatch makes metrics of them, and no client and no request are needed. The names are
-// here, all of them, because dashboards and alarms are made of them.
+// Package emf writes the metrics of functions to standard output as lines of the CloudWatch
+// embedded metric format, which needs no client and no request. All names are defined here, because
+// dashboards and alarms use them.
 //
-// It keeps nothing between invocations and sums nothing up over processes. The only dimension is
-// the stack: a dimension of runs or tenants would make a metric of each.
+// It keeps nothing between invocations and aggregates nothing across processes. The only dimension
+// is the stack: a dimension for runs or tenants would create a metric for each.
 package emf
 
 import (
@@ -16,69 +16,69 @@ import (
 	"time"
 )
 
-// Name is a metric.
+// Name is the name of a metric.
 type Name string
 
-// Of a step.
+// Metrics of steps.
 const (
-	Steps      Name = "Steps"      // activations that were released or fenced
-	StepErrors Name = "StepErrors" // messages given back because their step failed
-	// wake-ups with nothing to claim: stale, or somebody else has the run
+	Steps      Name = "Steps"      // activations that released their run or were fenced
+	StepErrors Name = "StepErrors" // messages returned because their step failed
+	// wake-ups without a run to claim: stale, or another worker has the run
 	ClaimsLost   Name = "ClaimsLost"
-	Takeovers    Name = "Takeovers"    // runs taken over from an owner that was lost
+	Takeovers    Name = "Takeovers"    // runs taken over from an owner that crashed
 	Commits      Name = "Commits"      // writes of a head by its owner
 	ModelCalls   Name = "ModelCalls"   //
 	ToolCalls    Name = "ToolCalls"    // tool bodies run
 	InputTokens  Name = "InputTokens"  // as the model counts them
 	OutputTokens Name = "OutputTokens" //
-	Waits        Name = "Waits"        // sleeping runs that were woken
-	WaitSeconds  Name = "WaitSeconds"  // how long those had slept
-	RunsDone     Name = "RunsDone"     // runs that ended, however
-	RunsFailed   Name = "RunsFailed"   // those of them that ended with an error
-	Unreadable   Name = "Unreadable"   // messages of the wake queue that are not ours
+	Waits        Name = "Waits"        // suspended runs that were resumed
+	WaitSeconds  Name = "WaitSeconds"  // how long those were suspended
+	RunsDone     Name = "RunsDone"     // runs that ended, for any reason
+	RunsFailed   Name = "RunsFailed"   // of these, the runs that ended with an error
+	Unreadable   Name = "Unreadable"   // messages of the wake-up queue that are not ours
 )
 
-// Of the intake queue.
+// Metrics of the intake queue.
 const (
 	RunsStarted Name = "RunsStarted"
-	// messages put back, because the thread or the store is busy
+	// messages returned because the thread or the store is busy
 	IntakeBusy Name = "IntakeBusy"
-	IntakeDead Name = "IntakeDead" // messages put aside with the reason
+	IntakeDead Name = "IntakeDead" // messages moved to the dead letters
 )
 
-// Of the sweep.
+// Metrics of the sweep.
 const (
-	Overdue Name = "Overdue" // wake-ups sent for what was due
-	// threads that were due and could not be woken; the next sweep tries again
+	Overdue Name = "Overdue" // wake-ups sent for due runs
+	// due threads that could not be woken; the next sweep retries
 	SweepFailures Name = "SweepFailures"
-	// how long the first of it had been due; 0 if nothing was
+	// how long the oldest entry had been due; 0 if nothing was
 	OldestDueSeconds Name = "OldestDueSeconds"
 )
 
-// Of the table, in every function that writes metrics: what the server says it has consumed,
-// indexes included. Refused writes are not in it.
+// Metrics of the table, in every function that writes metrics: the consumed capacity that the
+// server reports, including indexes. Refused writes are not included.
 const (
 	ReadUnits  Name = "ReadUnits"
 	WriteUnits Name = "WriteUnits"
 )
 
-// Names are all of them, for what is made of them.
+// Names returns all metrics.
 func Names() []Name {
 	return []Name{Steps, StepErrors, ClaimsLost, Takeovers, Commits, ModelCalls, ToolCalls, InputTokens, OutputTokens, Waits, WaitSeconds,
 		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, Overdue, SweepFailures, OldestDueSeconds,
 		ReadUnits, WriteUnits}
 }
 
-// Namespace is where CloudWatch keeps the metrics.
+// Namespace is the CloudWatch namespace of the metrics.
 const Namespace = "Dormouse"
 
-// dimension is the one there is.
+// dimension is the only dimension.
 const dimension = "Stack"
 
-// ErrName is a metric that [Names] does not have.
-var ErrName = errors.New("emf: there is no metric of this name; add it to Names")
+// ErrName reports a metric that is missing in [Names].
+var ErrName = errors.New("emf: unknown metric; add it to Names")
 
-// Metrics writes the lines of one process. Safe for concurrent use.
+// Metrics writes the metrics of one process. It is safe for concurrent use.
 type Metrics struct {
 	stack string
 	now   func() time.Time
@@ -87,19 +87,20 @@ type Metrics struct {
 	w  io.Writer
 }
 
-// New writes to w. Each line is one call of Write.
+// New returns metrics that are written to w. Each line is one call of Write.
 func New(w io.Writer, stack string, now func() time.Time) *Metrics {
 	return &Metrics{stack: stack, now: now, w: w}
 }
 
-// Counts are those of one invocation; begin with Counts{}. Not for concurrent use.
+// Counts are the counts of one invocation; start with Counts{}. They are not safe for concurrent
+// use.
 type Counts map[Name]float64
 
-// Add counts. Zero is worth adding: a metric that says 0 is told from one that nobody writes any
-// more.
+// Add adds to a count. Adding zero is useful: it distinguishes a metric with the value 0 from one
+// that is no longer written.
 func (c Counts) Add(n Name, by float64) { c[n] += by }
 
-// Write writes what was counted as one line, or nothing if nothing was.
+// Write writes the counts as one line, or nothing if there are none.
 func (m *Metrics) Write(c Counts) error {
 	if len(c) == 0 {
 		return nil
@@ -114,7 +115,7 @@ func (m *Metrics) Write(c Counts) error {
 	return err
 }
 
-// Metadata of the format. Its names are CloudWatch's.
+// Metadata of the format, with CloudWatch's names.
 type (
 	metadata struct {
 		Timestamp         int64

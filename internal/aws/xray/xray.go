@@ -1,10 +1,10 @@
-// Package xray tells the tracing daemon beside a Lambda function what an activation spends its time
-// on: one subsegment for each thing that package engine traces, under the segment that Lambda has
-// made for the invocation. What it sends is best effort and costs a datagram: no daemon, no sampled
-// trace or a lost datagram change nothing for the run.
+// Package xray sends the duration of an activation's operations to the tracing daemon of a Lambda
+// function: one subsegment for each operation that package engine traces, under the segment of the
+// invocation. It is best effort and costs one datagram: a missing daemon, a trace that is not
+// sampled and a lost datagram do not affect the run.
 //
-// It sends names and times and whether something failed, never an error's text, an argument or a
-// prompt, which may be anything.
+// It sends names, times and whether an operation failed, but no error texts, arguments or prompts,
+// which may contain anything.
 package xray
 
 import (
@@ -19,18 +19,19 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// ContextKey is where the Lambda runtime puts the trace header of an invocation into its context.
+// ContextKey is the key under which the Lambda runtime stores the trace header of an invocation in
+// its context.
 const ContextKey = "x-amzn-trace-id"
 
-// header comes before every document.
+// header precedes every document.
 const header = `{"format":"json","version":1}` + "\n"
 
-// maxName is what the daemon takes.
+// maxName is the daemon's limit.
 const maxName = 200
 
 var _ engine.Tracer = (*Tracer)(nil)
 
-// Tracer sends subsegments. Safe for concurrent use.
+// Tracer sends subsegments. It is safe for concurrent use.
 type Tracer struct {
 	daemon string
 	now    func() time.Time
@@ -40,13 +41,13 @@ type Tracer struct {
 	conn net.Conn
 }
 
-// New sends to the daemon at address, which is HOST:PORT or several with the protocol before each,
-// as AWS_XRAY_DAEMON_ADDRESS has it. Random fills ids.
+// New returns a tracer that sends to the daemon at address, in the form of AWS_XRAY_DAEMON_ADDRESS:
+// HOST:PORT, or several with a protocol before each. random fills ids.
 func New(address string, now func() time.Time, random func([]byte)) *Tracer {
 	return &Tracer{daemon: datagrams(address), now: now, random: random}
 }
 
-// datagrams is the address for UDP.
+// datagrams returns the UDP address.
 func datagrams(address string) string {
 	for one := range strings.FieldsSeq(address) {
 		if to, ok := strings.CutPrefix(one, "udp:"); ok {
@@ -59,10 +60,10 @@ func datagrams(address string) string {
 	return ""
 }
 
-// place is where in which trace something happens.
+// place is a position in a trace.
 type place struct{ trace, parent string }
 
-// inside is the key of the place of what is traced within something traced.
+// inside is the context key of the enclosing place.
 type inside struct{}
 
 // Begin implements [engine.Tracer].
@@ -80,7 +81,7 @@ func (t *Tracer) Begin(ctx context.Context, name string) (context.Context, func(
 	}
 }
 
-// where says what the next subsegment belongs to; nothing if the trace is not sampled.
+// where returns the place of the next subsegment, or false if the trace is not sampled.
 func where(ctx context.Context) (place, bool) {
 	if at, ok := ctx.Value(inside{}).(place); ok {
 		return at, true
@@ -101,7 +102,7 @@ func where(ctx context.Context) (place, bool) {
 	return at, sampled && at.trace != "" && at.parent != ""
 }
 
-// subsegment is the document of the daemon.
+// subsegment is the daemon's document.
 type subsegment struct {
 	Name     string  `json:"name"`
 	ID       string  `json:"id"`
@@ -129,7 +130,7 @@ func (t *Tracer) send(s subsegment) {
 	_, _ = t.conn.Write(append([]byte(header), text...))
 }
 
-// cleaned has only characters that the daemon takes in a name.
+// cleaned removes the characters that the daemon does not accept in a name.
 func cleaned(name string) string {
 	clean := strings.Map(func(r rune) rune {
 		if r >= '0' && r <= '9' || r >= 'A' && r <= 'Z' || r >= 'a' && r <= 'z' || strings.ContainsRune(" _.:/%&#=+-@", r) {

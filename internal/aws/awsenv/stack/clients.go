@@ -15,17 +15,17 @@ import (
 )
 
 const (
-	// attempts is how often the SDK sends one request, with pauses by chance up to
-	// longestPause. What is above asks again, or gives the message back.
+	// attempts is how often the SDK sends one request, with random pauses up to longestPause.
+	// After that the caller retries or returns the message to the queue.
 	attempts, longestPause = 3, time.Second
 
-	// requestTime bounds one attempt: an answer that does not come must not cost the
+	// requestTime limits one attempt, so that a missing response does not use up the
 	// invocation.
 	requestTime = 10 * time.Second
 )
 
-// Config is what clients are made of. It is made by hand: the SDK's own loader looks at files and
-// the network, which costs a function's start more than everything else.
+// Config returns the configuration of the clients. It is built by hand, because the SDK's loader
+// reads files and the network, which costs more than the rest of a function's start.
 func (s Settings) Config() aws.Config {
 	c := aws.Config{Region: s.Region, Credentials: aws.CredentialsProviderFunc(s.credentials),
 		HTTPClient: awshttp.NewBuildableClient().WithTimeout(requestTime), Retryer: retryer}
@@ -35,7 +35,7 @@ func (s Settings) Config() aws.Config {
 	return c
 }
 
-// retryer has no budget over all requests: each is bounded by itself.
+// retryer has no retry budget across requests: each request is limited by itself.
 func retryer() aws.Retryer {
 	return retry.NewStandard(func(o *retry.StandardOptions) {
 		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = attempts, longestPause, ratelimit.None
@@ -47,14 +47,13 @@ func (s Settings) credentials(context.Context) (aws.Credentials, error) {
 		Source: "environment"}, nil
 }
 
-// DynamoDB is the client of the table. How often it sends a request again is the store's own
-// choice.
+// DynamoDB returns the client of the table. The store decides how often a request is retried.
 func (s Settings) DynamoDB() *dynamodb.Client {
 	return dynamodb.NewFromConfig(s.Config(), dynamo.Retries(),
 		func(o *dynamodb.Options) { o.BaseEndpoint = endpoint(s.Endpoints.DynamoDB, o.BaseEndpoint) })
 }
 
-// SQS is the client of the queues.
+// SQS returns the client of the queues.
 func (s Settings) SQS() *sqs.Client {
 	return sqs.NewFromConfig(s.Config(), func(o *sqs.Options) { o.BaseEndpoint = endpoint(s.Endpoints.SQS, o.BaseEndpoint) })
 }

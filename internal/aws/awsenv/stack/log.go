@@ -8,13 +8,13 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// logKeys are what other packages call what every line of a function calls thus. The platform looks
-// for timestamp, level and message.
+// logKeys maps the keys of other packages to those of a function's log. Lambda expects timestamp,
+// level and message.
 var logKeys = map[string]string{slog.TimeKey: "timestamp", slog.MessageKey: "message",
 	"message": "message_id", "run": "run_id", "thread": "thread_id"}
 
-// level is that of the platform's setting. Its TRACE is no more than DEBUG here, and what is above
-// INFO is not left out: a metric is a line, too.
+// level converts Lambda's log level. TRACE means DEBUG, and levels above INFO mean INFO, because
+// metrics are log lines, too.
 func level(name string) slog.Level {
 	if name == "TRACE" || name == "DEBUG" {
 		return slog.LevelDebug
@@ -23,8 +23,8 @@ func level(name string) slog.Level {
 }
 
 // Logger writes a line of JSON for each record of LogLevel or above. The keys are run_id,
-// thread_id, step, epoch, attempt, request_id and function. What a model was asked, and what a call
-// was given, is in no line of ours.
+// thread_id, step, epoch, attempt, request_id and function. No line contains prompts or arguments
+// of calls.
 func (s Settings) Logger(w io.Writer) *slog.Logger {
 	return slog.New(slog.NewJSONHandler(w, &slog.HandlerOptions{Level: s.LogLevel, ReplaceAttr: renamed})).With("function", s.Function, "version", s.Version)
 }
@@ -36,7 +36,7 @@ func renamed(groups []string, a slog.Attr) slog.Attr {
 	return a
 }
 
-// Requested is the logger of one invocation.
+// Requested returns the logger of one invocation.
 func Requested(ctx context.Context, log *slog.Logger) *slog.Logger {
 	if invocation, ok := lambdacontext.FromContext(ctx); ok {
 		return log.With("request_id", invocation.AwsRequestID)

@@ -11,16 +11,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
-// Parts are what every function works with.
+// Parts are the parts that every function has.
 type Parts struct {
 	Settings
 	Store *dynamo.Store
 	Wake  *sqsqueue.Wake
-	// of the engine and the frontend: the machine's, unless a test brings its own
+	// Clock of the engine and the frontend: the machine's, unless a test sets another
 	Clock   engine.Clock
 	Random  Random
 	Metrics *emf.Metrics
-	Units   *dynamo.Meter // of the table's requests
+	Units   *dynamo.Meter // meters requests to the table
 	Logger  *slog.Logger
 }
 
@@ -30,8 +30,8 @@ type Random interface {
 	Bytes(b []byte) // fills b
 }
 
-// Open makes the parts. Lines of the log and of metrics go to out, which is the function's standard
-// output. It asks no server anything.
+// Open creates the parts. Log lines and metrics go to out, which is the function's standard output.
+// It makes no network request.
 func Open(s Settings, out io.Writer) Parts {
 	units := dynamo.NewMeter(s.DynamoDB())
 	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Random: machine.Random{}, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),

@@ -1,10 +1,9 @@
-// Package stack is what every function of a deployed stack has: its settings, read once from the
-// environment, and the clients of the table and the queues made of them. It knows nothing of
-// agents, models and tools, so that a function that needs none of them links none; package awsenv
-// adds those.
+// Package stack has the common parts of all functions of a deployed stack: the settings, read once
+// from the environment, and the clients of the table and the queues. It knows nothing about agents,
+// models and tools, so that a function without them links none; package awsenv adds those.
 //
-// Nothing is looked up over the network: no profile, no role to assume, no metadata service.
-// Credentials are those that the platform puts into the environment.
+// It looks up nothing over the network: no profile, no role to assume, no metadata service. The
+// credentials are those that Lambda puts into the environment.
 package stack
 
 import (
@@ -17,14 +16,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
-// Settings are what the environment says. Members that the function has no use for may be empty.
+// Settings are the settings in the environment. Fields that a function does not use may be empty.
 type Settings struct {
 	Table     string
 	WakeQueue string // URL
 	Intake    Intake
 	Access    Access
 
-	Stack    string // the stack's name, the dimension of its metrics
+	Stack    string // the name of the stack, the dimension of its metrics
 	Version  string // of the program
 	Function string // the function's name
 
@@ -32,14 +31,15 @@ type Settings struct {
 	Credentials Credentials
 	Endpoints   Endpoints
 
-	TraceDaemon string // address of the tracing daemon; empty where tracing is off
+	TraceDaemon string // address of the tracing daemon; empty if tracing is off
 	LogLevel    slog.Level
 
-	// SecretsPath is where the Parameter Store has the secrets that the environment does not,
-	// with a slash at its end; empty: nowhere.
+	// SecretsPath is the path of the secrets in the Parameter Store that the environment does
+	// not have. It ends with a slash; empty means none.
 	SecretsPath string
 
-	// what HTTP tools that say allow_private may reach beside public addresses
+	// PrivateHosts are the addresses that HTTP tools with allow_private may reach besides
+	// public ones
 	PrivateHosts []string
 }
 
@@ -47,42 +47,42 @@ type Settings struct {
 type Intake struct {
 	URL, ARN, DeadURL string
 
-	Tenant string // whose the queue is
-	Agent  string // the agent that events of other services start; empty: none
+	Tenant string // the tenant of the queue
+	Agent  string // the agent for events of other services; empty for none
 }
 
-// Access is how the HTTP functions let callers in.
+// Access configures how the HTTP functions authenticate callers.
 type Access struct {
-	Auth                    string // [JWT] or [IAM]; empty in functions that have no callers
-	TenantClaim, RolesClaim string // of [JWT]
-	Tenant                  string // of [IAM]
+	Auth                    string // [JWT] or [IAM]; empty in functions without callers
+	TenantClaim, RolesClaim string // for [JWT]
+	Tenant                  string // for [IAM]
 	IAMRoles                access.IAMRoles
 	Names                   Names
-	StreamURL               string // where events are streamed from; empty: nowhere
-	Stream                  bool   // this function streams
+	StreamURL               string // where events are streamed from; empty for none
+	Stream                  bool   // whether this function serves streams
 	Origins                 []string
 }
 
-// Names are shown on the pages of approval links: the product, and tenants by their ids.
+// Names are shown on the pages of approval links: the product, and the tenants by their ids.
 type Names struct {
 	Product string
 	Tenants map[string]string
 }
 
-// Who asks is told to the functions by API Gateway's authorizer, of one of two sorts.
+// The types of API Gateway authorizers that authenticate callers.
 const (
 	JWT = "JWT"
 	IAM = "IAM"
 )
 
-// Credentials are those of the function's role.
+// Credentials are the credentials of the function's role.
 type Credentials struct{ KeyID, Secret, Session string }
 
-// Endpoints replace the services' own, where they are set.
+// Endpoints override those of the services, if they are set.
 type Endpoints struct{ All, DynamoDB, SQS, Bedrock, Lambda, SSM string }
 
-// Read reads the settings. The error names every variable that is missing or wrong, with what to
-// write.
+// Read reads the settings. The error names every variable that is missing or invalid, and what to
+// set it to.
 func Read(getenv func(string) string) (Settings, error) {
 	r := &reader{getenv: getenv}
 	s := Settings{
@@ -108,7 +108,7 @@ func Read(getenv func(string) string) (Settings, error) {
 	return s, errors.Join(r.wrong...)
 }
 
-// reader collects what is wrong.
+// reader collects the errors.
 type reader struct {
 	getenv func(string) string
 	wrong  []error
@@ -146,12 +146,13 @@ func (r *reader) url(name string) string {
 		return ""
 	}
 	if u, err := url.Parse(v); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
-		r.say("%s is %q, which is no URL; write it as https://HOST/PATH", name, v)
+		r.say("%s is %q, which is not a URL; use the form https://HOST/PATH", name, v)
 	}
 	return v
 }
 
-// path is that of parameters. All of an account's are under "/", which nobody means.
+// path reads a path of parameters. It refuses "/", which would contain all parameters of the
+// account.
 func (r *reader) path(name string) string {
 	v := r.getenv(name)
 	if v == "" {
@@ -159,13 +160,13 @@ func (r *reader) path(name string) string {
 	}
 	v = strings.TrimSuffix(v, "/") + "/"
 	if !strings.HasPrefix(v, "/") || v == "/" || strings.Contains(v, "//") {
-		r.say("%s is %q, which is no path of parameters; write it as /NAME/NAME/", name, r.getenv(name))
+		r.say("%s is %q, which is not a path of parameters; use the form /NAME/NAME/", name, r.getenv(name))
 	}
 	return v
 }
 
-// intake is all there or not at all: only the function that takes the queue has it. Which agent
-// events start may be left open.
+// intake reads the settings of the intake queue, all of them or none: only the function that
+// handles the queue has them. The agent for events is optional.
 func (r *reader) intake() Intake {
 	if r.getenv("DORMOUSE_INTAKE_QUEUE_ARN") == "" {
 		return Intake{URL: r.url("DORMOUSE_INTAKE_QUEUE_URL")}
@@ -182,7 +183,7 @@ func (r *reader) intake() Intake {
 func (r *reader) arn(name string) string {
 	v := r.getenv(name)
 	if strings.Count(v, ":") != 5 || !strings.HasPrefix(v, "arn:") {
-		r.say("%s is %q, which is no ARN of a queue; write it as arn:aws:sqs:REGION:ACCOUNT:NAME", name, v)
+		r.say("%s is %q, which is not the ARN of a queue; use the form arn:aws:sqs:REGION:ACCOUNT:NAME", name, v)
 	}
 	return v
 }
@@ -196,18 +197,18 @@ func (r *reader) access() Access {
 		a.TenantClaim = r.need("DORMOUSE_TENANT_CLAIM", "the claim of the token that names the caller's tenant")
 		a.RolesClaim = r.need("DORMOUSE_ROLES_CLAIM", "the claim of the token that lists the caller's roles")
 	case IAM:
-		a.Tenant = r.need("DORMOUSE_TENANT", "the tenant of everybody whom IAM lets in")
+		a.Tenant = r.need("DORMOUSE_TENANT", "the tenant of all callers that IAM admits")
 		var err error
 		if a.IAMRoles, err = access.ParseIAMRoles(r.getenv("DORMOUSE_IAM_ROLES")); err != nil {
 			r.say("DORMOUSE_IAM_ROLES: %v", err)
 		}
 	default:
-		r.say("DORMOUSE_AUTH is %q; write %s or %s", a.Auth, JWT, IAM)
+		r.say("DORMOUSE_AUTH is %q; set it to %s or %s", a.Auth, JWT, IAM)
 	}
 	return a
 }
 
-// names are what the pages of approval links call the product and the tenants.
+// names reads the names of the product and the tenants on the pages of approval links.
 func (r *reader) names() Names {
 	n := Names{Product: r.getenv("DORMOUSE_PRODUCT_NAME")}
 	for item := range strings.SplitSeq(r.getenv("DORMOUSE_TENANT_NAMES"), ";") {
@@ -229,12 +230,12 @@ func (r *reader) names() Names {
 func (r *reader) flag(name string) bool {
 	v := r.getenv(name)
 	if v != "" && v != "0" && v != "1" {
-		r.say("%s is %q; write 1 or leave it out", name, v)
+		r.say("%s is %q; set it to 1 or remove it", name, v)
 	}
 	return v == "1"
 }
 
-// list reads what is written with commas between.
+// list splits a text at its commas.
 func list(text string) (items []string) {
 	for item := range strings.SplitSeq(text, ",") {
 		if item = strings.TrimSpace(item); item != "" {

@@ -87,16 +87,16 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 		{"what is no URL", map[string]string{"DORMOUSE_WAKE_QUEUE_URL": "wake", "AWS_ENDPOINT_URL": "localhost:8000", "DORMOUSE_STREAM_URL": "ftp://h/x"},
 			[]string{`DORMOUSE_WAKE_QUEUE_URL is "wake"`, `AWS_ENDPOINT_URL is "localhost:8000"`, `DORMOUSE_STREAM_URL is "ftp://h/x"`}},
 		{"half an intake queue", map[string]string{"DORMOUSE_INTAKE_QUEUE_ARN": "intake"},
-			[]string{`DORMOUSE_INTAKE_QUEUE_ARN is "intake", which is no ARN`, "DORMOUSE_INTAKE_QUEUE_URL is missing", "DORMOUSE_INTAKE_DEAD_QUEUE_URL is missing",
+			[]string{`DORMOUSE_INTAKE_QUEUE_ARN is "intake", which is not the ARN`, "DORMOUSE_INTAKE_QUEUE_URL is missing", "DORMOUSE_INTAKE_DEAD_QUEUE_URL is missing",
 				"DORMOUSE_INTAKE_TENANT is missing"}},
 		{"tokens whose claims nobody knows", map[string]string{"DORMOUSE_AUTH": "JWT"}, []string{"DORMOUSE_TENANT_CLAIM is missing", "DORMOUSE_ROLES_CLAIM is missing"}},
-		{"parameters of the whole account", map[string]string{"DORMOUSE_SECRETS_PATH": "/"}, []string{`DORMOUSE_SECRETS_PATH is "/", which is no path of parameters`}},
+		{"parameters of the whole account", map[string]string{"DORMOUSE_SECRETS_PATH": "/"}, []string{`DORMOUSE_SECRETS_PATH is "/", which is not a path of parameters`}},
 		{"a path that is none", map[string]string{"DORMOUSE_SECRETS_PATH": "dormouse/prod/"}, []string{`DORMOUSE_SECRETS_PATH is "dormouse/prod/"`}},
 		{"callers of no tenant", map[string]string{"DORMOUSE_AUTH": "IAM"}, []string{"DORMOUSE_TENANT is missing"}},
 		{"roles of IAM that say nothing", map[string]string{"DORMOUSE_AUTH": "IAM", "DORMOUSE_TENANT": "acme", "DORMOUSE_IAM_ROLES": "*=admin;arn:aws:iam::123456789012:user/ann=boss"},
 			[]string{`DORMOUSE_IAM_ROLES: "*" is not the ARN`, `"boss" is not a role`}},
 		{"names of no tenants", map[string]string{"DORMOUSE_TENANT_NAMES": "Acme=Acme Ltd;zoo"}, []string{`DORMOUSE_TENANT_NAMES: "Acme" is not a valid tenant`, `"zoo" has no tenant`}},
-		{"another authorizer", map[string]string{"DORMOUSE_AUTH": "none", "DORMOUSE_STREAM": "yes"}, []string{`DORMOUSE_AUTH is "none"; write JWT or IAM`, `DORMOUSE_STREAM is "yes"`}},
+		{"another authorizer", map[string]string{"DORMOUSE_AUTH": "none", "DORMOUSE_STREAM": "yes"}, []string{`DORMOUSE_AUTH is "none"; set it to JWT or IAM`, `DORMOUSE_STREAM is "yes"`}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := stack.Read(with(tt.set))
