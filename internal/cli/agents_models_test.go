@@ -55,8 +55,8 @@ permissions: {allow: [write]}
 effects: [{name: tidy, tools: [write], command: [echo, tidied], workspace: work}]
 `)
 	put(t, "agents/tests/desk.yaml", "tests: [{name: a, steps: [{run: Hello}, {expect: {status: done, calls: [{tool: write, result: /tidied/}]}}]}]\n")
-	const refused = `agent desk: the effect "tidy" runs the command echo on the machine that serves, and the operator does not allow commands; ` +
-		"serve the agent with --allow-commands, or remove the effect"
+	const refused = `agent desk: the effect "tidy" runs the command echo on the server's machine, but the operator does not allow commands; ` +
+		"allow them with --allow-commands, or remove the effect"
 	o := withEnv(t, nil, "agents", "check")
 	o.wantExit(t, cmdline.ExitOK)
 	contains(t, o.stdout, "agents/desk.yaml: note: "+refused+"\n")
@@ -92,7 +92,7 @@ effects: [{name: tidy, tools: [write], detect: [format, lint], workspace: work}]
 		return o.stdout
 	}
 	const about = `agents/desk.yaml: note: the effect "tidy" `
-	contains(t, check(), `agent desk: the effect "tidy" runs commands that it finds in its workspace on the machine that serves, and the operator does not allow commands`,
+	contains(t, check(), `agent desk: the effect "tidy" runs commands that it finds in its workspace on the server's machine, but the operator does not allow commands`,
 		about+"looks for commands in work, which is no directory now; it says nothing until there is one\n")
 	put(t, "agents/work/Makefile", "lint:\n\tmake-believe\n")
 	contains(t, check(), about+"finds in work now: format: none; lint: make -s lint (Makefile)\n")

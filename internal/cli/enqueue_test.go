@@ -87,8 +87,8 @@ func TestEnqueueStoresNothingIfALineIsBad(t *testing.T) {
 	for _, tt := range []struct{ name, line, says string }{
 		{"no JSON", `{"idempotency_key":"x"`, "line 2: the body is not one JSON value"},
 		{"no key", `{"agent":"desk","input":"go"}`, "line 2: idempotency_key is missing"},
-		{"an unknown member", `{"idempotency_key":"x","agent":"desk","input":"go","tenant":"y"}`, `line 2: the field "tenant" is not known here`},
-		{"a member twice", `{"idempotency_key":"x","agent":"desk","agent":"b","input":"go"}`, `line 2: the member "agent" is there twice`},
+		{"an unknown member", `{"idempotency_key":"x","agent":"desk","input":"go","tenant":"y"}`, `line 2: the field "tenant" is unknown`},
+		{"a member twice", `{"idempotency_key":"x","agent":"desk","agent":"b","input":"go"}`, `line 2: the member "agent" occurs twice`},
 		{"no UTF-8", "{\"idempotency_key\":\"x\",\"agent\":\"\xff\"}", "line 2: the body is not UTF-8"},
 		{"no input", `{"idempotency_key":"x","agent":"desk"}`, "line 2: input is missing"},
 		{"a key that is too long", message(strings.Repeat("k", 256)), "line 2: the idempotency key is longer"},

@@ -114,7 +114,7 @@ func TestAnEffectRunsItsCommandInTheWorkspaceBesideTheAgents(t *testing.T) {
 	strict := r.options()
 	strict.Strict = true
 	if _, err := Start(t.Context(), strict); err == nil || !strings.Contains(err.Error(), `agent desk: the effect "where" runs the command pwd on the machine that serves, `+
-		"and the operator does not allow commands; serve the agent with --allow-commands, or remove the effect") {
+		"and the operator does not allow commands; allow them with --allow-commands, or remove the effect") {
 		t.Fatalf("without the operator's leave: %v", err)
 	}
 	o := r.options()

@@ -1,6 +1,6 @@
-// Package program puts what a program has behind the definitions of agents: models, tool bodies,
-// hooks, memories and the policy. It chooses adapters, and holds no rule of its own; where
-// definitions are stored is its caller's choice.
+// Package program connects the definitions of agents with their implementation: models, tool
+// bodies, hooks, memories and the policy. It selects adapters and contains no rules; its caller
+// decides where definitions are stored.
 package program
 
 import (
@@ -25,10 +25,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
 )
 
-// Definitions is where stored versions of agents are.
+// Definitions stores versions of agents.
 type Definitions interface {
 	frontend.Catalog
-	// Newest is the digest of the deployed version. [engine.ErrNotFound] if there is none.
+	// Newest returns the digest of the deployed version, or [engine.ErrNotFound] if none is
+	// deployed.
 	Newest(ctx context.Context, tenant, name string) (digest string, err error)
 	Definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error)
 	PutDefinition(ctx context.Context, d engine.Definition) error
@@ -36,52 +37,52 @@ type Definitions interface {
 	Undeploy(ctx context.Context, tenant, name string) error
 }
 
-// Program is what this program puts behind definitions.
+// Program is the implementation of the agents.
 type Program struct {
 	Tools  *tool.Registry
 	Hooks  *hook.Registry
-	HTTP   *httptool.Caller   // nil: one that reaches public addresses only
-	Policy *agent.Permissions // over all agents; nil for none
-	// of the agent files; recordings and workspaces are relative to it
+	HTTP   *httptool.Caller   // nil reaches public addresses only
+	Policy *agent.Permissions // applies to all agents; nil for none
+	// Dir is the directory of the agent files; recordings and workspaces are relative to it
 	Dir string
-	// the tenant that deploys: agents that name no tenants are its own; "": whichever one they
-	// are deployed to
+	// Home is the tenant that deploys: agents that name no tenants belong to it; "" means any
+	// tenant that they are deployed to
 	Home  string
 	Clock engine.Clock
 
-	// Models are the providers of models beside scripted and recorded ones; nil for none.
+	// Models are the providers of models other than scripted and recorded ones; nil for none.
 	Models map[string]Provider
 
-	// Bodies make the bodies of tools that are neither Go functions, HTTP requests nor
+	// Bodies create the bodies of tools that are neither Go functions, HTTP requests nor
 	// recorded, by the kind of the tool; nil for none.
 	Bodies map[string]Bodies
 
-	// Commands: effects may run commands on this machine, which the operator allows.
+	// Commands reports that effects may run commands on this machine, as the operator allows.
 	Commands bool
 
-	// Hidden are the secrets of this process, which are taken out of what effects say; nil for
-	// none.
+	// Hidden returns the secrets of this process, which are removed from the output of effects;
+	// nil for none.
 	Hidden func() secret.Values
 
-	// Idle: this process runs nothing. Definitions are described and checked, and neither
-	// models nor bodies are put behind them.
+	// Idle: this process runs nothing. It describes and checks definitions, without models and
+	// bodies.
 	Idle bool
 }
 
-// Provider makes the model of a definition. It asks no server anything: a definition is deployed
-// wherever its provider is.
+// Provider creates the model of a definition. It makes no network request: a definition can be
+// deployed wherever its provider exists.
 type Provider func(agent.Definition) (engine.Model, error)
 
-// Bodies makes the body of one tool of a definition, under the same condition.
+// Bodies creates the body of one tool of a definition, also without a network request.
 type Bodies func(agent.Definition, agent.Tool) (engine.Tool, error)
 
-// The kinds of tools whose bodies are made by [Bodies].
+// The kinds of tools whose bodies [Bodies] creates.
 const (
 	BodyLambda = "lambda"
 	BodyMCP    = "mcp"
 )
 
-// Agents puts models, tool bodies, hooks and memories behind stored definitions. Safe for
+// Agents connects stored definitions with models, tool bodies, hooks and memories. It is safe for
 // concurrent use.
 type Agents struct {
 	Program
@@ -93,28 +94,28 @@ type Agents struct {
 	known    map[versions]engine.Agent
 	ready    map[string]behind // by the digest of the version
 	viewed   map[viewed]view
-	deployed []agent.Definition // last
-	tenants  map[string]bool    // it was deployed to
+	deployed []agent.Definition // most recently
+	tenants  map[string]bool    // the tenants that it was deployed to
 
-	unreadable []string          // files that were no agents when it was deployed
-	sources    map[string]source // of the agents that were deployed last
-	reported   map[string]string // state of an agent's files whose mistakes were reported last
+	unreadable []string          // files that were not valid agents at that deployment
+	sources    map[string]source // of the agents that were deployed most recently
+	reported   map[string]string // state of an agent's files whose errors were reported last
 	// agents that a failed Reload may have deployed to some tenants
 	unfinished  map[string]bool
 	unavailable map[string]Unavailable
-	found       map[string]Unavailable // what a Serve that is under way has found so far
+	found       map[string]Unavailable // what a running Serve has found so far
 	unstored    bool                   // a full disk kept the last Serve from storing something
 }
 
-// versions are what an agent is made of: the version a run is pinned to, the one deployed now,
-// whose denies count, and the run's own permissions. The policy is the same for all.
+// versions determine an agent: the version that a run is pinned to, the deployed version, whose
+// denials also apply, and the run's own permissions. The policy is the same for all.
 type versions struct{ tenant, name, pinned, deployed, narrow string }
 
-// mostKnown bounds the agents that are kept ready. Runs may have permissions of their own, so there
-// is no end to them.
+// mostKnown limits the agents that are kept ready. Runs may have their own permissions, so their
+// number is unbounded.
 const mostKnown = 1000
 
-// NewAgents resolves definitions with what p has.
+// NewAgents returns agents that are implemented by p.
 func NewAgents(stored Definitions, p Program) *Agents {
 	if p.HTTP == nil {
 		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: machine.Random{}})
@@ -123,8 +124,9 @@ func NewAgents(stored Definitions, p Program) *Agents {
 		viewed: map[viewed]view{}, unavailable: map[string]Unavailable{}, unfinished: map[string]bool{}}
 }
 
-// Deploy makes the agents of the directory, and no others, what new runs of the tenants start with.
-// Nothing is deployed if one of them cannot be. Versions that sleeping runs are pinned to stay.
+// Deploy makes the agents of the directory, and no others, the ones that new runs of the tenants
+// start with. If one of them cannot be deployed, nothing is. Versions that suspended runs are
+// pinned to stay.
 func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definition, error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
@@ -149,14 +151,14 @@ func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definit
 	return loaded, nil
 }
 
-// NotServableError is why [Agents.Deploy] deployed nothing: at least one agent cannot be served.
+// NotServableError says why [Agents.Deploy] deployed nothing: at least one agent cannot be served.
 type NotServableError struct{ Err error }
 
 func (e *NotServableError) Error() string { return e.Err.Error() }
 
 func (e *NotServableError) Unwrap() error { return e.Err }
 
-// servable says everything that is wrong with agents and with files that are none.
+// servable returns everything that is wrong with the agents and their files.
 func (a *Agents) servable(loaded []agent.Definition, unreadable []agentfile.Unreadable) error {
 	var wrong []error
 	for _, u := range unreadable {
@@ -168,8 +170,8 @@ func (a *Agents) servable(loaded []agent.Definition, unreadable []agentfile.Unre
 	return errors.Join(wrong...)
 }
 
-// Join gives what was deployed last to a tenant that it was not deployed to, and does nothing for
-// others. The directory is not read again: what is in it now may not be meant yet.
+// Join deploys the most recent deployment to a tenant that does not have it, and does nothing for
+// others. It does not read the directory again, which may contain unfinished changes.
 func (a *Agents) Join(ctx context.Context, tenant string) error {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
@@ -196,7 +198,7 @@ func (a *Agents) join(ctx context.Context, tenant string, loaded []agent.Definit
 	return nil
 }
 
-// deploy writes only what is not deployed yet: a server whose disk is full can start with the
+// deploy writes only what is not deployed yet, so that a server with a full disk can start with the
 // agents that it had.
 func (a *Agents) deploy(ctx context.Context, tenant string, loaded []agent.Definition) error {
 	before, err := a.stored.Deployed(ctx, tenant)
@@ -216,7 +218,7 @@ func (a *Agents) deploy(ctx context.Context, tenant string, loaded []agent.Defin
 	return a.undeploy(ctx, tenant, before, names)
 }
 
-// check says everything that keeps definitions from being run by this program.
+// check returns everything that prevents this program from running the definitions.
 func (a *Agents) check(loaded []agent.Definition) error {
 	var wrong []error
 	for _, d := range loaded {
@@ -224,7 +226,7 @@ func (a *Agents) check(loaded []agent.Definition) error {
 		for _, name := range d.Missing(functions) {
 			wrong = append(wrong, lack(d.Name, "function", name, slices.Sorted(maps.Keys(functions))))
 		}
-		// at a deploy only: a sleeping run goes on, and its call says it
+		// only at a deployment: a suspended run continues, and its call reports it
 		for _, lacks := range a.HTTP.Lacks(d) {
 			wrong = append(wrong, &engine.LacksError{Text: lacks})
 		}
@@ -235,7 +237,7 @@ func (a *Agents) check(loaded []agent.Definition) error {
 	return errors.Join(wrong...)
 }
 
-// undeploy takes away what was deployed before and is not any more.
+// undeploy removes what was deployed before and is no longer.
 func (a *Agents) undeploy(ctx context.Context, tenant string, before []engine.Definition, keep map[string]bool) (err error) {
 	for _, d := range before {
 		if !keep[d.Name] && !a.orphaned(d.Name) {
@@ -251,7 +253,7 @@ func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error)
 		return engine.Agent{}, err
 	}
 	newest, err := a.stored.Newest(ctx, pin.Tenant, pin.Name)
-	// not deployed any more: its sleeping runs go on as they are
+	// no longer deployed: its suspended runs continue unchanged
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return engine.Agent{}, err
 	}
@@ -280,7 +282,7 @@ func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error)
 	return made, nil
 }
 
-// definition is a stored version; a zero one of none.
+// definition returns a stored version, or a zero one if there is none.
 func (a *Agents) definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error) {
 	if digest == "" {
 		return engine.Definition{}, nil

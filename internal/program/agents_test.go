@@ -115,8 +115,8 @@ func TestEditedArgumentsAreHeldToTheToolAndToWhatIsRefused(t *testing.T) {
 		{"what is asked for is not refused", "pay", `{"amount":7}`, pin.Version, ""},
 		{"what is denied", "pay", `{"amount":11}`, pin.Version, "too much"},
 		{"what does not fit", "pay", `{"amount":"x"}`, pin.Version, "amount"},
-		{"a tool that is not there", "play", `{}`, pin.Version, "the tool does not exist"},
-		{"a version that is not there", "pay", `{"amount":7}`, "sha256:gone", "cannot be used any more"},
+		{"a tool that is not there", "play", `{}`, pin.Version, "the tool no longer exists"},
+		{"a version that is not there", "pay", `{"amount":7}`, "sha256:gone", "no longer available"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := a.Check(t.Context(), access.Tenant, core.Record{Agent: "desk", Version: tt.version},

@@ -21,9 +21,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
 )
 
-// build puts everything behind a definition. What it cannot do without and this program does not
-// have is an [engine.ErrNotFound]: a run must not go on without the gates it started with. A
-// function that is gone only fails its calls.
+// build connects a definition with its implementation. If something essential is missing, it
+// returns an [engine.ErrNotFound]: a run must not continue without the gates that it started with.
+// A missing function only fails its calls.
 func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, error) {
 	if err := a.missing(d); err != nil {
 		return engine.Agent{}, err
@@ -48,14 +48,14 @@ func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, e
 	return made, nil
 }
 
-// behind is what answers and what runs for a version.
+// behind is the implementation of a version: its model and its tools.
 type behind struct {
 	model engine.Model
 	tools map[string]engine.Tool
 }
 
-// behind makes it once for each version: a model may remember what its endpoint takes, and a tool
-// may hold a session, and neither depends on what a run is allowed. Of two that are made at once,
+// behind builds the implementation once per version, independently of a run's permissions: a model
+// may remember what its endpoint supports, and a tool may hold a session. If two are built at once,
 // one is kept.
 func (a *Agents) behind(d agent.Definition) (made behind, err error) {
 	digest := d.Digest()
@@ -83,8 +83,8 @@ func (a *Agents) behind(d agent.Definition) (made behind, err error) {
 	return made, nil
 }
 
-// held are tools whose redirects obey the rules of a run. What is behind a version is made once,
-// and rules are those of a run.
+// held returns tools whose redirects obey the rules of a run. The implementation belongs to a
+// version, and rules to a run.
 func held(tools map[string]engine.Tool, rules *agent.Rules) map[string]engine.Tool {
 	if !rules.Targeted() {
 		return tools
@@ -96,7 +96,7 @@ func held(tools map[string]engine.Tool, rules *agent.Rules) map[string]engine.To
 	return out
 }
 
-// missing says everything that the definition cannot do without and this program does not have.
+// missing returns everything that the definition requires and this program does not have.
 func (a *Agents) missing(d agent.Definition) error {
 	var wrong []error
 	needs := d.Needs()
@@ -123,20 +123,20 @@ func (a *Agents) missing(d agent.Definition) error {
 	return errors.Join(append(wrong, a.unconnected(d, needs)...)...)
 }
 
-// Commands says, each in a sentence for the operator, which effects of a definition run commands.
+// Commands returns a sentence for the operator for each effect of a definition that runs commands.
 func Commands(d agent.Definition) (runs []string) {
 	for _, e := range d.Commands() {
 		what := "commands that it finds in its workspace"
 		if len(e.Command) > 0 {
 			what = "the command " + e.Command[0]
 		}
-		runs = append(runs, fmt.Sprintf("agent %s: the effect %q runs %s on the machine that serves, and the operator does not allow commands; "+
-			"serve the agent with --allow-commands, or remove the effect", d.Name, e.Name, what))
+		runs = append(runs, fmt.Sprintf("agent %s: the effect %q runs %s on the server's machine, but the operator does not allow commands; "+
+			"allow them with --allow-commands, or remove the effect", d.Name, e.Name, what))
 	}
 	return runs
 }
 
-// unconnected says which providers and kinds of tools there are none of. A process that runs
+// unconnected returns the providers and kinds of tools that are missing. A process that runs
 // nothing needs none.
 func (a *Agents) unconnected(d agent.Definition, needs agent.Needs) (wrong []error) {
 	if a.Idle {
@@ -155,21 +155,21 @@ func (a *Agents) unconnected(d agent.Definition, needs agent.Needs) (wrong []err
 	return wrong
 }
 
-// Providers are those of models that this program has.
+// Providers returns the providers of models that this program has.
 func (p Program) Providers() []string {
 	names := slices.AppendSeq([]string{agent.ProviderScripted, agent.ProviderRecorded}, maps.Keys(p.Models))
 	slices.Sort(names)
 	return names
 }
 
-// Kinds are those of tools that this program can run, by the names that agent files have for them.
+// Kinds returns the kinds of tools that this program can run, with their names in agent files.
 func (p Program) Kinds() []string {
 	kinds := slices.AppendSeq([]string{"client", "go", "http", "recorded"}, maps.Keys(p.Bodies))
 	slices.Sort(kinds)
 	return kinds
 }
 
-// lack says what there is instead.
+// lack describes what is missing and what could be used instead.
 func lack(agent, sort, name string, have []string) error {
 	others := "remove the name"
 	if len(have) > 0 {
@@ -189,7 +189,7 @@ func (a *Agents) model(d agent.Definition) (engine.Model, error) {
 	case agent.ProviderRecorded:
 		return a.recorded(d)
 	}
-	made, err := a.Models[d.Model.Provider](d) // missing has looked for it
+	made, err := a.Models[d.Model.Provider](d) // missing has checked that it exists
 	if err != nil {
 		return nil, fmt.Errorf("agent %s: %w", d.Name, err)
 	}
@@ -203,7 +203,7 @@ func (a *Agents) recorded(d agent.Definition) (engine.Model, error) {
 		return nil, fmt.Errorf("agent %s: its recording: %w", d.Name, err)
 	}
 	if core.Digest(text) != d.Model.SHA256 {
-		return nil, fmt.Errorf("agent %s: the recording %s is not the one this version was made with", d.Name, d.Model.File)
+		return nil, fmt.Errorf("agent %s: the recording %s differs from the one that this version was created with", d.Name, d.Model.File)
 	}
 	conversations, err := recording.Read(bytes.NewReader(text), file)
 	if err != nil {
@@ -217,7 +217,7 @@ func (a *Agents) bodies(d agent.Definition) (map[string]engine.Tool, error) {
 	for _, t := range d.Tools {
 		switch f, ok := a.Tools.Lookup(t.Go); {
 		case t.Remote() != "":
-			made, err := a.Bodies[t.Remote()](d, t) // missing has looked for the kind
+			made, err := a.Bodies[t.Remote()](d, t) // missing has checked that the kind exists
 			if err != nil {
 				return nil, fmt.Errorf("agent %s: %w", d.Name, err)
 			}
@@ -233,7 +233,7 @@ func (a *Agents) bodies(d agent.Definition) (map[string]engine.Tool, error) {
 	return bodies, nil
 }
 
-// hooks are those the definition names, then its effects.
+// hooks returns the hooks that the definition names, followed by its effects.
 func (a *Agents) hooks(d agent.Definition, rules *agent.Rules) []engine.Hook {
 	var hooks []engine.Hook
 	for _, name := range d.Hooks {
@@ -246,7 +246,7 @@ func (a *Agents) hooks(d agent.Definition, rules *agent.Rules) []engine.Hook {
 	return hooks
 }
 
-// Workspace is the directory that an effect's commands run in; dir is that of the agents.
+// Workspace returns the directory in which an effect's commands run; dir is that of the agents.
 func Workspace(dir string, e agent.Effect) string {
 	if e.Workspace == "" || filepath.IsAbs(e.Workspace) {
 		return e.Workspace
@@ -254,8 +254,8 @@ func Workspace(dir string, e agent.Effect) string {
 	return filepath.Join(dir, e.Workspace)
 }
 
-// effect follows the tools the definition names, but for those that change nothing: a pattern may
-// well match them.
+// effect returns the hook of an effect. It follows the tools that the definition names, except for
+// read-only ones, which a pattern may match as well.
 func (a *Agents) effect(e agent.Effect, rules *agent.Rules) engine.Hook {
 	spec := hook.Spec{Name: e.Name, Clock: a.Clock, Command: e.Command, Detect: e.Detect, Workspace: e.Workspace, Hidden: a.Hidden, Refuses: rules.RefusedCommand}
 	spec.Func, _ = a.Hooks.Effect(e.Go)

@@ -13,7 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Describe shows a stored definition to callers.
+// Describe returns a stored definition in the form of the API.
 func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 	d, err := agent.Decode(stored.Body)
 	if err != nil {
@@ -33,10 +33,11 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 	return shown, nil
 }
 
-// Check says, in words for the caller, why a run's call may not run with these arguments: they do
-// not fit the tool, or a rule refuses them. [engine.ErrUnavailable] if that is not known now. notBy
-// says whom the rules that ask about these arguments bar from approving. The call is checked again
-// before it runs, since the rules may have changed.
+// Check says, in words for the caller, why a run's call must not run with these arguments: they do
+// not match the schema of the tool, or a rule forbids them. It returns [engine.ErrUnavailable] if
+// that cannot be determined now. notBy says whom the rules that require approval for these
+// arguments bar from approving. The call is checked again before it runs, because the rules may
+// have changed.
 func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error) {
 	pinned, err := a.Load(ctx, engine.Pin{Tenant: tenant, Name: r.Agent, Version: r.Version, Narrow: r.Narrow})
 	switch {
@@ -45,10 +46,10 @@ func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call c
 	case errors.As(err, new(*engine.AgentUnavailableError)):
 		return "", fmt.Errorf("%w: %w", engine.ErrUnavailable, err)
 	case err != nil:
-		return "", errors.New("the version of the agent that this run started with cannot be used any more")
+		return "", errors.New("the version of the agent that this run started with is no longer available")
 	}
 	if _, ok := pinned.Rules.Tool(call.Name); !ok {
-		return "", errors.New("the tool does not exist any more")
+		return "", errors.New("the tool no longer exists")
 	}
 	if err := pinned.Rules.Check(call); err != nil {
 		return "", err
@@ -60,7 +61,7 @@ func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call c
 	return v.NotBy, nil
 }
 
-// Narrow says, in words for the caller, why these are no permissions of a run.
+// Narrow says, in words for the caller, why a value is not valid as the permissions of a run.
 func (a *Agents) Narrow(raw json.RawMessage) error {
 	_, err := agentfile.ParseNarrow(raw)
 	return err

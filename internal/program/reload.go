@@ -11,42 +11,42 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Change is what became of one agent when the agent files were read again.
+// Change describes the effect on one agent of reading the agent files again.
 type Change struct {
 	Name     string
 	What     What
-	Version  string              // that new runs start with from now on; "" if none can start
-	Problems []agentfile.Problem // of a [Refused] one: why its files are not used
+	Version  string              // the version that new runs start with; "" if none can start
+	Problems []agentfile.Problem // for [Refused]: why its files are not used
 }
 
-// What became of an agent.
+// What says what happened to an agent.
 type What string
 
 // The values of [What].
 const (
-	Added     What = "added"     // it was not there before
+	Added     What = "added"     // it did not exist before
 	Reloaded  What = "reloaded"  // new runs start with another version, or can start again
-	Unchanged What = "unchanged" // its files say the same in other words
-	Corrected What = "corrected" // its files say what is in use again, after a mistake
-	Removed   What = "removed"   // no file defines it any more; runs that were started go on
-	Refused   What = "refused"   // its files have a mistake; a version in use stays in use
+	Unchanged What = "unchanged" // its files mean the same
+	Corrected What = "corrected" // after an error, its files match the version in use again
+	Removed   What = "removed"   // no file defines it any more; its started runs continue
+	Refused   What = "refused"   // its files have an error; a version in use stays in use
 )
 
-// Reload makes the agents of files what new runs start with, after a [Agents.Serve] or a
-// [Agents.Deploy], and returns what changed, by name. Runs that were started keep their version;
-// what a new version denies counts for them, too.
+// Reload makes the agents of files the ones that new runs start with, after a [Agents.Serve] or a
+// [Agents.Deploy], and returns the changes by name. Runs that have started keep their version; the
+// denials of a new version apply to them, too.
 //
-// Each agent is checked as at a start. Where a file has a mistake, the version in use stays in use;
-// an agent that has none is unavailable, as after [Agents.Serve]. Agents that did not change are
-// not deployed again: another server on the same store may have deployed another version since.
+// Each agent is checked as at a start. If its file has an error, the version in use stays in use;
+// an agent without one is unavailable, as after [Agents.Serve]. Agents that did not change are not
+// deployed again, because another server on the same store may have deployed another version since.
 //
-// tenants are all that should have agents; those that a Serve or a Join gave them have theirs
+// tenants are all tenants that should have agents; those that have them from a Serve or a Join are
 // reloaded in any case. An error means that not everything is stored, and nothing is reported; the
-// next Reload goes on.
+// next Reload continues.
 func (a *Agents) Reload(ctx context.Context, files []agentfile.File, tenants ...string) ([]Change, error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
-	for _, tenant := range tenants { // those that a full disk kept out
+	for _, tenant := range tenants { // tenants that were left out because the disk was full
 		if err := a.joinOnce(ctx, tenant); err != nil {
 			return nil, err
 		}
@@ -61,8 +61,8 @@ func (a *Agents) Reload(ctx context.Context, files []agentfile.File, tenants ...
 	return r.changes, nil
 }
 
-// begin marks what is not served from now on, before anything is deployed, and returns the tenants
-// that have the agents.
+// begin marks what is no longer served, before anything is deployed, and returns the tenants that
+// have the agents.
 func (a *Agents) begin(r *reload) (tenants []string) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -76,7 +76,7 @@ func (a *Agents) begin(r *reload) (tenants []string) {
 	return slices.Sorted(maps.Keys(a.tenants))
 }
 
-// update deploys to one tenant what changed.
+// update deploys the changes to one tenant.
 func (a *Agents) update(ctx context.Context, tenant string, r *reload) error {
 	before, err := a.stored.Deployed(ctx, tenant)
 	if err != nil {
@@ -104,7 +104,7 @@ func (a *Agents) update(ctx context.Context, tenant string, r *reload) error {
 	return nil
 }
 
-// digests are the deployed versions, by name.
+// digests returns the deployed versions, by name.
 func digests(deployed []engine.Definition) map[string]string {
 	there := map[string]string{}
 	for _, d := range deployed {
@@ -113,7 +113,7 @@ func digests(deployed []engine.Definition) map[string]string {
 	return there
 }
 
-// put deploys a definition, unless it is there.
+// put deploys a definition, unless it is already deployed.
 func (a *Agents) put(ctx context.Context, tenant string, d agent.Definition, there map[string]string) error {
 	stored := engine.Definition{Tenant: tenant, Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
 	if there[d.Name] == stored.Digest {
@@ -125,7 +125,7 @@ func (a *Agents) put(ctx context.Context, tenant string, d agent.Definition, the
 	return a.stored.Deploy(ctx, tenant, d.Name, stored.Digest)
 }
 
-// end makes what was deployed what there is.
+// end records the deployed agents as the current ones.
 func (a *Agents) end(r *reload) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -13,7 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// source is what the definition of an agent was read from.
+// source is the file that the definition of an agent was read from.
 type source struct{ path, digest string }
 
 func sourceOf(f agentfile.File) source {
@@ -24,7 +24,7 @@ func sourceOf(f agentfile.File) source {
 	return source{f.Path, core.Digest([]byte(strings.Join(all, "\n")))}
 }
 
-// sourcesOf are the sources of the agents that files define, by name. Of two files with one name
+// sourcesOf returns the sources of the agents in files, by name. If two files define the same name,
 // the first counts.
 func sourcesOf(files []agentfile.File) map[string]source {
 	sources := map[string]source{}
@@ -36,7 +36,7 @@ func sourcesOf(files []agentfile.File) map[string]source {
 	return sources
 }
 
-// stateOf tells one state of files from another.
+// stateOf identifies a state of files.
 func stateOf(files []agentfile.File, about func(agentfile.File) bool) string {
 	var all []string
 	for _, f := range files {
@@ -47,7 +47,7 @@ func stateOf(files []agentfile.File, about func(agentfile.File) bool) string {
 	return strings.Join(all, "\n")
 }
 
-// remember keeps what a Serve or a Deploy read, so that a Reload can tell what changed.
+// remember records what a Serve or a Deploy read, so that a Reload can detect changes.
 func (a *Agents) remember(files []agentfile.File, out map[string]Unavailable) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -63,20 +63,20 @@ type reload struct {
 	agents *Agents
 	files  []agentfile.File
 
-	// What there is before it.
-	used       map[string]agent.Definition // that new runs start with
-	held       map[string]agent.Definition // deployed, and unavailable
+	// The state before it.
+	used       map[string]agent.Definition // new runs start with these
+	held       map[string]agent.Definition // deployed, but unavailable
 	was        map[string]Unavailable
 	known      map[string]source
 	said       map[string]string
 	unfinished map[string]bool
 
-	// What the files say.
+	// The content of the files.
 	good   map[string]agent.Definition
 	wrong  map[string][]agentfile.Unreadable
-	strays []agentfile.Unreadable // of no agent that is in use, as far as is known
+	strays []agentfile.Unreadable // of no agent that is known to be in use
 
-	// What there is after it.
+	// The state after it.
 	next     []agent.Definition
 	out      map[string]Unavailable
 	sources  map[string]source
@@ -108,7 +108,7 @@ func (a *Agents) compare(files []agentfile.File) *reload {
 	return r
 }
 
-// before is a plan with what there is.
+// before returns a plan with the current state.
 func (a *Agents) before() *reload {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -126,8 +126,8 @@ func (a *Agents) before() *reload {
 	return r
 }
 
-// owned gives a file with a mistake to the agent that it defined before: what it says of its name
-// may be a part of the mistake.
+// owned assigns a file with an error to the agent that it defined before: its present name may be
+// part of the error.
 func owned(files []agentfile.File, known map[string]source) []agentfile.File {
 	files = slices.Clone(files)
 	for name, s := range known {
@@ -140,7 +140,7 @@ func owned(files []agentfile.File, known map[string]source) []agentfile.File {
 	return files
 }
 
-// names are those of all agents that there are, or were.
+// names returns the names of all current and previous agents.
 func (r *reload) names() []string {
 	all := maps.Clone(r.unfinished)
 	for name := range r.good {
@@ -158,7 +158,7 @@ func (r *reload) names() []string {
 	return slices.Sorted(maps.Keys(all))
 }
 
-// look plans what becomes of one agent.
+// look plans what happens to one agent.
 func (r *reload) look(name string) {
 	d, defined := r.good[name]
 	used, inUse := r.used[name]
@@ -181,15 +181,15 @@ func (r *reload) look(name string) {
 	}
 }
 
-// orphan says whether an agent is unavailable since no file defined it when the server started, see
-// [Agents.orphaned].
+// orphan reports whether an agent is unavailable because no file defined it when the server
+// started, see [Agents.orphaned].
 func (r *reload) orphan(name string) bool {
 	_, unavailable := r.was[name]
 	_, held := r.held[name]
 	return unavailable && !held && r.said[name] == ""
 }
 
-// problems are what keeps the files of an agent from being used, and the reason for callers. The
+// problems returns what prevents the use of an agent's files, and the reason for callers. The
 // version in use is not checked again.
 func (r *reload) problems(name string) (problems []agentfile.Problem, why Unavailable) {
 	for _, u := range r.wrong[name] {
@@ -209,7 +209,7 @@ func (r *reload) problems(name string) (problems []agentfile.Problem, why Unavai
 	return lacking(r.files[at], err), Unavailable{name, reason(err), err}
 }
 
-// lacking are the problems of a file that can be read, and whose agent this program cannot serve.
+// lacking returns the problems of a readable file whose agent this program cannot serve.
 func lacking(f agentfile.File, err error) (problems []agentfile.Problem) {
 	for _, e := range single(err) {
 		line := 1
@@ -221,17 +221,17 @@ func lacking(f agentfile.File, err error) (problems []agentfile.Problem) {
 	return problems
 }
 
-// maybeIn says that an agent may be defined by a file that cannot be read.
+// maybeIn reports that an unreadable file may define an agent.
 func (r *reload) maybeIn(name string) (problems []agentfile.Problem) {
 	for _, u := range r.strays {
 		first := agentfile.Problems(u.File, u.Err)[0]
 		problems = append(problems, agentfile.NewProblem(u.File, first.Line,
-			fmt.Sprintf("no other file defines %s any more, and this one cannot be read; correct it, or remove it", name)))
+			fmt.Sprintf("no other file defines %s any more, and this one cannot be read; fix it or remove it", name)))
 	}
 	return problems
 }
 
-// keep leaves the version in use as it is.
+// keep leaves the version in use unchanged.
 func (r *reload) keep(used agent.Definition, problems []agentfile.Problem, state string) {
 	r.next = append(r.next, used)
 	r.sources[used.Name] = r.known[used.Name]
@@ -241,8 +241,8 @@ func (r *reload) keep(used agent.Definition, problems []agentfile.Problem, state
 	r.refuse(used.Name, used.Digest(), problems, state)
 }
 
-// leaveOut makes an agent unavailable that was not in use. A definition that can be read is
-// deployed even so, as by [Agents.Serve].
+// leaveOut makes an agent unavailable that was not in use. A readable definition is deployed
+// anyway, as by [Agents.Serve].
 func (r *reload) leaveOut(name string, problems []agentfile.Problem, why Unavailable) {
 	r.out[name] = why
 	if d, defined := r.good[name]; defined {
@@ -253,7 +253,7 @@ func (r *reload) leaveOut(name string, problems []agentfile.Problem, why Unavail
 	r.refuse(name, "", problems, stateOf(r.files, func(f agentfile.File) bool { return f.Name == name }))
 }
 
-// refuse reports what is wrong with the files of an agent, once for each state of them.
+// refuse reports the errors in the files of an agent, once for each state of them.
 func (r *reload) refuse(name, version string, problems []agentfile.Problem, state string) {
 	r.reported[name] = state
 	if r.said[name] != state {
@@ -261,7 +261,7 @@ func (r *reload) refuse(name, version string, problems []agentfile.Problem, stat
 	}
 }
 
-// replace makes d the version in use, which may be the one that is in use.
+// replace makes d the version in use; it may already be that version.
 func (r *reload) replace(used, d agent.Definition) {
 	what := Unchanged
 	switch {
@@ -279,7 +279,7 @@ func (r *reload) replace(used, d agent.Definition) {
 	}
 }
 
-// remove takes an agent away. An agent that only a failed Reload has added was not reported.
+// remove removes an agent. An agent that only a failed Reload has added was never reported.
 func (r *reload) remove(name string) {
 	r.gone = append(r.gone, name)
 	_, inUse := r.used[name]
@@ -289,7 +289,7 @@ func (r *reload) remove(name string) {
 	}
 }
 
-// serve makes an agent available that was not.
+// serve makes an unavailable agent available.
 func (r *reload) serve(d agent.Definition) {
 	what := Added
 	if _, unavailable := r.was[d.Name]; unavailable {

@@ -15,22 +15,22 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Unavailable is an agent that cannot be served for now. Reason is a sentence that may be shown to
-// callers: names of secrets, never values, and no path of this machine. Err is for the operator.
+// Unavailable is an agent that cannot be served now. Reason is a sentence that may be shown to
+// callers: it contains names of secrets, but no values and no paths of this machine. Err is for the
+// operator.
 type Unavailable struct {
 	Name   string
 	Reason string
 	Err    error
 }
 
-// Serve deploys the agents of the directory like [Agents.Deploy], but for those that cannot be
-// served: one file with a mistake, or one secret that is not set, does not keep the others from
-// being served. Starts of an unavailable agent are refused and its runs wait, since [Agents.Load]
-// answers with an [*engine.AgentUnavailableError] until a later Serve or Deploy finds nothing wrong
-// with it.
+// Serve deploys the agents of the directory like [Agents.Deploy], except for those that cannot be
+// served: an error in one file, or a secret that is not set, does not affect the other agents.
+// Starts of an unavailable agent are refused and its runs wait, because [Agents.Load] returns an
+// [*engine.AgentUnavailableError] until a later Serve or Deploy finds no error.
 //
-// A definition that can be read is deployed even so: what it denies counts. What was deployed
-// before stays where a file that cannot be read may be its definition.
+// A readable definition is deployed anyway, because its denials apply. What was deployed before
+// stays if an unreadable file may be its definition.
 func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.Definition, err error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
@@ -69,8 +69,8 @@ func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.D
 	return served, nil
 }
 
-// serving begins a Serve. What was unavailable stays so until it is over: in between, new runs
-// would start with the version before.
+// serving begins a Serve. Until it ends, unavailable agents stay unavailable, because new runs
+// would start with the previous version.
 func (a *Agents) serving(loaded []agent.Definition, unreadable []agentfile.Unreadable, out map[string]Unavailable) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -89,8 +89,8 @@ func (a *Agents) served() {
 	}
 }
 
-// mark notes an agent that turns out to be unavailable while it is deployed, unless that is known.
-// The caller holds the lock.
+// mark records an agent that turns out to be unavailable during the deployment, unless that is
+// already known. The caller holds the lock.
 func (a *Agents) mark(name, why string, err error) {
 	all := a.unavailable
 	if a.found != nil {
@@ -102,7 +102,7 @@ func (a *Agents) mark(name, why string, err error) {
 	}
 }
 
-// withhold marks the agents whose new versions could not be stored for a tenant, since its disk is
+// withhold marks the agents whose new versions could not be stored for a tenant because the disk is
 // full. The others are served.
 func (a *Agents) withhold(ctx context.Context, tenant string, loaded []agent.Definition) error {
 	before, err := a.stored.Deployed(ctx, tenant)
@@ -115,14 +115,14 @@ func (a *Agents) withhold(ctx context.Context, tenant string, loaded []agent.Def
 	a.unstored = true
 	for _, d := range loaded {
 		if there[d.Name] != d.Digest() {
-			why := "its definition cannot be stored, because the disk of the server is full; it is tried again"
+			why := "its definition cannot be stored, because the disk of the server is full; the server retries it"
 			a.mark(d.Name, why, errors.New(why))
 		}
 	}
 	return nil
 }
 
-// Unstored says whether a full disk kept the last Serve from storing something. Then Serve has to
+// Unstored reports whether a full disk kept the last Serve from storing something. Serve must then
 // be called again.
 func (a *Agents) Unstored() bool {
 	a.mu.Lock()
@@ -130,7 +130,7 @@ func (a *Agents) Unstored() bool {
 	return a.unstored
 }
 
-// Unavailable are the agents that cannot be served for now, by name.
+// Unavailable returns the agents that cannot be served now, by name.
 func (a *Agents) Unavailable() []Unavailable {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -142,7 +142,7 @@ func (a *Agents) Unavailable() []Unavailable {
 	return all
 }
 
-// Reasons are why agents are unavailable, by their names.
+// Reasons returns why agents are unavailable, by name.
 func (a *Agents) Reasons() map[string]string {
 	reasons := map[string]string{}
 	for _, u := range a.Unavailable() {
@@ -151,7 +151,7 @@ func (a *Agents) Reasons() map[string]string {
 	return reasons
 }
 
-// available is nil for an agent that can be served.
+// available returns nil for an agent that can be served.
 func (a *Agents) available(name string) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -161,8 +161,8 @@ func (a *Agents) available(name string) error {
 	return nil
 }
 
-// orphaned keeps an agent that was deployed before and that no file defines, if it may be the
-// definition in a file that cannot be read: taking it away may be wrong, and so may serving it.
+// orphaned keeps an agent that was deployed before and that no file defines, if an unreadable file
+// may contain its definition: both removing it and serving it could be wrong.
 func (a *Agents) orphaned(name string) (kept bool) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -181,15 +181,15 @@ func files(unreadable []agentfile.Unreadable) (names []string) {
 	return names
 }
 
-// unreadableReason quotes nothing of the file: its text is not for callers.
+// unreadableReason quotes nothing from the file, whose text is not for callers.
 func unreadableReason(u agentfile.Unreadable) string {
 	problems := agentfile.Problems(u.File, u.Err)
-	return fmt.Sprintf("its file %s has %d problem(s), the first in line %d; the command \"agents check\" says what they are",
+	return fmt.Sprintf("its file %s has %d problem(s), the first in line %d; run \"agents check\" for details",
 		filepath.Base(u.File), len(problems), problems[0].Line)
 }
 
-// reason is an error of [Agents.check] in words for callers. Any other error may quote anything, so
-// it is only logged.
+// reason is an error of [Agents.check] in words for callers. Any other error may quote confidential
+// text, so it is only logged.
 func reason(err error) string {
 	var why []string
 	for _, e := range single(err) {
@@ -201,13 +201,13 @@ func reason(err error) string {
 		case unread:
 			why = append(why, fmt.Sprintf("the file %s cannot be read", filepath.Base(file.Path)))
 		default:
-			why = append(why, "it cannot be set up; the server's log says why")
+			why = append(why, "it cannot be set up; see the server's log")
 		}
 	}
 	return strings.Join(slices.Compact(why), "; ")
 }
 
-// single takes joined errors apart.
+// single splits joined errors.
 func single(err error) []error {
 	several, ok := err.(interface{ Unwrap() []error })
 	if !ok {

@@ -10,19 +10,19 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// view is what the API needs of a stored version, without the model and the bodies behind it.
-// Versions never change, so a view is kept: a page of the inbox asks for one with each of its
-// entries, and a message to a run asks for its starters.
+// view is what the API needs of a stored version, without the model and the bodies. Versions never
+// change, so views are cached: a page of the inbox needs one for each entry, and a message to a run
+// needs its starters.
 type view struct {
 	tools    map[string]wire.ToolDetails
 	starters []string
 }
 
-// viewed is a version as one tenant stored it.
+// viewed is the version of an agent that a tenant stored.
 type viewed struct{ tenant, name, version string }
 
-// Tool shows an approver what a tool does and where its calls go, in the version that the run is
-// pinned to.
+// Tool describes a tool for an approver: what it does and where its calls go, in the version that
+// the run is pinned to.
 func (a *Agents) Tool(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error) {
 	v, err := a.view(ctx, engine.Definition{Tenant: tenant, Name: r.Agent, Digest: r.Version})
 	if err != nil {
@@ -35,9 +35,9 @@ func (a *Agents) Tool(ctx context.Context, tenant string, r core.Record, tool st
 	return details, nil
 }
 
-// Starters are the callers who may start runs of a stored version and send them messages; none:
-// every caller with the role. A version without a body is read from the store; [engine.ErrNotFound]
-// if it is not there.
+// Starters returns the callers who may start runs of a stored version and send them messages; none
+// means every caller with the role. A version without a body is read from the store, which returns
+// [engine.ErrNotFound] if it does not exist.
 func (a *Agents) Starters(ctx context.Context, version engine.Definition) ([]string, error) {
 	v, err := a.view(ctx, version)
 	return v.starters, err

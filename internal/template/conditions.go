@@ -12,7 +12,7 @@ func (r *Resolver) Holds(name string) (bool, error) {
 	case condition == nil:
 		return false, fmt.Errorf("there is no condition %s", name)
 	case r.evaluating[name]:
-		return false, fmt.Errorf("condition %s goes round in a circle", name)
+		return false, fmt.Errorf("condition %s refers to itself", name)
 	}
 	r.evaluating[name] = true
 	defer delete(r.evaluating, name)
@@ -30,7 +30,7 @@ func (r *Resolver) test(condition any) (bool, error) {
 		}
 		parts, ok := argument.([]any)
 		if !ok {
-			return false, fmt.Errorf("%s: its argument is no list", name)
+			return false, fmt.Errorf("%s: its argument is not a list", name)
 		}
 		return r.logic(name, parts)
 	}

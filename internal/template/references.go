@@ -51,7 +51,7 @@ func (r *Resolver) ref(name string) (any, error) {
 	}
 	res := r.t.Resource(name)
 	if res.Body == nil {
-		return nil, fmt.Errorf("the reference to %s leads nowhere", name)
+		return nil, fmt.Errorf("the reference to %s cannot be resolved", name)
 	}
 	return r.refTo(res)
 }
@@ -89,7 +89,7 @@ func (r *Resolver) getAtt(argument any) (any, error) {
 	id, attribute, ok := splitAttribute(argument)
 	res := r.t.Resource(id)
 	if !ok || res.Body == nil {
-		return nil, fmt.Errorf("the reference to the attribute %v leads nowhere", argument)
+		return nil, fmt.Errorf("the reference to the attribute %v cannot be resolved", argument)
 	}
 	name, err := r.Name(id)
 	if err != nil {

@@ -9,25 +9,25 @@ import (
 	"strings"
 )
 
-// Deployment says for which stack a template is resolved.
+// Deployment describes the stack for which a template is resolved.
 type Deployment struct {
 	Stack      string // its name
 	Region     string
 	Account    string
-	Parameters map[string]string // values in place of the defaults in the template
+	Parameters map[string]string // values that override the defaults of the template
 }
 
 // Resolver evaluates the intrinsic functions and conditions of a template for one deployment. It
-// returns an error that names whatever it does not know: a value left as it is would look like one
-// that was resolved. It is not safe for concurrent use.
+// returns an error for everything that it does not support, because an unresolved value would look
+// like a resolved one. It is not safe for concurrent use.
 type Resolver struct {
 	t          Template
 	d          Deployment
 	parameters map[string]any
-	evaluating map[string]bool // conditions, against a circle
+	evaluating map[string]bool // conditions in evaluation, to detect cycles
 }
 
-// none is AWS::NoValue: the member or element that has it is not there.
+// none is AWS::NoValue: its member or element is omitted.
 type none struct{}
 
 // Resolver returns a resolver of the template. Every parameter must have a value or a default.
@@ -154,7 +154,7 @@ func (r *Resolver) call(name string, argument any) (any, error) {
 	parts, ok := arguments.([]any)
 	switch {
 	case !ok:
-		return nil, fmt.Errorf("%s: its argument is no list", name)
+		return nil, fmt.Errorf("%s: its argument is not a list", name)
 	case name == "Fn::Join" && len(parts) == 2:
 		return join(parts)
 	case name == "Fn::Split" && len(parts) == 2:
@@ -170,7 +170,7 @@ func (r *Resolver) call(name string, argument any) (any, error) {
 func join(parts []any) (any, error) {
 	elements, ok := parts[1].([]any)
 	if !ok {
-		return nil, fmt.Errorf("Fn::Join: its second argument is no list")
+		return nil, fmt.Errorf("Fn::Join: its second argument is not a list")
 	}
 	var texts []string
 	for _, e := range elements {
@@ -202,7 +202,7 @@ func (r *Resolver) find(parts []any) (any, error) {
 		members, _ := at.(map[string]any)
 		var there bool
 		if at, there = members[Text(part)]; !there {
-			return nil, fmt.Errorf("Fn::FindInMap: there is nothing at %v", parts)
+			return nil, fmt.Errorf("Fn::FindInMap: there is no value at %v", parts)
 		}
 	}
 	return at, nil

@@ -90,12 +90,12 @@ func TestAParameterOfTheDeploymentReplacesTheDefault(t *testing.T) {
 func TestWhatIsNotKnownIsNamed(t *testing.T) {
 	for name, c := range map[string]struct{ text, want string }{
 		"a function":       {`{P: {"Fn::Cidr": [a, b]}}`, "P: this reader does not know the function Fn::Cidr"},
-		"a reference":      {`!Ref Nowhere`, "the reference to Nowhere leads nowhere"},
+		"a reference":      {`!Ref Nowhere`, "the reference to Nowhere cannot be resolved"},
 		"an attribute":     {`!GetAtt Table.StreamArn`, "the attribute StreamArn of Table"},
-		"one of nothing":   {`!GetAtt Nowhere.Arn`, "leads nowhere"},
-		"a size":           {`!FindInMap [Sizes, test, Memory]`, "there is nothing at [Sizes test Memory]"},
+		"one of nothing":   {`!GetAtt Nowhere.Arn`, "cannot be resolved"},
+		"a size":           {`!FindInMap [Sizes, test, Memory]`, "there is no value at [Sizes test Memory]"},
 		"an element":       {`!Select [2, !Ref Names]`, "there is no element 2"},
-		"the end of a Sub": {`!Sub "${Stage"`, "a ${ without its end"},
+		"the end of a Sub": {`!Sub "${Stage"`, "a ${ is not closed"},
 		"a neighbor":       {`{"Fn::Sub": a, b: c}`, "Fn::Sub has other members beside it"},
 		"a condition":      {`!If [Nowhere, 1, 2]`, "there is no condition Nowhere"},
 	} {
@@ -114,7 +114,7 @@ func TestWhatIsNotKnownIsNamed(t *testing.T) {
 func TestConditionsThatCannotBeEvaluatedAreNamed(t *testing.T) {
 	for name, c := range map[string]struct{ condition, want string }{
 		"a function": {`!Contains [a, b]`, "the condition Fn::Contains"},
-		"a circle":   {`!Not [!Condition C]`, "C goes round in a circle"},
+		"a circle":   {`!Not [!Condition C]`, "C refers to itself"},
 		"a value":    {`yes`, "a condition is one function, not yes"},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// sub evaluates Fn::Sub, whose second argument, if there is one, gives names of its own.
+// sub evaluates Fn::Sub, whose optional second argument defines additional names.
 func (r *Resolver) sub(argument any) (any, error) {
 	pattern, own := argument, map[string]any{}
 	if parts, isList := argument.([]any); isList && len(parts) == 2 {
@@ -14,7 +14,7 @@ func (r *Resolver) sub(argument any) (any, error) {
 	}
 	text, ok := pattern.(string)
 	if !ok {
-		return nil, fmt.Errorf("Fn::Sub: %v is no text", pattern)
+		return nil, fmt.Errorf("Fn::Sub: %v is not a string", pattern)
 	}
 	return substitute(text, func(name string) (string, error) {
 		value, err := r.subName(name, own)
@@ -34,7 +34,7 @@ func substitute(text string, value func(name string) (string, error)) (string, e
 		}
 		name, after, closed := strings.Cut(after, "}")
 		if !closed {
-			return "", fmt.Errorf("Fn::Sub: a ${ without its end in %q", text)
+			return "", fmt.Errorf("Fn::Sub: a ${ is not closed in %q", text)
 		}
 		rest = after
 		if literal, is := strings.CutPrefix(name, "!"); is {

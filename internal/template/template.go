@@ -1,10 +1,9 @@
-// Package template reads a template of SAM or CloudFormation the way CloudFormation does, and
-// evaluates the intrinsic functions and conditions in it. It is the one reader of template.yaml:
-// the end-to-end suites deploy what it reads, and its own tests check the template for what linters
-// do not see.
+// Package template parses a SAM or CloudFormation template as CloudFormation does, and evaluates
+// its intrinsic functions and conditions. It is the only parser of template.yaml: the end-to-end
+// suites deploy what it returns, and its own tests check the template for errors that linters miss.
 //
-// It does not expand resources of SAM; the SAM translator does that. It refuses what it does not
-// know instead of passing it on.
+// It does not expand SAM resources; the SAM translator does that. It rejects everything that it
+// does not support.
 package template
 
 import (
@@ -12,12 +11,12 @@ import (
 	"slices"
 )
 
-// Template is a template in which every short form is the map it means: !Ref X is {"Ref": "X"}.
-// Values are those of encoding/json, except that whole numbers are int. Do not change them.
+// Template is a template in which every short form is expanded: !Ref X is {"Ref": "X"}. Values are
+// those of encoding/json, except that whole numbers are int. They must not be modified.
 type Template struct{ root map[string]any }
 
-// Get returns the value at a path from the top, such as "Outputs", "ApiUrl", "Value"; nil if there
-// is none. An empty path is the whole template.
+// Get returns the value at a path from the top, such as "Outputs", "ApiUrl", "Value", or nil. An
+// empty path returns the entire template.
 func (t Template) Get(path ...string) any { return member(t.root, path...) }
 
 // Parameter is a value that the template takes when it is deployed.
@@ -27,7 +26,7 @@ type Parameter struct {
 	Default        any // nil if every deployment must give a value
 	AllowedValues  []any
 	AllowedPattern string
-	MaxLength      int // 0 for no bound
+	MaxLength      int // 0 for no limit
 }
 
 // Parameter returns the parameter of that name, and whether the template has it.
@@ -53,7 +52,7 @@ func (t Template) Parameters() (all []Parameter) {
 
 // Resource is a resource, or an event of a function, which has the same shape.
 type Resource struct {
-	ID   string         // the logical id; an event has FUNCTION.EVENT
+	ID   string         // the logical id; for an event, FUNCTION.EVENT
 	Body map[string]any // nil if there is no such resource
 }
 

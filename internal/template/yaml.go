@@ -29,7 +29,7 @@ func Parse(text []byte) (Template, error) {
 	return Template{m}, nil
 }
 
-// value reads a node, and a short form as the map it means.
+// value converts a node, and expands short forms.
 func value(n *yaml.Node) (any, error) {
 	if !strings.HasPrefix(n.Tag, "!") || strings.HasPrefix(n.Tag, "!!") {
 		return content(n)
@@ -51,7 +51,7 @@ func value(n *yaml.Node) (any, error) {
 	}
 }
 
-// content reads a node whose tag means nothing to CloudFormation.
+// content converts a node whose tag has no meaning for CloudFormation.
 func content(n *yaml.Node) (any, error) {
 	switch {
 	case n.Kind == yaml.MappingNode:
@@ -59,7 +59,7 @@ func content(n *yaml.Node) (any, error) {
 	case n.Kind == yaml.SequenceNode:
 		return elements(n)
 	case n.Kind == yaml.AliasNode:
-		return nil, fmt.Errorf("line %d: CloudFormation reads no aliases; write *%s out", n.Line, n.Value)
+		return nil, fmt.Errorf("line %d: CloudFormation does not support aliases; expand *%s", n.Line, n.Value)
 	case n.ShortTag() == "!!timestamp":
 		return n.Value, nil
 	}
@@ -85,7 +85,7 @@ func members(n *yaml.Node) (any, error) {
 	for i := 0; i < len(n.Content); i += 2 {
 		name := n.Content[i].Value
 		if _, twice := all[name]; twice {
-			return nil, fmt.Errorf("line %d: %s is there twice", n.Content[i].Line, name)
+			return nil, fmt.Errorf("line %d: %s occurs twice", n.Content[i].Line, name)
 		}
 		v, err := value(n.Content[i+1])
 		if err != nil {

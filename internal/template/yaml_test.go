@@ -30,11 +30,11 @@ func TestShortFormsAreTheMapsTheyMean(t *testing.T) {
 
 func TestWhatCloudFormationDoesNotReadIsRefused(t *testing.T) {
 	for text, want := range map[string]string{
-		"Resources:\n  Q: {Type: A}\n  Q: {Type: B}":      "line 3: Q is there twice",
-		`{"Resources": {"Q": {"A": 1, "A": 2}}}`:          "A is there twice",
-		"A: !If [C, {x: 1, x: 2}, 3]":                     "x is there twice",
-		"Resources:\n  Q: &q {Type: A}\n  R: *q":          "line 3: CloudFormation reads no aliases; write *q out",
-		"Resources:\n  Q: &q {Type: A}\n  R:\n    <<: *q": "line 4: CloudFormation reads no aliases",
+		"Resources:\n  Q: {Type: A}\n  Q: {Type: B}":      "line 3: Q occurs twice",
+		`{"Resources": {"Q": {"A": 1, "A": 2}}}`:          "A occurs twice",
+		"A: !If [C, {x: 1, x: 2}, 3]":                     "x occurs twice",
+		"Resources:\n  Q: &q {Type: A}\n  R: *q":          "line 3: CloudFormation does not support aliases; expand *q",
+		"Resources:\n  Q: &q {Type: A}\n  R:\n    <<: *q": "line 4: CloudFormation does not support aliases",
 		"":      "the template is empty",
 		"- a":   "a template is a map of sections",
 		"A: [b": "line 1",

@@ -50,10 +50,10 @@ type parts struct {
 	Agents *program.Agents
 }
 
-// open assembles the parts; reach is nil for a function that runs nothing.
-func open(s Settings, register Register, reach *Reach, out io.Writer) (parts, error) {
+// open assembles the parts; deps is nil for a function that runs nothing.
+func open(s Settings, register Register, deps *Dependencies, out io.Writer) (parts, error) {
 	p := parts{Parts: stack.Open(s.Settings, out)}
-	have, err := behind(s, register, reach, p.Logger)
+	have, err := assemble(s, register, deps, p.Logger)
 	p.Agents = program.NewAgents(p.Store, have)
 	return p, err
 }

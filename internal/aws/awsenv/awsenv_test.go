@@ -50,7 +50,7 @@ func TestAPrivateHostThatIsNoneKeepsAFunctionFromStarting(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := awsenv.NewStep(s, register, awsenv.Reach{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
+	if _, err := awsenv.NewStep(s, register, awsenv.Dependencies{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
 		t.Errorf("got %v", err)
 	}
 }

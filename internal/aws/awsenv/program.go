@@ -19,15 +19,15 @@ import (
 // because the validity of an agent version must not depend on the function.
 type Register func(*tool.Registry, *hook.Registry) error
 
-// Reach has the dependencies of the step function outside the stack. The other functions have none
-// and do not link them.
-type Reach struct {
+// Dependencies are what the step function uses outside the stack. The other functions have none of
+// it and do not link it.
+type Dependencies struct {
 	// Secrets finds the secrets of definitions; nil reads the environment.
 	Secrets secret.Source
 
 	// Connect creates model providers and bodies of tools, by name. It makes no network
 	// request.
-	Connect func(Near) (map[string]program.Provider, map[string]program.Bodies)
+	Connect func(ConnectOptions) (map[string]program.Provider, map[string]program.Bodies)
 
 	// Control yields and cancels runs from outside; the zero value does neither.
 	Control engine.Controls
@@ -36,8 +36,8 @@ type Reach struct {
 	Command string
 }
 
-// Near has what Connect needs.
-type Near struct {
+// ConnectOptions are what Connect needs.
+type ConnectOptions struct {
 	Settings
 	Secrets secret.Source
 	HTTP    *httptool.Caller // decides which addresses may be reached
@@ -46,21 +46,21 @@ type Near struct {
 	Logger  *slog.Logger
 }
 
-// behind returns the program that implements the agents. With a nil reach it runs nothing. There is
+// assemble returns the program that implements the agents. With a nil deps it runs nothing. There is
 // no directory of agents: definitions come from the table.
-func behind(s Settings, register Register, reach *Reach, log *slog.Logger) (program.Program, error) {
+func assemble(s Settings, register Register, deps *Dependencies, log *slog.Logger) (program.Program, error) {
 	private, err := netguard.ReadPrivate(s.PrivateHosts)
 	if err != nil {
 		return program.Program{}, fmt.Errorf("DORMOUSE_PRIVATE_HOSTS: %w", err)
 	}
-	near := Near{Settings: s, Secrets: secret.Environment(os.Getenv), Logger: log}
-	if reach != nil && reach.Secrets != nil {
-		near.Secrets = reach.Secrets
+	options := ConnectOptions{Settings: s, Secrets: secret.Environment(os.Getenv), Logger: log}
+	if deps != nil && deps.Secrets != nil {
+		options.Secrets = deps.Secrets
 	}
-	near.HTTP = httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: private, Secrets: near.Secrets})
-	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: s.Policy, Clock: machine.Clock{}, HTTP: near.HTTP, Idle: reach == nil}
-	if reach != nil && reach.Connect != nil {
-		p.Models, p.Bodies = reach.Connect(near)
+	options.HTTP = httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: private, Secrets: options.Secrets})
+	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: s.Policy, Clock: machine.Clock{}, HTTP: options.HTTP, Idle: deps == nil}
+	if deps != nil && deps.Connect != nil {
+		p.Models, p.Bodies = deps.Connect(options)
 	}
 	return p, register(p.Tools, p.Hooks)
 }

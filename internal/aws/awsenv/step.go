@@ -41,10 +41,10 @@ type Step struct {
 }
 
 // NewStep assembles the parts. Log lines and metrics go to out. It makes no network request.
-func NewStep(s Settings, register Register, reach Reach, out io.Writer) (Step, error) {
-	p, err := open(s, register, &reach, out)
-	made := Step{parts: p, Frontend: p.frontend(), control: engine.GuardControl(reach.Control, p.Clock, p.Logger),
-		command: cmp.Or(reach.Command, "dormouse")}
+func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (Step, error) {
+	p, err := open(s, register, &deps, out)
+	made := Step{parts: p, Frontend: p.frontend(), control: engine.GuardControl(deps.Control, p.Clock, p.Logger),
+		command: cmp.Or(deps.Command, "dormouse")}
 	if s.Intake.ARN != "" {
 		made.Intake = sqsqueue.NewIntake(s.SQS(), s.Intake.URL, s.Intake.DeadURL, s.Intake.Tenant)
 	}

@@ -24,7 +24,7 @@ import (
 // Handler turns messages into steps and runs. It is safe for concurrent use.
 type Handler struct {
 	engine  func(*slog.Logger) stepper
-	wake    giver
+	wake    nacker
 	queue   mover // nil without an intake queue
 	starter intake.Starter
 	intake  stack.Intake
@@ -42,7 +42,7 @@ type stepper interface {
 type meter interface{ Take() (read, write float64) }
 
 // nacker returns a wake-up to its queue.
-type giver interface {
+type nacker interface {
 	Nack(ctx context.Context, d engine.Delivery, delay time.Duration, cause string) error
 }
 

@@ -1,4 +1,4 @@
-// Package retryafter reads the header with which a busy service says when to come again.
+// Package retryafter parses the header with which a busy service says when to retry.
 package retryafter
 
 import (
@@ -7,12 +7,12 @@ import (
 	"time"
 )
 
-// Most is the longest wait that is returned.
+// Most is the longest delay that Parse returns.
 const Most = 24 * time.Hour
 
-// Parse returns how long to wait: value is a number of seconds, whole or with a fraction, or the
-// time of day as HTTP writes it, which is held against now. It returns 0 for a time that is over
-// and for anything else, and at most [Most]. The caller decides how much of that it waits.
+// Parse returns the delay: value is a number of seconds, possibly fractional, or an HTTP date,
+// which is compared with now. It returns 0 for a time in the past and for anything else, and at
+// most [Most]. The caller decides how long it actually waits.
 func Parse(value string, now time.Time) time.Duration {
 	value = strings.TrimSpace(value)
 	if strings.Trim(value, "0123456789.") == "" {

@@ -1,7 +1,6 @@
-// Package strictjson reads the JSON that outsiders send: what is ambiguous or not understood is
-// refused, never guessed. It is used for the bodies of the HTTP API and the messages of the intake
-// queue alike, so that the same text is taken by both or by neither. It knows no HTTP, does not
-// bound how long a text may be, and does not judge what the values mean.
+// Package strictjson parses JSON from outside: it rejects what is ambiguous or unknown instead of
+// guessing. The HTTP API and the intake queue both use it, so that they accept the same texts. It
+// knows nothing of HTTP, does not limit the length of a text, and does not validate values.
 package strictjson
 
 import (
@@ -19,14 +18,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
-// Codes of what is refused. They are a contract with callers: none is renamed.
+// Error codes. They are part of the API and must not be renamed.
 const (
 	CodeMalformed    = "malformed_body"
 	CodeUnknownField = "unknown_field"
 )
 
-// Error is why a text is refused, in words that may be shown to whoever sent it. Every error of
-// this package is one.
+// Error says why a text is rejected, in words that may be shown to its sender. Every error of this
+// package is an Error.
 type Error struct {
 	Code   string
 	Detail string
@@ -38,20 +37,21 @@ func malformed(format string, args ...any) *Error {
 	return &Error{Code: CodeMalformed, Detail: fmt.Sprintf(format, args...)}
 }
 
-// Clipped is a caller's text, short enough to be shown in an answer.
+// Clipped returns a caller's text, short enough to be shown in a response.
 func Clipped(text string) string { return clip.Bytes(text, 80, "...") }
 
-// MaxDepth is how deep lists and objects may be nested: as deep as anything that is journaled.
+// MaxDepth limits the nesting of lists and objects, to the same depth as everything that is
+// journaled.
 const MaxDepth = core.MaxDepth
 
-// Check demands one JSON object in UTF-8, not nested deeper than [MaxDepth], in which no object,
-// however deep, has a member twice: two readers of such a body could see two different things.
+// Check requires one JSON object in UTF-8, not nested deeper than [MaxDepth], without duplicate
+// members at any level: two parsers could interpret duplicates differently.
 func Check(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return malformed("the body is not UTF-8")
 	}
 	if core.TooDeep(raw) {
-		return malformed("lists and objects stand in one another more than %d deep", MaxDepth)
+		return malformed("lists and objects are nested more than %d levels deep", MaxDepth)
 	}
 	if !json.Valid(raw) {
 		return malformed("the body is not one JSON value")
@@ -62,10 +62,10 @@ func Check(raw []byte) error {
 	return checkMembers(json.NewDecoder(bytes.NewReader(raw)))
 }
 
-// level is an open object, or, with no members, an open list.
+// level is an open object or, with nil members, an open list.
 type level struct {
 	members map[string]bool
-	value   bool // the next token is a member's value
+	value   bool // the next token is the value of a member
 }
 
 func checkMembers(dec *json.Decoder) error {
@@ -79,7 +79,7 @@ func checkMembers(dec *json.Decoder) error {
 		if name, ok := token.(string); ok && len(open) > 0 {
 			if top := &open[len(open)-1]; top.members != nil && !top.value {
 				if top.members[name] {
-					return malformed("the member %q is there twice", Clipped(name))
+					return malformed("the member %q occurs twice", Clipped(name))
 				}
 				top.members[name], top.value = true, true
 				continue
@@ -89,7 +89,7 @@ func checkMembers(dec *json.Decoder) error {
 	}
 }
 
-// follow notes that a value began or ended.
+// follow records that a value began or ended.
 func follow(open []level, token json.Token) []level {
 	switch token {
 	case json.Delim('{'):
@@ -105,7 +105,7 @@ func follow(open []level, token json.Token) []level {
 	return open
 }
 
-// Decode reads an object into the struct behind to. Members are matched exactly, case included;
+// Decode decodes an object into the struct behind to. Members must match exactly, including case;
 // those of an embedded struct count as its own.
 func Decode(raw json.RawMessage, to any) error {
 	var members map[string]json.RawMessage
@@ -113,9 +113,9 @@ func Decode(raw json.RawMessage, to any) error {
 		return malformed("an object is expected")
 	}
 	known := membersOf(reflect.TypeOf(to).Elem())
-	for _, name := range slices.Sorted(maps.Keys(members)) { // the same body, the same answer
+	for _, name := range slices.Sorted(maps.Keys(members)) { // sorted, so that equal bodies get equal errors
 		if !known[name] {
-			return &Error{Code: CodeUnknownField, Detail: fmt.Sprintf("the field %q is not known here", Clipped(name))}
+			return &Error{Code: CodeUnknownField, Detail: fmt.Sprintf("the field %q is unknown", Clipped(name))}
 		}
 	}
 	var mistyped *json.UnmarshalTypeError
@@ -124,7 +124,7 @@ func Decode(raw json.RawMessage, to any) error {
 		return malformed("the field %q must not be a %s", Clipped(mistyped.Field), Clipped(mistyped.Value))
 	}
 	if err != nil {
-		return malformed("the body cannot be read")
+		return malformed("the body cannot be decoded")
 	}
 	return nil
 }

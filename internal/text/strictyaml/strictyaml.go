@@ -1,6 +1,6 @@
-// Package strictyaml reads YAML files that people write, field by field: whatever is not understood
-// is refused with its line, and everything that is wrong is collected, so that one look shows all
-// of it. It knows the form of YAML and nothing of what a file is for.
+// Package strictyaml reads YAML files that people write, field by field: it rejects everything that
+// it does not understand, with its line, and collects all errors, so that an author sees them at
+// once. It knows the form of YAML and not the purpose of a file.
 package strictyaml
 
 import (
@@ -15,36 +15,36 @@ import (
 	"go.yaml.in/yaml/v3"
 )
 
-// Problem is one thing that is wrong with a file, and what to do about it.
+// Problem is one error in a file, with its remedy.
 type Problem struct {
 	File string
 	Line int
 	Text string
 }
 
-// Reader reads a file, and collects what is wrong with it.
+// Reader reads a file and collects its errors.
 type Reader struct {
 	File     string
-	Problems []Problem // as they were found
+	Problems []Problem // in the order in which they were found
 }
 
-// Refuse notes a problem at a node.
+// Refuse records a problem at a node.
 func (r *Reader) Refuse(n *yaml.Node, format string, args ...any) {
 	r.RefuseLine(max(n.Line, 1), format, args...)
 }
 
-// RefuseLine notes a problem at a line.
+// RefuseLine records a problem at a line.
 func (r *Reader) RefuseLine(line int, format string, args ...any) {
 	r.Problems = append(r.Problems, Problem{r.File, line, fmt.Sprintf(format, args...)})
 }
 
-// Document reads the one YAML document of the file; nil if there is not exactly one.
+// Document parses the single YAML document of the file; it returns nil if there is not exactly one.
 func (r *Reader) Document(text []byte) *yaml.Node {
 	dec := yaml.NewDecoder(bytes.NewReader(text))
 	var doc, second yaml.Node
 	switch err := dec.Decode(&doc); {
 	case err == io.EOF, err == nil && len(doc.Content) == 0:
-		r.RefuseLine(1, "the file is empty; fill it, or remove it")
+		r.RefuseLine(1, "the file is empty; add content or remove it")
 		return nil
 	case err != nil:
 		r.syntax(err)
@@ -56,7 +56,7 @@ func (r *Reader) Document(text []byte) *yaml.Node {
 		r.syntax(err)
 		return nil
 	default:
-		r.Refuse(&second, "a second document begins here; give each a file of its own")
+		r.Refuse(&second, "a second document begins here; use a separate file for each")
 		return nil
 	}
 	return doc.Content[0]
@@ -64,7 +64,7 @@ func (r *Reader) Document(text []byte) *yaml.Node {
 
 var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
 
-// syntax reports an error of the YAML parser, whose text may begin with the line.
+// syntax records an error of the YAML parser, whose text may begin with the line.
 func (r *Reader) syntax(err error) {
 	text := err.Error()
 	found := yamlLine.FindStringSubmatch(text)
@@ -76,17 +76,17 @@ func (r *Reader) syntax(err error) {
 	r.RefuseLine(max(line, 1), "this is not YAML: %s", text)
 }
 
-// Object is a mapping whose members are taken one by one; [Object.Close] refuses those nobody took.
+// Object is a mapping whose members are taken one by one; [Object.Close] rejects the rest.
 type Object struct {
 	*Reader
 	Node    *yaml.Node
 	what    string       // for messages: "a tool"
-	Keys    []*yaml.Node // of its members, in their order
+	Keys    []*yaml.Node // of its members, in order
 	members map[string]*yaml.Node
 	taken   []string
 }
 
-// Object reads n as a mapping, or reports that it is none.
+// Object reads n as a mapping, or records that it is not one.
 func (r *Reader) Object(n *yaml.Node, what string) (*Object, bool) {
 	if n.Kind != yaml.MappingNode {
 		r.Refuse(n, "%s is %s; write it as a mapping of fields", what, KindOf(n))
@@ -104,16 +104,16 @@ func (r *Reader) Object(n *yaml.Node, what string) (*Object, bool) {
 	return o, true
 }
 
-// Take returns a member's value, nil if it is not there.
+// Take returns a member's value, or nil if it is absent.
 func (o *Object) Take(name string) *yaml.Node {
 	o.taken = append(o.taken, name)
 	return o.members[name]
 }
 
-// Member is a member's value whether it was taken or not, nil if it is not there.
+// Member returns a member's value, taken or not, or nil if it is absent.
 func (o *Object) Member(name string) *yaml.Node { return o.members[name] }
 
-// Close refuses the members that nobody took.
+// Close rejects the members that were not taken.
 func (o *Object) Close() {
 	for _, key := range o.Keys {
 		if key.Kind != yaml.ScalarNode || !slices.Contains(o.taken, key.Value) {
@@ -122,7 +122,7 @@ func (o *Object) Close() {
 	}
 }
 
-// Text takes a member that is a string; empty if it is absent.
+// Text takes a string member; empty if it is absent.
 func (o *Object) Text(name string) string {
 	n := o.Take(name)
 	if n == nil {
@@ -135,7 +135,7 @@ func (o *Object) Text(name string) string {
 	return n.Value
 }
 
-// Flag takes a member that is true or false; false if it is absent.
+// Flag takes a boolean member; false if it is absent.
 func (o *Object) Flag(name string) bool {
 	n := o.Take(name)
 	if n == nil {
@@ -148,7 +148,7 @@ func (o *Object) Flag(name string) bool {
 	return is
 }
 
-// List takes a member that is a list; nil if it is absent.
+// List takes a list member; nil if it is absent.
 func (o *Object) List(name string) []*yaml.Node {
 	n := o.Take(name)
 	if n == nil {
@@ -161,7 +161,7 @@ func (o *Object) List(name string) []*yaml.Node {
 	return n.Content
 }
 
-// One takes a member that is one of the words; empty if it is absent or none of them.
+// One takes a member that must be one of the words; empty if it is absent or not one of them.
 func (o *Object) One(name string, words ...string) string {
 	word := o.Text(name)
 	if n := o.members[name]; n != nil && n.ShortTag() == "!!str" && !slices.Contains(words, word) {
@@ -171,7 +171,7 @@ func (o *Object) One(name string, words ...string) string {
 	return word
 }
 
-// KindOf says what a node is, for messages.
+// KindOf names the type of a node, for messages.
 func KindOf(n *yaml.Node) string {
 	switch n.Kind {
 	case yaml.MappingNode:
@@ -179,7 +179,7 @@ func KindOf(n *yaml.Node) string {
 	case yaml.SequenceNode:
 		return "a list"
 	case yaml.AliasNode:
-		return "an alias (they are not read; write the value out)"
+		return "an alias (aliases are not supported; write the value itself)"
 	}
 	switch n.ShortTag() {
 	case "!!null":

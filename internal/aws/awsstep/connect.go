@@ -23,7 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
 )
 
-// Program is what a program brings to the function that works.
+// Program is the part of a program that the step function needs.
 type Program struct {
 	Name     string // for the hints of the log; empty means "dormouse"
 	Register awsenv.Register
@@ -34,11 +34,11 @@ type Program struct {
 // metrics go to out. It makes no network request, and creates a client only when it is needed.
 func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
 	kept := secret.Keep(secrets(s), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
-	connect := func(n awsenv.Near) (map[string]program.Provider, map[string]program.Bodies) {
-		c := &connections{Near: n, hidden: kept.Values}
+	connect := func(n awsenv.ConnectOptions) (map[string]program.Provider, map[string]program.Bodies) {
+		c := &connections{ConnectOptions: n, hidden: kept.Values}
 		return c.providers(), c.bodies()
 	}
-	return awsenv.NewStep(s, p.Register, awsenv.Reach{Secrets: kept.Source, Control: p.Control, Command: p.Name, Connect: connect}, out)
+	return awsenv.NewStep(s, p.Register, awsenv.Dependencies{Secrets: kept.Source, Control: p.Control, Command: p.Name, Connect: connect}, out)
 }
 
 // secrets finds secrets in the environment, and then in the Parameter Store if a path is set.
@@ -53,7 +53,7 @@ func secrets(s awsenv.Settings) secret.Source {
 
 // connections creates clients when they are first used.
 type connections struct {
-	awsenv.Near
+	awsenv.ConnectOptions
 	hidden func() secret.Values
 
 	mu      sync.Mutex
