@@ -56,8 +56,8 @@ func ExampleCall_key() {
 	// Output: 1 20
 }
 
-// A tool that needs an answer returns a Suspend. The runtime calls it again with the answer, perhaps
-// a week later and in another process.
+// A tool that needs an answer returns a Suspend. The runtime calls it again with the answer,
+// perhaps a week later and in another process.
 func ExampleSuspend() {
 	choose := dormouse.Func("shop.choose_slot", "Asks the customer when to deliver.",
 		func(_ context.Context, call dormouse.Call, _ struct{}) (any, error) {
@@ -142,8 +142,8 @@ func ExampleHook_stopRule() {
 	// Output: <nil>
 }
 
-// An effect runs after the calls that the agent file lists for it. The model sees its text after the
-// result.
+// An effect runs after the calls that the agent file lists for it. The model sees its text after
+// the result.
 func ExampleEffect() {
 	stock := dormouse.Effect{Name: "shop.stock", Run: func(_ context.Context, done dormouse.Done) (string, error) {
 		return "3 left after " + done.Result, nil

@@ -169,8 +169,8 @@ type Review struct {
 	End  *Reason
 }
 
-// Verdict is the decision of a gate on one call. The zero value leaves it to the other gates and the
-// permissions.
+// Verdict is the decision of a gate on one call. The zero value leaves it to the other gates and
+// the permissions.
 type Verdict struct {
 	Effect VerdictEffect
 	Reason string // shown to the model for Deny and Block, to the approver for Ask

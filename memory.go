@@ -8,8 +8,8 @@ import "context"
 //	effects:
 //	  - {name: ledger, tools: [issue_refund], go: shop.ledger}
 //
-// After a crash it may run twice for one call; use the ID of [Done.Call] to detect that. An error is
-// journaled and fails neither the call nor the run.
+// After a crash it may run twice for one call; use the ID of [Done.Call] to detect that. An error
+// is journaled and fails neither the call nor the run.
 type Effect struct {
 	Name string
 

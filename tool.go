@@ -122,8 +122,8 @@ func (c Call) Report(p ToolProgress) {
 	}
 }
 
-// OnProgress sets the function that receives the reports of the body. It is meant for tests of tools
-// and for programs that run tools themselves.
+// OnProgress sets the function that receives the reports of the body. It is meant for tests of
+// tools and for programs that run tools themselves.
 func (c *Call) OnProgress(report func(ToolProgress)) { c.progress = report }
 
 // Scratch is the data that one call keeps while it waits: at most 16 KiB of JSON. It is safe for

@@ -65,8 +65,8 @@ func (h *handler) handle(ctx context.Context) error {
 }
 
 // judge logs and counts failures. It returns an error only if the sweep woke no run at all, because
-// an alarm watches failed invocations: one hot key must not trigger it, and a missing table or queue
-// must. Requests that were cut off when the time was up don't count as failures.
+// an alarm watches failed invocations: one hot key must not trigger it, and a missing table or
+// queue must. Requests that were cut off when the time was up don't count as failures.
 func judge(log *slog.Logger, counts emf.Counts, err error) error {
 	counts.Add(emf.SweepFailures, 0)
 	failed, ok := errors.AsType[*engine.SweepError](err)
@@ -84,8 +84,8 @@ func judge(log *slog.Logger, counts emf.Counts, err error) error {
 	return failed
 }
 
-// measure records the age of the oldest due entry. It runs before the sweep, which moves the entries
-// that it finds.
+// measure records the age of the oldest due entry. It runs before the sweep, which moves the
+// entries that it finds.
 func (h *handler) measure(ctx context.Context, counts emf.Counts) error {
 	now := h.clock.Now()
 	oldest, err := h.store.OldestDue(ctx, now.UnixMilli())

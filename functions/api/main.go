@@ -1,6 +1,5 @@
-// Command api is the function that answers callers of the HTTP API, in all but decisions. With
-// DORMOUSE_STREAM=1 it is the function behind the URL that streams events: the same program, since
-// it needs the same parts.
+// Command api is the Lambda function that serves the HTTP API, except for decisions. With
+// DORMOUSE_STREAM=1 it is the function behind the URL that streams events.
 package main
 
 import (

@@ -1,6 +1,5 @@
-// Command decision is the function through which people and programs see what waits for an answer,
-// and answer it: by calls of the HTTP API that an authorizer lets in, and by signed links, which
-// need none.
+// Command decision is the Lambda function that lists suspensions and accepts decisions: through the
+// HTTP API for authenticated callers, and through signed approval links.
 package main
 
 import (

@@ -1,5 +1,5 @@
-// Command step is the function that works: it takes the wake-ups of the stack's runs and does one
-// step for each, and it takes the messages of the intake queue and starts what they ask for.
+// Command step is the Lambda function that performs one step for each wake-up of a run, and starts
+// the runs that messages of the intake queue request.
 package main
 
 import (

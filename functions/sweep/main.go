@@ -1,6 +1,5 @@
-// Command sweep is the function that finds what is due and sends wake-ups for it, on a schedule of
-// a minute. It is the safety net of everything: a wake-up that was lost, an owner that died, a
-// deadline that passed.
+// Command sweep is the Lambda function that finds due runs and sends wake-ups for them, once a
+// minute. It recovers from lost wake-ups and crashed owners, and applies deadlines.
 package main
 
 import "github.com/dormouse-dev/dormouse/lambdasweep"

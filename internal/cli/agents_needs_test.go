@@ -106,7 +106,7 @@ func TestTestsReachThePrivateHostsTheyAreAllowed(t *testing.T) {
 	}
 	o = withEnv(t, env, "agents", "test", "--allow-private-hosts", "http://x")
 	o.wantExit(t, cmdline.ExitUsage)
-	contains(t, o.stderr, `--allow-private-hosts: "http://x" names no host`)
+	contains(t, o.stderr, `--allow-private-hosts: "http://x" is not a host`)
 }
 
 func TestAgentsCheckNotesWhatNoRuleIsAskedAbout(t *testing.T) {

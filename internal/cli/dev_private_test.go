@@ -17,7 +17,7 @@ tools:
 func TestDevIsToldWhichPrivateHostsToolsMayReach(t *testing.T) {
 	out := dormouse(t, nil, "dev", "--data", t.TempDir(), "--allow-private-hosts", "10.0.0.0/8,http://localhost")
 	out.wantExit(t, cmdline.ExitUsage)
-	contains(t, out.stderr, `--allow-private-hosts: "http://localhost" names no host; write a name, an address or a network`)
+	contains(t, out.stderr, `--allow-private-hosts: "http://localhost" is not a host; use a name, an address or a network`)
 
 	agents := t.TempDir()
 	if err := os.WriteFile(filepath.Join(agents, "inside.yaml"), []byte(insideAgent), 0o600); err != nil {

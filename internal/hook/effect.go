@@ -66,7 +66,7 @@ type Spec struct {
 //
 // A command does nothing if its program does not exist on this machine, if its workspace is
 // missing, or if the call names no file in it. A path outside the workspace is an error and nothing
-// runs. The output of the command is its text, whatever its exit code; the output of a formatter is
+// runs. The output of the command is its text, with any exit code; the output of a formatter is
 // dropped. A command has no input, and ends with its process group when ctx ends or its time is up.
 // It runs as the user of this process, but with no environment except PATH and HOME, and without
 // open files.

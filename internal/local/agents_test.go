@@ -113,8 +113,8 @@ func TestAnEffectRunsItsCommandInTheWorkspaceBesideTheAgents(t *testing.T) {
 	r.deploy(allowed + "effects:\n  - {name: where, tools: [pay], command: [pwd], workspace: desk}\n")
 	strict := r.options()
 	strict.Strict = true
-	if _, err := Start(t.Context(), strict); err == nil || !strings.Contains(err.Error(), `agent desk: the effect "where" runs the command pwd on the machine that serves, `+
-		"and the operator does not allow commands; allow them with --allow-commands, or remove the effect") {
+	if _, err := Start(t.Context(), strict); err == nil || !strings.Contains(err.Error(), `agent desk: the effect "where" runs the command pwd on the server's machine, `+
+		"but the operator does not allow commands; allow them with --allow-commands, or remove the effect") {
 		t.Fatalf("without the operator's leave: %v", err)
 	}
 	o := r.options()

@@ -1,5 +1,5 @@
-// Package machine is the clock and the randomness of the machine that this program runs on. Only
-// what puts a program together uses it: everything else is given them.
+// Package machine provides the clock and the randomness of the machine. Only the packages that
+// assemble a program use it; all others receive a clock and a source of randomness.
 package machine
 
 import (
@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// Clock is the machine's.
+// Clock is the clock of the machine.
 type Clock struct{}
 
 func (Clock) Now() time.Time { return time.Now() }
@@ -22,7 +22,7 @@ func (Clock) AfterFunc(d time.Duration, f func()) (stop func()) {
 
 var began = time.Now()
 
-// Sleep waits for d, or until ctx ends, which is its error.
+// Sleep waits for d, or until ctx ends, and then returns the error of ctx.
 func Sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)
 	defer timer.Stop()
@@ -34,11 +34,11 @@ func Sleep(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Elapsed is how long the program has run, by a clock that cannot be set. It may stand still while
+// Elapsed returns how long the program has run, by a clock that cannot be set. It may stop while
 // the machine sleeps.
 func Elapsed() time.Duration { return time.Since(began) }
 
-// Random is the machine's source of unguessable text.
+// Random is the machine's cryptographic source of randomness.
 type Random struct{}
 
 var base32Lower = base32.NewEncoding("abcdefghijklmnopqrstuvwxyz234567").WithPadding(base32.NoPadding)

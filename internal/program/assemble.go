@@ -217,7 +217,8 @@ func (a *Agents) bodies(d agent.Definition) (map[string]engine.Tool, error) {
 	for _, t := range d.Tools {
 		switch f, ok := a.Tools.Lookup(t.Go); {
 		case t.Remote() != "":
-			made, err := a.Bodies[t.Remote()](d, t) // missing has checked that the kind exists
+			// missing has checked that the kind exists
+			made, err := a.Bodies[t.Remote()](d, t)
 			if err != nil {
 				return nil, fmt.Errorf("agent %s: %w", d.Name, err)
 			}

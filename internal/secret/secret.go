@@ -12,12 +12,12 @@ import (
 	"strings"
 )
 
-// Source looks up a secret. It returns [ErrNotSet] if there is no secret of that name or its value
-// is empty; any other error means that the lookup failed and may succeed later. No error contains a
+// Source looks up a secret. It returns [ErrNotSet] if no secret has that name or its value is
+// empty; any other error means that the lookup failed and may succeed later. No error contains a
 // value. A source is safe for concurrent use and returns soon after ctx ends.
 type Source func(ctx context.Context, name string) (string, error)
 
-// ErrNotSet reports that there is no secret of that name.
+// ErrNotSet reports that no secret has that name.
 var ErrNotSet = errors.New("secret: not set")
 
 // Variable returns the name of the environment variable for a secret.

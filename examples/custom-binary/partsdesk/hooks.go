@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse"
 )
 
-// limit is the amount in dollars above which an order needs approval. Orders above twice the limit are
-// denied.
+// limit is the amount in dollars above which an order needs approval. Orders above twice the limit
+// are denied.
 const limit = 500
 
 // handover hands a thread over to a person after two failed orders: the run ends, and later runs of

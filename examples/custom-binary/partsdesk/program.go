@@ -1,6 +1,6 @@
-// Package partsdesk is a program for dormouse that uses only its public packages: the tools of a shop
-// for spare parts, a hook for each phase of a run, an effect and a memory. It stores orders in a
-// file; a real shop would use a database.
+// Package partsdesk is a program for dormouse that uses only its public packages: the tools of a
+// shop for spare parts, a hook for each phase of a run, an effect and a memory. It stores orders in
+// a file; a real shop would use a database.
 package partsdesk
 
 import (

@@ -62,8 +62,8 @@ type purchase struct {
 
 func (p purchase) total() int { return prices[p.Part] * p.Quantity }
 
-// orderPartTool is idempotent, because the orders contain the key of each call: after a crash it may
-// run again, even if a person had approved it.
+// orderPartTool is idempotent, because the orders contain the key of each call: after a crash it
+// may run again, even if a person had approved it.
 func orderPartTool(orders *journal[order]) dormouse.Tool {
 	return dormouse.Func("parts.order_part", "Orders a part.", func(_ context.Context, call dormouse.Call, args purchase) (any, error) {
 		if prices[args.Part] == 0 || args.Quantity < 1 {
@@ -79,8 +79,8 @@ func orderPartTool(orders *journal[order]) dormouse.Tool {
 
 var chooseDeliveryTool = dormouse.Func("parts.choose_delivery", "Asks the customer when to deliver.", chooseDelivery)
 
-// chooseDelivery is called twice: first to ask, and then with the answer. Nothing stays in memory in
-// between.
+// chooseDelivery is called twice: first to ask, and then with the answer. Nothing stays in memory
+// in between.
 func chooseDelivery(_ context.Context, call dormouse.Call, _ struct{}) (any, error) {
 	if call.Answer == nil {
 		return nil, dormouse.Suspend{Action: "choose_delivery", Message: "In the morning or in the afternoon?", Then: dormouse.HandAnswer,

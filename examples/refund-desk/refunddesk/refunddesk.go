@@ -1,6 +1,6 @@
 // Package refunddesk is a program with two tools: one looks up an order, the other refunds it. The
-// orders are a small table, and a refund is a line in a ledger file. The tools don't check whether a
-// refund is allowed: the agent's permissions do.
+// orders are a small table, and a refund is a line in a ledger file. The tools don't check whether
+// a refund is allowed: the agent's permissions do.
 package refunddesk
 
 import (

@@ -46,8 +46,8 @@ type ConnectOptions struct {
 	Logger  *slog.Logger
 }
 
-// assemble returns the program that implements the agents. With a nil deps it runs nothing. There is
-// no directory of agents: definitions come from the table.
+// assemble returns the program that implements the agents. With a nil deps it runs nothing. There
+// is no directory of agents: definitions come from the table.
 func assemble(s Settings, register Register, deps *Dependencies, log *slog.Logger) (program.Program, error) {
 	private, err := netguard.ReadPrivate(s.PrivateHosts)
 	if err != nil {

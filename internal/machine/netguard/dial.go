@@ -8,61 +8,61 @@ import (
 	"time"
 )
 
-// RefusedError reports that a host leads to no address that a request may reach. Its text says why.
+// RefusedError says why a host has no address that a request may reach.
 type RefusedError string
 
 func (r RefusedError) Error() string { return string(r) }
 
-// Why a connection is refused.
+// The reasons for refusing a connection.
 const (
-	ErrForbidden RefusedError = "it leads to an address in a private or special network, and this tool may only call public ones"
-	ErrClear     RefusedError = "it leads to no private address that the operator allows, and a secret would go over the network in the clear"
+	ErrForbidden RefusedError = "it resolves to an address in a private or special network, but only public addresses are allowed"
+	ErrClear     RefusedError = "it would send a secret unencrypted, which is allowed only to private addresses that the operator allows"
 )
 
-// mostAddresses bounds how many addresses of one host are tried.
+// mostAddresses limits how many addresses of one host are tried.
 const mostAddresses = 4
 
-// Door says which addresses one request may reach. The zero value opens public ones.
-type Door struct {
-	Private bool // those that the operator allows, too
-	Clear   bool // the request carries a secret unencrypted: public addresses are shut
+// Access says which addresses one request may reach. The zero value allows public ones.
+type Access struct {
+	Private bool // an unencrypted secret is sent, so not public addresses
+	Clear   bool // an unencrypted secret is sent, so not public addresses
 }
 
-type doorKey struct{}
+type accessKey struct{}
 
-// opened is a door with the request that it was opened for. The connection ends with the request,
-// whether it is made by then or not.
+// opened is the access of one request, together with that request. The connection ends with the
+// request, even if it is still being established.
 type opened struct {
-	Door
+	Access
 	request context.Context
 }
 
-// Through opens a door for the connections of the request that ctx belongs to.
-func Through(ctx context.Context, d Door) context.Context {
-	return context.WithValue(ctx, doorKey{}, opened{d, ctx})
+// Through sets the restrictions for the connections of the request that ctx belongs to.
+func Through(ctx context.Context, d Access) context.Context {
+	return context.WithValue(ctx, accessKey{}, opened{d, ctx})
 }
 
-func (g *Guard) open(d Door, host string, a netip.AddrPort) bool {
+func (g *Guard) open(d Access, host string, a netip.AddrPort) bool {
 	return !d.Clear && Public(a.Addr()) || d.Private && g.o.Private.holds(host, a)
 }
 
-// shut is why no address is open.
-func (d Door) shut() error {
+// shut is the reason if no address is allowed.
+func (d Access) shut() error {
 	if d.Clear {
 		return ErrClear
 	}
 	return ErrForbidden
 }
 
-// dial is where every connection begins, that of a redirect as well. It looks the name up once and
-// connects to the very addresses it has looked at, so that a name that means something else a
-// moment later changes nothing.
+// dial opens every connection, including those of redirects. It looks up the name once and connects
+// to the addresses that it has checked, so that a DNS answer that changes a moment later has no
+// effect.
 //
-// [http.Transport] finishes a connection even after its request has ended, so that a later request
-// can use it. A guard keeps no connections, and a host that accepts them and says nothing would
-// hold each one forever: so a connection ends with its request.
+// [http.Transport] keeps establishing a connection even after its request has ended, so that a
+// later request can use it. A guard keeps no connections, and a host that accepts them and stays
+// silent would hold each one forever, so a connection ends with its request.
 func (g *Guard) dial(ctx context.Context, _, authority string) (net.Conn, error) {
-	d := ctx.Value(doorKey{}).(opened)
+	d := ctx.Value(accessKey{}).(opened)
 	ctx = d.request
 	host, port := SplitAuthority("", authority)
 	addresses, err := g.addresses(ctx, host)
@@ -71,7 +71,7 @@ func (g *Guard) dial(ctx context.Context, _, authority string) (net.Conn, error)
 	}
 	var allowed []netip.AddrPort
 	for _, a := range addresses {
-		if at := netip.AddrPortFrom(a, port); g.open(d.Door, host, at) && len(allowed) < mostAddresses {
+		if at := netip.AddrPortFrom(a, port); g.open(d.Access, host, at) && len(allowed) < mostAddresses {
 			allowed = append(allowed, at)
 		}
 	}
@@ -96,10 +96,10 @@ func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error
 	return found, err
 }
 
-// oneAddress is how long one of several addresses may take before the next is tried.
+// oneAddress limits the time for one of several addresses before the next is tried.
 const oneAddress = 3 * time.Second
 
-// dialOne takes the first address that answers.
+// dialOne uses the first address that answers.
 func (g *Guard) dialOne(ctx context.Context, addresses []netip.AddrPort) (conn net.Conn, err error) {
 	for i, a := range addresses {
 		conn, err = g.dialFor(ctx, a, i == len(addresses)-1)
@@ -120,7 +120,7 @@ func (g *Guard) dialFor(ctx context.Context, a netip.AddrPort, last bool) (net.C
 	return g.o.Dial(ctx, a)
 }
 
-// lookup asks the machine's resolver. An IPv4 address inside an IPv6 one is taken for what it is.
+// lookup asks the machine's resolver. It treats an IPv4-mapped IPv6 address as the IPv4 address.
 func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	found, err := net.DefaultResolver.LookupNetIP(ctx, "ip", host)
 	for i := range found {
@@ -129,7 +129,7 @@ func lookup(ctx context.Context, host string) ([]netip.Addr, error) {
 	return found, err
 }
 
-// dial connects to an address that was looked at, and to no other.
+// dial connects to an address that was checked.
 func dial(ctx context.Context, a netip.AddrPort) (net.Conn, error) {
 	d := net.Dialer{KeepAlive: -1, ControlContext: func(_ context.Context, _, really string, _ syscall.RawConn) error {
 		if at, err := netip.ParseAddrPort(really); err != nil || at != a {

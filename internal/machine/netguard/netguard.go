@@ -1,7 +1,8 @@
 // Package netguard decides which network addresses the requests of agents may reach. Agent authors
-// write addresses: of HTTP tools, MCP servers and model endpoints. All of them are connected to
-// through one [Guard], which knows public networks, the metadata services of clouds, and what the
-// operator allows beside. It sends nothing by itself and knows nothing of agents.
+// choose addresses of HTTP tools, MCP servers and model endpoints. All connections to them go
+// through one [Guard], which knows public networks, the metadata services of clouds, and the
+// additional addresses that the operator allows. It sends nothing itself and knows nothing about
+// agents.
 package netguard
 
 import (
@@ -13,38 +14,38 @@ import (
 	"time"
 )
 
-// Clock limits how long one of several addresses may take.
+// Clock limits the time for one of several addresses.
 type Clock interface {
 	AfterFunc(d time.Duration, f func()) (stop func())
 }
 
-// Options are the surroundings of a guard. Clock is required.
+// Options configure a guard. Clock is required.
 type Options struct {
 	Clock   Clock
-	Private Private // what the operator allows beside public addresses
+	Private Private // addresses that the operator allows besides public ones
 
-	// nil: the machine's resolver
+	// Lookup resolves host names; nil uses the resolver of the machine.
 	Lookup func(ctx context.Context, host string) ([]netip.Addr, error)
-	// called for allowed addresses only; nil: the machine's network
+	// Dial is called for allowed addresses only; nil uses the network of the machine.
 	Dial func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
-	// nil: the machine's certificates
+	// TLS is the client configuration; nil uses the certificates of the machine.
 	TLS *tls.Config
 }
 
-// Guard opens connections. Safe for concurrent use.
+// Guard opens connections. It is safe for concurrent use.
 type Guard struct {
 	o         Options
 	transport *http.Transport
 }
 
-// maxHeader bounds the headers of an answer.
+// maxHeader limits the headers of a response.
 const maxHeader = 64 << 10
 
-// New returns a guard. It keeps no connection: one that was opened through the [Door] of one
-// request must not carry another, which may be allowed less. It uses no proxy, whatever the
-// environment says, since a proxy would open the connections and only its own address could be
-// checked. It asks for no compression, since a few bytes that unpack to very many would pass every
-// other bound.
+// New returns a guard. It keeps no connections, because a connection of one request must not carry
+// another, which may be allowed less. It uses no proxy, even if the environment configures one,
+// because the proxy would open the connections and only its own address could be checked. It
+// requests no compression, because a few bytes that unpack to very many would bypass every other
+// limit.
 func New(o Options) *Guard {
 	if o.Lookup == nil {
 		o.Lookup = lookup
@@ -58,11 +59,11 @@ func New(o Options) *Guard {
 	return g
 }
 
-// RoundTrip implements [http.RoundTripper]. The request goes through the door of its context, see
-// [Through]; without one, to public addresses only.
+// RoundTrip implements [http.RoundTripper]. The restrictions of the request come from its context,
+// see [Through]; without any, it reaches public addresses only.
 func (g *Guard) RoundTrip(r *http.Request) (*http.Response, error) {
-	if _, ok := r.Context().Value(doorKey{}).(opened); !ok {
-		r = r.WithContext(Through(r.Context(), Door{}))
+	if _, ok := r.Context().Value(accessKey{}).(opened); !ok {
+		r = r.WithContext(Through(r.Context(), Access{}))
 	}
 	return g.transport.RoundTrip(r)
 }

@@ -2,7 +2,7 @@ package netguard
 
 import "net/netip"
 
-// networks parses prefixes that are known to be right.
+// networks parses valid prefixes.
 func networks(texts ...string) []netip.Prefix {
 	var out []netip.Prefix
 	for _, text := range texts {
@@ -12,7 +12,7 @@ func networks(texts ...string) []netip.Prefix {
 }
 
 var (
-	// ownNetworks are those inside an organisation or a machine.
+	// ownNetworks are the networks inside an organisation or a machine.
 	ownNetworks = networks("127.0.0.0/8", "10.0.0.0/8", "172.16.0.0/12", "192.168.0.0/16", "100.64.0.0/10", "::1/128", "fc00::/7")
 
 	// metadata are the addresses at which clouds serve the credentials and settings of a
@@ -34,11 +34,11 @@ var (
 	notPublicIPv6 = networks("2001::/23", "2001:db8::/32", "2002::/16", "3fff::/20", "2620:4f:8000::/48")
 )
 
-// internal reports whether an address is one inside an organisation or a machine.
+// internal reports whether an address is inside an organisation or a machine.
 func internal(a netip.Addr) bool { return within(ownNetworks, a) && !Metadata(a) }
 
-// Metadata reports whether an address is that of a cloud's metadata service, or another link-local
-// one. An IPv4 address inside an IPv6 one counts as itself.
+// Metadata reports whether an address is a cloud's metadata service or another link-local address.
+// An IPv4-mapped IPv6 address counts as the IPv4 address.
 func Metadata(a netip.Addr) bool {
 	a = a.Unmap().WithZone("")
 	return within(metadata, a) || a.IsLinkLocalUnicast()

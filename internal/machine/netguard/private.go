@@ -9,27 +9,27 @@ import (
 	"strings"
 )
 
-// Private lists what an operator allows agents to reach beside public addresses. The zero value
-// allows nothing.
+// Private lists the addresses that an operator allows agents to reach besides public ones. The zero
+// value allows none.
 type Private struct{ entries []entry }
 
 // entry allows a host by its name, or the addresses of a network.
 type entry struct {
 	host    string
 	network netip.Prefix
-	port    uint16 // 0: any
+	port    uint16 // 0 means any port
 }
 
 var hostName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?)*\.?$`)
 
-// ReadPrivate reads entries: a host name, an address or a network (10.0.0.0/8), the first two
-// perhaps with a port.
+// ReadPrivate parses entries: host names and addresses, optionally with a port, and networks
+// (10.0.0.0/8).
 func ReadPrivate(entries []string) (Private, error) {
 	var p Private
 	for _, text := range entries {
 		e, ok := readEntry(strings.TrimSpace(text))
 		if !ok {
-			return Private{}, fmt.Errorf("%q names no host; write a name, an address or a network: localhost:9000, 10.1.2.3, 10.0.0.0/8, [::1]:9000", text)
+			return Private{}, fmt.Errorf("%q is not a host; use a name, an address or a network, such as localhost:9000, 10.1.2.3, 10.0.0.0/8 or [::1]:9000", text)
 		}
 		p.entries = append(p.entries, e)
 	}
@@ -59,7 +59,7 @@ func readEntry(text string) (entry, bool) {
 	return entry{host: CanonicalHost(host), port: uint16(port)}, hostName.MatchString(host) && !looksNumeric(host)
 }
 
-// looksNumeric: 127.1 and 0x7f000001 are addresses to some and names to others.
+// looksNumeric matches names such as 127.1 and 0x7f000001, which some resolvers treat as addresses.
 func looksNumeric(host string) bool {
 	last := host[strings.LastIndexByte(strings.TrimSuffix(host, "."), '.')+1:]
 	_, err := strconv.ParseUint(strings.TrimSuffix(last, "."), 0, 64)
@@ -68,12 +68,12 @@ func looksNumeric(host string) bool {
 
 func only(a netip.Addr) netip.Prefix { return netip.PrefixFrom(a, a.BitLen()) }
 
-// CanonicalHost is a host name in lower case, without the dot at its end.
+// CanonicalHost returns a host name in lower case, without a final dot.
 func CanonicalHost(host string) string { return strings.ToLower(strings.TrimSuffix(host, ".")) }
 
-// holds says whether the operator allows an address that the host of a URL led to. The name of a
-// host covers private networks and the machine itself, and nothing that only a network named as
-// such can mean, as link-local addresses.
+// holds reports whether the operator allows an address that the host of a URL resolved to. An entry
+// with a host name covers private networks and the machine itself, but no addresses that need an
+// explicit network, such as link-local ones.
 func (p Private) holds(host string, a netip.AddrPort) bool {
 	address := a.Addr().WithZone("")
 	for _, e := range p.entries {
@@ -87,15 +87,13 @@ func (p Private) holds(host string, a netip.AddrPort) bool {
 	return false
 }
 
-// covers says whether the entry is of a network that opens an address. Those of clouds lie in
-// networks that are opened for something else, so only an entry that is the address itself opens
-// one.
+// covers reports whether the entry is a network that allows an address. Metadata services lie in
+// networks that are allowed for other reasons, so only an entry with the exact address allows one.
 func (e entry) covers(a netip.Addr) bool {
 	return e.host == "" && e.network.Contains(a) && (e.network.IsSingleIP() || !within(metadata, a))
 }
 
-// MayHold reports whether some entry could allow a URL's host, before it is known where it leads
-// to.
+// MayHold reports whether some entry could allow a URL's host, before its address is known.
 func (p Private) MayHold(scheme, authority string) bool {
 	host, port := SplitAuthority(scheme, authority)
 	address, err := netip.ParseAddr(host)
@@ -109,8 +107,8 @@ func (p Private) MayHold(scheme, authority string) bool {
 	return false
 }
 
-// Inside reports whether the authority of a URL can only lead to an address that is not public: it
-// is this machine by name, or such an address itself. Other names need a lookup.
+// Inside reports whether the authority of a URL can only lead to an address that is not public,
+// because it is this machine's name or such an address. Other names need a lookup.
 func Inside(authority string) bool {
 	host, _ := SplitAuthority("", authority)
 	host = CanonicalHost(host)
@@ -120,11 +118,11 @@ func Inside(authority string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
-// SplitAuthority returns the host and the port of the authority of a URL; the port of the scheme if
-// it names none.
+// SplitAuthority returns the host and the port of the authority of a URL, by default the port of
+// the scheme.
 func SplitAuthority(scheme, authority string) (host string, port uint16) {
 	if h, p, err := net.SplitHostPort(authority); err == nil {
-		n, _ := strconv.ParseUint(p, 10, 16) // 0, which no entry has, if it is none
+		n, _ := strconv.ParseUint(p, 10, 16) // 0 if invalid; no entry has it
 		return h, uint16(n)
 	}
 	port = 443

@@ -34,7 +34,8 @@ type Options struct {
 	Model  agent.Model
 	Clock  engine.Clock
 	Random engine.Random
-	Logger *slog.Logger // for the messages of Bedrock when it rejected a request or failed; nil drops them
+	// for the messages of Bedrock when it rejected a request or failed; nil drops them
+	Logger *slog.Logger
 }
 
 // Model is a Bedrock model. It is safe for concurrent use.
@@ -85,7 +86,7 @@ func New(client Client, o Options) (*Model, error) {
 // Bedrock promises the form, and a model may still break it.
 //
 // A turn is complete: Bedrock said why the model stopped, and every call was closed. Calls run
-// whatever the stop reason is, because some models stop with "end_turn" although they call tools. A
+// with any stop reason, because some models stop with "end_turn" although they call tools. A
 // "tool_use" without a call is not a turn, because the call was lost.
 func (m *Model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	r, err := m.newRequest(p)

@@ -136,7 +136,8 @@ func (a *answer) call(bit callBit) {
 	if len(bit.ID) > 0 {
 		c.id = shortened(bit.ID)
 	}
-	if name := shortened(bit.Function.Name); name != c.name { // some endpoints repeat it in every piece
+	// some endpoints repeat it in every piece
+	if name := shortened(bit.Function.Name); name != c.name {
 		c.name = shortened([]byte(c.name + name))
 	}
 	c.take(bit.Function.Arguments)

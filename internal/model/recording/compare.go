@@ -125,7 +125,8 @@ func inOrder(calls []core.ToolCall, results []core.Message) []core.Message {
 // first call with it. The given messages are not changed.
 func UniqueIDs(messages []core.Message) []core.Message {
 	used := map[string]bool{}
-	open := map[string][]string{} // of this round: from the written id to the unique ids, in call order
+	// of this round: from the written id to the unique ids, in call order
+	open := map[string][]string{}
 	out := make([]core.Message, len(messages))
 	for i, m := range messages {
 		switch {

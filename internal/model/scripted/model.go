@@ -21,8 +21,8 @@ import (
 // Model answers with the first turn of its script whose conditions all hold:
 //
 //   - user: the expression matches the user's last message.
-//   - tool, result: the model has not answered a result of that tool yet, and the expression matches
-//     its text. The last such result counts; a message from the user discards them.
+//   - tool, result: the model has not answered a result of that tool yet, and the expression
+//     matches its text. The last such result counts; a message from the user discards them.
 //   - no_result: there is no such result.
 //   - step: it is the model's n-th turn since the user's last message, counted from 1.
 //

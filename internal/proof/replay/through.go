@@ -32,8 +32,8 @@ const (
 // wires put a provider's real client, and a double of the provider behind it, between the engine
 // and the recorded turns.
 //
-//	engine ── Prompt ── client ── request ── double: does it say what the prompt says? ── recorded turn
-//	engine ──── Turn ── client ── frames, broken ones too ── double ─────────────────────────────┘
+//	engine ── Prompt ── client ── request ── double: same as the prompt? ── recorded turn
+//	engine ──── Turn ── client ── frames, broken ones too ── double ───────────────┘
 //
 // All of it is in this process. Exactly one task of the world runs while a request is under way,
 // since only the task that sent it waits for it; so what the double draws and counts needs no lock,

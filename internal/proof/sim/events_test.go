@@ -13,9 +13,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
-// TestEvents reads every event of many simulated runs as callers see them. Each event fits the
-// schema that the API document has for its type, they follow one another as docs/reference/events.md says,
-// and each word of the closed lists is met, or excused with a reason.
+// TestEvents reads every event of many simulated runs as callers see them. Each event matches the
+// schema that the API document has for its type, events follow one another as
+// docs/reference/events.md says, and each word of the closed lists occurs, or is excused with a
+// reason.
 func TestEvents(t *testing.T) {
 	r := &reader{met: map[string]int{}}
 	b := newBatch(t, 1<<32, cut{reader: r, without: []simplification{{"more is asked and declined, and bodies are slow more often", busier}}})

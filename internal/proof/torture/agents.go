@@ -128,7 +128,8 @@ func OwnAgents() []string { return slices.Sorted(maps.Keys(ownAgents)) }
 // its end, their tools are requests to it, as [Service] answers them:
 //
 //	GET  SERVICE/orders/{order}   looks an order up
-//	POST SERVICE/pay              {"order":"A-17","amount":5}, with the header Idempotency-Key: RUN/CALL/ATTEMPT
+//	POST SERVICE/pay              {"order":"A-17","amount":5}, with the header
+//	                              Idempotency-Key: RUN/CALL/ATTEMPT
 //
 // The service answers with JSON, and a ledger ([Options.Ledger]) is right if it appends
 // {"key":...,"order":...,"amount":...} for each request to pay before it answers, and looks for no

@@ -46,10 +46,10 @@ type event struct {
 // testEvent is the event that S3 sends once when a notification is configured.
 const testEvent = "s3:TestEvent"
 
-// Requests returns the runs that a message requests: a message in the form of this package, an event
-// of EventBridge, or a notification of S3, which may request several runs or none. Anything else is
-// parsed as the form of this package, so that its error names that form. agent is the agent that
-// events of other services start; if it is empty, they are refused.
+// Requests returns the runs that a message requests: a message in the form of this package, an
+// event of EventBridge, or a notification of S3, which may request several runs or none. Anything
+// else is parsed as the form of this package, so that its error names that form. agent is the agent
+// that events of other services start; if it is empty, they are refused.
 func Requests(body []byte, agent string) []Request {
 	ours := []Request{{Origin: body, Message: body}}
 	var e event
@@ -80,8 +80,8 @@ func fromS3(records []json.RawMessage, agent string) (requests []Request) {
 	return requests
 }
 
-// requestOf converts an event to a message: it starts the agent of the queue, once per key, with the
-// event as its input.
+// requestOf converts an event to a message: it starts the agent of the queue, once per key, with
+// the event as its input.
 func requestOf(origin, event []byte, agent, key string, metadata map[string]string) Request {
 	if agent == "" {
 		return refusedRequest(origin, CodeNoAgent, "the message is an event of another service, but DORMOUSE_INTAKE_AGENT does not name an agent "+

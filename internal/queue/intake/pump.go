@@ -27,8 +27,8 @@ type Queue interface {
 	// error.
 	Receive(ctx context.Context, max int) ([]Delivery, error)
 
-	// Settle applies the result: it removes the message, returns it with a delay, or moves it to
-	// the dead letters with the reason; all of that or nothing. If the message has been
+	// Settle applies the result: it removes the message, returns it with a delay, or moves it
+	// to the dead letters with the reason; all of that or nothing. If the message has been
 	// delivered again or settled since, it returns [engine.ErrRefused] and does nothing.
 	Settle(ctx context.Context, d Delivery, f Result) error
 }

@@ -27,7 +27,8 @@ const (
 )
 
 const (
-	smallBody = 512        // is not compressed: the rest of the capacity unit would be wasted anyway
+	// is not compressed: the rest of the capacity unit would be wasted anyway
+	smallBody = 512
 	mostInOne = 350 * 1024 // of an item's 400 KB; the rest is for its other attributes
 )
 

@@ -2,7 +2,7 @@
 // implements the store of package engine, and the stores and the catalog of package frontend.
 //
 // It enforces the conditions of the protocol and nothing more. It sends no wake-ups
-// ([engine.Written.Woken] is never set), runs no sweep of its own, creates no table, and validates
+// ([engine.Written.Woken] is never set), starts no sweep, creates no table, and validates
 // what callers store only when it reads it back. It creates no client; see [API] and [Retries].
 //
 // # Writes

@@ -23,8 +23,8 @@ const (
 // putSegment stores a segment under its stamp. No put replaces another, so a late one of any owner
 // cannot change what a head names:
 //
-//	owner:    put 5 (w 11) ── commit refused: a signal ── put 5 (w 12) ── commit: head names 5, w 12
-//	network:                     put 5 (w 11), again ──────────────────────────> stored beside it
+//	owner:    put 5 (w 11) ── refused: a signal ── put 5 (w 12) ── commit: head names w 12
+//	network:                     put 5 (w 11), again ────────────────> stored beside it
 //
 // A segment that no head ever named stays and is skipped; see [Store.Segments].
 func (s *Store) putSegment(ctx context.Context, tenant, thread string, seg core.Segment) error {

@@ -289,7 +289,7 @@ func parseCursor(list, given string) (at string, err error) {
 		err = json.Unmarshal(raw, &c)
 	}
 	if err != nil || c.List != list || c.At == "" || len(c.At) > longestSortKey {
-		return "", fmt.Errorf("%w: %q is not a cursor of this list", engine.ErrRefused, given)
+		return "", fmt.Errorf("%w: %q is not a valid cursor for this list", engine.ErrRefused, given)
 	}
 	return c.At, nil
 }

@@ -12,7 +12,7 @@ import (
 
 // Signal implements frontend.Store. A signal without an idempotency key is one write. A message
 // without a key is sent once, and returns [engine.ErrUnavailable] if its answer is lost, because a
-// retry could not be told from a new message. A repeat of a write that landed is refused, and the
+// retry would look like a new message. A repeat of a write that landed is refused, and the
 // head that refused it has the signal in its inbox; the caller decides whether that signal is its
 // own, because only the caller knows which others exist.
 func (s *Store) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {

@@ -17,7 +17,8 @@ import (
 // By default SQLite copies its write-ahead log to the main file by itself and does not report the
 // result. This package does it explicitly, for two reasons. First, a failed flush:
 //
-//	copy: flush of the main file fails ── next copy: flush succeeds ── log is reused ── power loss
+//	copy: flush of the main file fails ── next copy: flush succeeds
+//	── the log is reused ── power loss
 //
 // The second flush does not write the pages again whose writing failed in the first, because the
 // system counts them as written. A power loss then loses them, and the log no longer contains them.
@@ -90,7 +91,8 @@ func (w *writer) keepUp() {
 		w.log.tried = behind
 		mode = "RESTART"
 	}
-	_ = w.copyLog(context.Background(), mode) // the error is recorded, and the log has everything
+	// the error is recorded, and the log has everything
+	_ = w.copyLog(context.Background(), mode)
 }
 
 // copyLog copies the log to the main file. If a flush fails, it ends the process.

@@ -3,7 +3,7 @@
 // package frontend.
 //
 // It enforces the conditions of the protocol and nothing more. It plans no steps, sends nothing
-// over a network, runs no sweep of its own, and validates what callers store only when it reads it
+// over a network, starts no sweep, and validates what callers store only when it reads it
 // back.
 //
 // # Writes

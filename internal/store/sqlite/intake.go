@@ -17,8 +17,9 @@ const intakeVisibility = 10 * time.Second
 // Intake is the intake queue in the file. Unlike the wake-up queue, it holds the only copy of its
 // messages. Several processes may send and receive messages. It implements [intake.Queue].
 type Intake struct {
-	db   *DB
-	most int // limit of a tenant's waiting wake-ups, beyond which it gets no messages; 0 for no limit
+	db *DB
+	// limit of a tenant's waiting wake-ups, beyond which it gets no messages; 0 for no limit
+	most int
 }
 
 // Intake returns the file's intake queue.

@@ -5,8 +5,10 @@ import "context"
 // IntakeCounts counts the messages of the intake queue.
 type IntakeCounts struct {
 	Waiting int // not started yet, including returned ones
-	Back    int // of these, the ones that were returned: the store or the thread was busy, or an error occurred
-	Dead    int
+	// of these, the ones that were returned: the store or the thread was busy, or an error
+	// occurred
+	Back int
+	Dead int
 }
 
 // Counts counts a tenant's messages.

@@ -151,7 +151,7 @@ func parseCursor(cursor string, first position) (position, error) {
 		err = json.Unmarshal(raw, &p)
 	}
 	if err != nil || p.List != first.List {
-		return position{}, fmt.Errorf("%w: %q is not a cursor of this list", engine.ErrRefused, cursor)
+		return position{}, fmt.Errorf("%w: %q is not a valid cursor for this list", engine.ErrRefused, cursor)
 	}
 	return p, nil
 }

@@ -5,11 +5,11 @@ import (
 	"strings"
 )
 
-// textNotes say of a text that it could be taken for a value of another kind.
+// textNotes notes that a text could be mistaken for a value of another type.
 func textNotes(text string) (notes []string) {
 	switch bare := strings.TrimSpace(text); {
 	case strings.EqualFold(bare, "true"), strings.EqualFold(bare, "false"), strings.EqualFold(bare, "null"):
-		notes = append(notes, "text, not a value of its own")
+		notes = append(notes, "text, not a value of another type")
 	case readsLikeNumber(text):
 		notes = append(notes, "text, not a number")
 	}
@@ -18,7 +18,7 @@ func textNotes(text string) (notes []string) {
 
 var iban = regexp.MustCompile(`^[A-Z]{2}[0-9O]{2}[A-Z0-9]{11,30}$`)
 
-// misprinted says whether a text has the shape of an IBAN, and check digits that do not fit.
+// misprinted reports whether a text has the form of an IBAN and wrong check digits.
 func misprinted(text string) bool {
 	account := strings.ReplaceAll(text, " ", "")
 	if !iban.MatchString(account) {
@@ -40,8 +40,8 @@ var (
 	script  = regexp.MustCompile(`(?i)^[\s\x00-\x20]*(javascript|data|vbscript)\s*:`)
 )
 
-// identify marks the host in a text that is an address, and warns of addresses and account numbers
-// that are not what they look like.
+// identify marks the host in a text that is an address, and warns about misleading addresses and
+// account numbers.
 func identify(text string, s *Spelled) {
 	if misprinted(text) {
 		s.warn("check_digits", "Has the form of a bank account number (IBAN), and the check digits are wrong.")

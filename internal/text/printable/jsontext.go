@@ -7,8 +7,7 @@ import (
 	"unicode/utf16"
 )
 
-// unescaped is what the inside of a string of JSON says, its escapes decoded once. Halves of
-// surrogate pairs stay what they are.
+// unescaped decodes the inside of a JSON string once. Halves of surrogate pairs stay unchanged.
 func unescaped(inner string) string {
 	if !strings.Contains(inner, `\`) {
 		return inner
@@ -40,7 +39,7 @@ func unescaped(inner string) string {
 	return string(b)
 }
 
-// escapedAt is the character of the escape at i, if there is one of four digits.
+// escapedAt returns the character of the four-digit escape at i, if there is one.
 func escapedAt(text string, i int) rune {
 	if i+6 > len(text) || text[i] != '\\' || text[i+1] != 'u' {
 		return 0xfffd
@@ -75,9 +74,8 @@ func single(c byte) byte {
 	return c
 }
 
-// JSON is JSON, or lines of it, that is still the same value: in its strings escapes that a reader
-// does not need are decoded, and whatever does not show, is not what it looks like, or is written
-// from right to left is an escape.
+// JSON returns JSON, or lines of it, with the same value: in its strings, unnecessary escapes are
+// decoded, and characters that are invisible, misleading or written from right to left are escaped.
 func JSON(text string) string {
 	var b strings.Builder
 	for text != "" {
@@ -87,7 +85,7 @@ func JSON(text string) string {
 			break
 		}
 		end := closing(rest)
-		if end < 0 { // no string of JSON
+		if end < 0 { // not a JSON string
 			b.WriteString(spell(`"`+rest, jsonEscape))
 			break
 		}
@@ -97,7 +95,7 @@ func JSON(text string) string {
 	return b.String()
 }
 
-// closing is where the string ends that text is the inside of; -1 if it does not.
+// closing returns where the string ends whose inside begins text, or -1.
 func closing(text string) int {
 	for i := 0; i < len(text); i++ {
 		switch text[i] {
@@ -110,7 +108,7 @@ func closing(text string) int {
 	return -1
 }
 
-// requoted is the inside of a string of JSON, quoted for a person.
+// requoted returns the inside of a JSON string, quoted for a person.
 func requoted(inside string) string {
 	if calm(inside) && !strings.Contains(inside, `\`) || inside == " " {
 		return `"` + inside + `"`
@@ -126,7 +124,7 @@ func requoted(inside string) string {
 	return b.String()
 }
 
-// quotedChar is a character in a string of JSON.
+// quotedChar returns a character in a JSON string.
 func quotedChar(p Part, c char) string {
 	switch {
 	case c.r == '"' || c.r == '\\':
@@ -138,7 +136,7 @@ func quotedChar(p Part, c char) string {
 	case c.r == '\r':
 		return `\r`
 	case c.isByte():
-		// no JSON any more, and that is what a person should see
+		// no longer JSON, as a person should see
 		return fmt.Sprintf(`\x%02x`, -1-c.r)
 	case c.r == ' ' && len(p.Text) <= maxBlanks:
 		return " "
@@ -148,7 +146,7 @@ func quotedChar(p Part, c char) string {
 	return jsonEscape(c.r)
 }
 
-// maxBlanks is how many blanks in a row can be counted by eye.
+// maxBlanks is how many consecutive blanks a person can count by eye.
 const maxBlanks = 3
 
 func jsonEscape(r rune) string {

@@ -1,6 +1,6 @@
-// Package printable makes text that somebody else wrote fit to be shown to a person who decides by
-// it: what would not show, or would change how the rest shows, is written as an escape. It knows
-// neither terminals nor pages.
+// Package printable makes untrusted text safe to show to a person who makes a decision based on it:
+// characters that are invisible, or that change how others appear, are written as escapes. It is
+// independent of terminals and HTML.
 package printable
 
 import (
@@ -10,14 +10,14 @@ import (
 	"unicode/utf8"
 )
 
-// Text is fit to be shown on one line: whatever would move the cursor, colour, reorder, hide or
-// take no room is written as an escape a person can see, such as \x1b or \u202e, and nothing is
-// left out. Doing it again changes nothing.
+// Text returns text that is safe to show on one line: characters that would move the cursor, change
+// colours, reorder, hide or have no width become visible escapes, such as \x1b or \u202e. Nothing
+// is dropped, and applying it again changes nothing.
 func Text(text string) string {
 	return spell(text, escape)
 }
 
-// spell writes what does not show with escape.
+// spell replaces invisible characters with escape.
 func spell(text string, escape func(rune) string) string {
 	if plain(text) {
 		return text
@@ -31,7 +31,7 @@ func spell(text string, escape func(rune) string) string {
 		}
 		switch {
 		case r == utf8.RuneError && size == 1:
-			// in JSON, too: it is none any more, and that is what a person should see
+			// also in JSON, which it then no longer is, as a person should see
 			fmt.Fprintf(&b, `\x%02x`, text[i])
 		case shows(r) && marks <= maxMarks:
 			b.WriteRune(r)
@@ -43,11 +43,11 @@ func spell(text string, escape func(rune) string) string {
 	return b.String()
 }
 
-// maxMarks is how many combining marks a letter may carry: real scripts need two or three, more
-// climb into other lines.
+// maxMarks limits the combining marks of a letter: real scripts need two or three, and more overlap
+// other lines.
 const maxMarks = 3
 
-// plain says whether text is nothing but the printable characters of ASCII, as most is.
+// plain reports whether text consists of printable ASCII, as most does.
 func plain(text string) bool {
 	for i := range len(text) {
 		if text[i] < ' ' || text[i] > '~' {
@@ -57,8 +57,8 @@ func plain(text string) bool {
 	return true
 }
 
-// shows says whether a character is one that a person sees, where it stands. Spaces other than the
-// common one look like it and are not it; fillers and variation selectors take no room or look like
+// shows reports whether a person sees a character as itself. Spaces other than the ordinary one
+// look like it and differ from it; fillers and variation selectors have no width or look like
 // nothing.
 func shows(r rune) bool {
 	const brailleBlank, nullNotehead, objectReplacement = 0x2800, 0x1d159, 0xfffc

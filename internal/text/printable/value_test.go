@@ -48,7 +48,7 @@ func TestNumbersSayWhatTheyAre(t *testing.T) {
 		`"１２０"`:                         {"text, not a number", "styled"},
 		`"٥٠"`:                          {"text, not a number", "digits"},
 		`"A-17"`:                        {},
-		`"true"`:                        {"text, not a value of its own", ""},
+		`"true"`:                        {"text, not a value of another type", ""},
 		`"DE89370400440532013000"`:      {},
 		`"DE89 3704 0044 0532 O130 00"`: {"", "check_digits"},
 		`"DE89 3704 0044 0532 0130 01"`: {"", "check_digits"},

@@ -113,7 +113,8 @@ func Decode(raw json.RawMessage, to any) error {
 		return malformed("an object is expected")
 	}
 	known := membersOf(reflect.TypeOf(to).Elem())
-	for _, name := range slices.Sorted(maps.Keys(members)) { // sorted, so that equal bodies get equal errors
+	// sorted, so that equal bodies get equal errors
+	for _, name := range slices.Sorted(maps.Keys(members)) {
 		if !known[name] {
 			return &Error{Code: CodeUnknownField, Detail: fmt.Sprintf("the field %q is unknown", Clipped(name))}
 		}

@@ -37,7 +37,7 @@ type narrow struct {
 
 // RoundTrip implements [http.RoundTripper].
 func (n narrow) RoundTrip(r *http.Request) (*http.Response, error) {
-	d := netguard.Door{Private: n.private, Clear: n.secret && r.URL.Scheme == "http"}
+	d := netguard.Access{Private: n.private, Clear: n.secret && r.URL.Scheme == "http"}
 	return n.caller.guard.RoundTrip(r.WithContext(netguard.Through(r.Context(), d)))
 }
 

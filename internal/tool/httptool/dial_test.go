@@ -146,7 +146,7 @@ func TestASecretInTheClearGoesOnlyWhereTheOperatorAllows(t *testing.T) {
 			if dialled != tt.dialled {
 				t.Errorf("dialled %q, outcome %+v", dialled, out)
 			}
-			if tt.dialled == "" && !strings.Contains(out.Text, "a secret would go over the network in the clear") {
+			if tt.dialled == "" && !strings.Contains(out.Text, "it would send a secret unencrypted") {
 				t.Errorf("outcome %+v", out)
 			}
 		})
@@ -181,7 +181,7 @@ func TestARedirectBringsNoSecretIntoTheClear(t *testing.T) {
 	})
 	tool, _ := readTool(t, openSecret)
 	out, err := c.Tool(tool).Run(t.Context(), requestFor(`{}`))
-	if err != nil || len(w.dialled) != 1 || !strings.Contains(out.Text, "a redirect that is not followed: it leads to no private address") {
+	if err != nil || len(w.dialled) != 1 || !strings.Contains(out.Text, "a redirect that is not followed: it would send a secret unencrypted") {
 		t.Errorf("outcome %+v, %v, dialled %v", out, err, w.dialled)
 	}
 }

@@ -91,7 +91,7 @@ func (e *execution) home(u *url.URL) bool {
 func (e *execution) sendTo(ctx context.Context, at *url.URL) exchange {
 	ctx, done := context.WithCancel(ctx)
 	defer done()
-	ctx = netguard.Through(ctx, e.door(at))
+	ctx = netguard.Through(ctx, e.access(at))
 	var sent atomic.Bool
 	// Once a connection exists, TLS included, the request may be on its way: if the connection
 	// breaks, it is unknown how much of it the service received.
@@ -111,10 +111,10 @@ func (e *execution) sendTo(ctx context.Context, at *url.URL) exchange {
 	return exchange{answer: a, sent: true}
 }
 
-// door returns the restrictions for one request. A secret may be sent over plain HTTP only to a
+// access returns the restrictions for one request. A secret may be sent over plain HTTP only to a
 // private address.
-func (e *execution) door(at *url.URL) netguard.Door {
-	return netguard.Door{Private: e.http.AllowPrivate, Clear: at.Scheme == "http" && e.home(at) && len(e.secrets) > 0}
+func (e *execution) access(at *url.URL) netguard.Access {
+	return netguard.Access{Private: e.http.AllowPrivate, Clear: at.Scheme == "http" && e.home(at) && len(e.secrets) > 0}
 }
 
 // packed returns a new request for the message, because a body can be read only once.

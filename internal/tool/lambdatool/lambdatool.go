@@ -29,7 +29,7 @@ import (
 )
 
 // Client is the part of the AWS client that is used. Each call disables its retries, because this
-// package decides what may be retried. It must have no time limit of its own: each call brings one.
+// package decides what may be retried. It must not set a time limit, because each call brings one.
 type Client interface {
 	Invoke(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
 }

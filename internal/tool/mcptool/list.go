@@ -21,7 +21,8 @@ type Listed struct {
 	Description string
 	Schema      json.RawMessage // schema of the arguments
 	ReadOnly    bool            // the server claims that it changes nothing
-	Idempotent  bool            // the server claims that doing it twice has the effect of doing it once
+	// the server claims that doing it twice has the effect of doing it once
+	Idempotent bool
 }
 
 // Limits of reading a list.

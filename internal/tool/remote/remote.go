@@ -3,11 +3,11 @@
 // be retried, when, and what the model or a person sees if the outcome is unknown. An adapter sends
 // the call once and reports the result; this package decides everything else:
 //
-//	attempt    retried, if at most once   retried, if repeatable   if it is the last
-//	NotSent    with Retry                 with Retry               the call did not run
-//	Refused    with Retry and Certain     with Retry               the call did not run
-//	Unknown    never                      with Retry               a question, or the doubt is shown
-//	Answered   never                      with a Doubt             the answer
+//	attempt    retried, at most once   retried, repeatable   if it is the last
+//	NotSent    with Retry              with Retry            the call did not run
+//	Refused    with Retry, Certain     with Retry            the call did not run
+//	Unknown    never                   with Retry            a question, or a doubt
+//	Answered   never                   with a Doubt          the answer
 //
 // A call that may be repeated can leave a doubt: an attempt that may have taken effect. Only a
 // success removes it, so every later failure repeats the doubt, even if the last attempt certainly

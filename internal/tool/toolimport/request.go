@@ -20,8 +20,9 @@ type request struct {
 	http       *agent.HTTP
 	properties map[string]any // the arguments
 	required   []string
-	more       any            // additionalProperties of the arguments; nil if the document does not say
-	whole      map[string]any // the schema of a body that cannot be split into members
+	// additionalProperties of the arguments; nil if the document does not say
+	more  any
+	whole map[string]any // the schema of a body that cannot be split into members
 }
 
 // schema is the schema of the arguments.

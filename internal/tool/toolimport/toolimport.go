@@ -38,8 +38,9 @@ type Tool struct {
 	HTTP        *agent.HTTP     `json:"http,omitempty"`
 	MCP         *agent.MCP      `json:"mcp,omitempty"`
 	Parameters  json.RawMessage `json:"parameters"`
-	ReadOnly    *bool           `json:"read_only,omitempty"` // nil leaves the decision to package agent
-	Idempotent  bool            `json:"idempotent,omitempty"`
+	// nil leaves the decision to package agent
+	ReadOnly   *bool `json:"read_only,omitempty"`
+	Idempotent bool  `json:"idempotent,omitempty"`
 
 	// Notes say what the file does not express, although its tool is there; they are written as
 	// comments.

@@ -1,4 +1,5 @@
-// Command decision is the Lambda function that accepts decisions, with the tools of the refund desk.
+// Command decision is the Lambda function that accepts decisions, with the tools of the refund
+// desk.
 package main
 
 import (

@@ -160,7 +160,7 @@ func (r *reader) path(name string) string {
 	}
 	v = strings.TrimSuffix(v, "/") + "/"
 	if !strings.HasPrefix(v, "/") || v == "/" || strings.Contains(v, "//") {
-		r.say("%s is %q, which is not a path of parameters; use the form /NAME/NAME/", name, r.getenv(name))
+		r.say("%s is %q, which does not name parameters; use the form /NAME/NAME/", name, r.getenv(name))
 	}
 	return v
 }

@@ -90,7 +90,7 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 			[]string{`DORMOUSE_INTAKE_QUEUE_ARN is "intake", which is not the ARN`, "DORMOUSE_INTAKE_QUEUE_URL is missing", "DORMOUSE_INTAKE_DEAD_QUEUE_URL is missing",
 				"DORMOUSE_INTAKE_TENANT is missing"}},
 		{"tokens whose claims nobody knows", map[string]string{"DORMOUSE_AUTH": "JWT"}, []string{"DORMOUSE_TENANT_CLAIM is missing", "DORMOUSE_ROLES_CLAIM is missing"}},
-		{"parameters of the whole account", map[string]string{"DORMOUSE_SECRETS_PATH": "/"}, []string{`DORMOUSE_SECRETS_PATH is "/", which is not a path of parameters`}},
+		{"parameters of the whole account", map[string]string{"DORMOUSE_SECRETS_PATH": "/"}, []string{`DORMOUSE_SECRETS_PATH is "/", which does not name parameters`}},
 		{"a path that is none", map[string]string{"DORMOUSE_SECRETS_PATH": "dormouse/prod/"}, []string{`DORMOUSE_SECRETS_PATH is "dormouse/prod/"`}},
 		{"callers of no tenant", map[string]string{"DORMOUSE_AUTH": "IAM"}, []string{"DORMOUSE_TENANT is missing"}},
 		{"roles of IAM that say nothing", map[string]string{"DORMOUSE_AUTH": "IAM", "DORMOUSE_TENANT": "acme", "DORMOUSE_IAM_ROLES": "*=admin;arn:aws:iam::123456789012:user/ann=boss"},

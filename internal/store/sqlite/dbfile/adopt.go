@@ -14,15 +14,15 @@ import (
 
 // Adopt copies the log that a killed process left behind, before anything is added to it:
 //
-//	commit: its flush fails, it is refused ── kill ── the next process finds it complete in the
-//	system's memory and adds a commit, whose flush succeeds and does not write the pages before it
-//	── power loss: the log breaks off before that commit
+//	commit: its flush fails, it is refused ── kill ── the next process finds it complete
+//	in the system's memory and adds a commit, whose flush succeeds and does not write the
+//	pages before it ── power loss: the log breaks off before that commit
 //
 // Once the log is copied and the main file flushed, nothing depends on those pages. Until then
 // everything does:
 //
-//	the next process copies part of that commit to the main file ── power loss: the log breaks off
-//	before the commit, and the main file has part of it: it is malformed
+//	the next process copies part of that commit to the main file ── power loss: the log
+//	breaks off before the commit, and the main file has part of it: it is malformed
 //
 // So the log is flushed first, see [renewLog]. Adopt waits briefly for other processes, which may
 // be starting as well. If they are working, the log is theirs, and nothing had to be recovered.
