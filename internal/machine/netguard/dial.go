@@ -24,7 +24,7 @@ const mostAddresses = 4
 
 // Access says which addresses one request may reach. The zero value allows public ones.
 type Access struct {
-	Private bool // an unencrypted secret is sent, so not public addresses
+	Private bool // also addresses that the operator allows
 	Clear   bool // an unencrypted secret is sent, so not public addresses
 }
 
