@@ -42,5 +42,5 @@ func ExampleRun() {
 	// testdata/agents/tests/pilot.yaml:3: the tides of Dover are known
 	//   run "When is the next tide in Dover?"  done (natural_end): "High water is at 06:12."
 	//   expect                                 holds
-	// 1 test, nothing wrong
+	// 1 test: OK
 }

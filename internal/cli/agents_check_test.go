@@ -89,13 +89,13 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 			got[i].Text, got[i].Fix = "", ""
 		}
 	}
-	build := ", or build one that registers it"
+	build := ", or build a program that registers it"
 	want := []agentfile.Problem{
 		{File: "agents/kept.yaml", Line: 1},
 		{File: "agents/names.yaml", Line: 3, Text: `this program has no function "shop.pya"`, Fix: `did you mean "shop.pay"? name one it has (shop.pay)` + build},
-		{File: "agents/names.yaml", Line: 5, Text: `this program has no hook "shop.watch"`, Fix: "remove the name" + build},
+		{File: "agents/names.yaml", Line: 5, Text: `this program has no hook "shop.watch"`, Fix: "remove it" + build},
 		{File: "agents/names.yaml", Line: 6, Text: `this program has no memory "note"`, Fix: `did you mean "notes"? name one it has (notes)` + build},
-		{File: "agents/names.yaml", Line: 7, Text: `this program has no effect "shop.log"`, Fix: "remove the name" + build},
+		{File: "agents/names.yaml", Line: 7, Text: `this program has no effect "shop.log"`, Fix: "remove it" + build},
 		{File: "agents/scripts/a.yaml", Line: 2, Text: `unknown field "sya" in a turn`, Fix: `did you mean "say"? it takes given, say, calls`},
 		{File: "agents/tests/good.yaml", Line: 2, Text: `unknown field "staus" in expect`,
 			Fix: `did you mean "status"? it takes status, reason, code, response_state, error, output, pending, calls`},
@@ -107,7 +107,7 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 	plain := checkWith(t, "--policy", "policy.yaml")
 	plain.wantExit(t, cmdline.ExitFailed)
 	contains(t, plain.stdout, "agents/scripts/a.yaml:2: unknown field \"sya\" in a turn; did you mean \"say\"? it takes given, say, calls\n")
-	contains(t, plain.stderr, "8 problems found; nothing was changed")
+	contains(t, plain.stderr, "8 problems found")
 	if diff := cmp.Diff(before, tree(t)); diff != "" {
 		t.Errorf("a check changed the folder: %s", diff)
 	}
@@ -120,7 +120,7 @@ func TestCheckNotesAnAgentThatNothingBounds(t *testing.T) {
 	put(t, "agents/tokens.yaml", talker+"stop: [{max_rounds: unlimited}, {token_budget: 50000}]\n")
 	o := checkWith(t)
 	o.wantExit(t, cmdline.ExitOK)
-	contains(t, o.stdout, "agents/open.yaml: note: max_rounds is unlimited, and no token_budget or timeout bounds a run")
+	contains(t, o.stdout, "agents/open.yaml: note: runs have no limit: max_rounds is unlimited, and there is no token_budget or timeout")
 	if strings.Count(o.stdout, "note:") != 1 {
 		t.Errorf("noted:\n%s", o.stdout)
 	}
@@ -132,12 +132,12 @@ func TestCheckCountsWhatIsRight(t *testing.T) {
 	put(t, "agents/b.yml", talker)
 	put(t, "policy.yaml", "ask: ['*']\n")
 	for args, want := range map[string]string{
-		"":                             "2 agents, nothing wrong\n",
-		"agents/a.yaml":                "1 agent, nothing wrong\n",
-		"agents agents/a.yaml":         "2 agents, nothing wrong\n",
-		"--policy policy.yaml":         "2 agents, nothing wrong\n",
+		"":                             "2 agents: OK\n",
+		"agents/a.yaml":                "1 agent: OK\n",
+		"agents agents/a.yaml":         "2 agents: OK\n",
+		"--policy policy.yaml":         "2 agents: OK\n",
 		"--json agents/a.yaml":         `{"notes":[],"problems":[]}` + "\n",
-		"--policy policy.yaml agents/": "2 agents, nothing wrong\n",
+		"--policy policy.yaml agents/": "2 agents: OK\n",
 	} {
 		o := checkWith(t, strings.Fields(args)...)
 		o.wantExit(t, cmdline.ExitOK)
@@ -167,12 +167,12 @@ func TestCheckTakesTheTestsOfAFolderAndNothingElseForTests(t *testing.T) {
 	put(t, "agents/scripts/b.yaml", "- say: hi\n")
 	o := checkWith(t, "agents/tests/a.yaml")
 	o.wantExit(t, cmdline.ExitOK)
-	if o.stdout != "1 test, nothing wrong\n" {
+	if o.stdout != "1 test: OK\n" {
 		t.Error(o.stdout)
 	}
 	o = checkWith(t)
 	o.wantExit(t, cmdline.ExitOK)
-	if o.stdout != "1 agent and 1 test, nothing wrong\n" {
+	if o.stdout != "1 agent and 1 test: OK\n" {
 		t.Error(o.stdout)
 	}
 }
@@ -183,7 +183,7 @@ func TestCheckSaysThatTheAgentOfTestsIsNotThere(t *testing.T) {
 	put(t, "agents/tests/a.yaml", "agent: dsek\ntests: [{name: a, steps: [{run: hi}, {expect: {output: hi}}]}]")
 	o := checkWith(t)
 	o.wantExit(t, cmdline.ExitFailed)
-	if want := "agents/tests/a.yaml:1: there is no agent \"dsek\" in agents; did you mean \"desk\"? name one it has (desk)\n"; o.stdout != want {
+	if want := "agents/tests/a.yaml:1: agent \"dsek\" doesn't exist in agents; did you mean \"desk\"? name one it has (desk)\n"; o.stdout != want {
 		t.Errorf("%q, want %q", o.stdout, want)
 	}
 }

@@ -143,7 +143,7 @@ tools:
 `})
 	out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "deployed to stack for default: 2 new, 0 changed, 0 the same, 0 taken away", "see to it that DORMOUSE_SECRET_ORDERS is there",
+	contains(t, out.stdout, "deployed to stack for tenant default: 2 new, 0 changed, 0 the same, 0 removed", "set DORMOUSE_SECRET_ORDERS there",
 		"set DORMOUSE_PRIVATE_HOSTS for the functions of the stack")
 	out = dormouse(t, nil, "agents", "list", "--table", "stack")
 	out.wantExit(t, cmdline.ExitOK)
@@ -162,19 +162,19 @@ tools:
 `})
 	out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "eu.anthropic.m-1 of Bedrock; the stack may do that if BedrockModels names it", "guardrail gr7; the stack may do that if BedrockGuardrails names it",
-		"tool pay invokes the function payments; the stack may do that if ToolFunctions names it")
+	contains(t, out.stdout, "it calls the Bedrock model eu.anthropic.m-1; add it to the stack parameter BedrockModels", "guardrail gr7; add it to the stack parameter BedrockGuardrails",
+		"tool pay invokes the function payments; add it to the stack parameter ToolFunctions")
 }
 
 func TestWhatAStackCannotRunIsNotDeployed(t *testing.T) {
 	double, _ := onAWS(t)
 	for name, tt := range map[string]struct{ file, want string }{
-		"a wrong file":           {"colour: red\n", "colour"},
-		"a missing function":     {speaker + "tools: [{name: t, go: nobody.knows}]\n", `no function "nobody.knows"`},
-		"a memory of files":      {speaker + "memory: notes\n", `the memory "notes" keeps files`},
-		"detected commands":      {speaker + "tools: [{name: t, recorded: [{result: r}]}]\neffects: [{name: tidy, tools: [t], detect: [lint], workspace: w}]\n", `the effect "tidy" runs a command`},
-		"a command as an effect": {speaker + "tools: [{name: t, recorded: [{result: r}]}]\neffects: [{name: push, tools: [t], command: [git, push], workspace: w}]\n", `the effect "push" runs a command`},
-		"a recording as model":   {"model: {provider: recorded, file: talk.jsonl}\n", "a recording as model"},
+		"a wrong file":                       {"colour: red\n", "colour"},
+		"a missing function":                 {speaker + "tools: [{name: t, go: nobody.knows}]\n", `no function "nobody.knows"`},
+		"a memory of files":                  {speaker + "memory: notes\n", `can't use the memory "notes"`},
+		"detected commands":                  {speaker + "tools: [{name: t, recorded: [{result: r}]}]\neffects: [{name: tidy, tools: [t], detect: [lint], workspace: w}]\n", `the effect "tidy" can't run a command`},
+		"a command as an effect":             {speaker + "tools: [{name: t, recorded: [{result: r}]}]\neffects: [{name: push, tools: [t], command: [git, push], workspace: w}]\n", `the effect "push" can't run a command`},
+		"can't use a recording as the model": {"model: {provider: recorded, file: talk.jsonl}\n", "can't use a recording as the model"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := agentsDir(t, map[string]string{"good": speaker, "bad": tt.file})

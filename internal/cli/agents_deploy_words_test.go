@@ -85,7 +85,7 @@ func TestHowFarADeploymentCameIsSaid(t *testing.T) {
 	})
 	out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "1 of 2 agents were looked after, b was not; run the same command again: the table stack in eu-central-1 is throttled")
+	contains(t, out.stderr, "1 of 2 agents were deployed, b failed; run the same command again: the table stack in eu-central-1 is throttled")
 	if there := current(t, store, "default"); len(there) != 1 {
 		t.Errorf("deployed %v", there)
 	}
@@ -98,7 +98,7 @@ func TestOneFileIsNoDirectoryOfAllAgents(t *testing.T) {
 	for _, args := range [][]string{{file}, {file, "--dry-run"}} {
 		out := dormouse(t, nil, append([]string{"agents", "deploy", "--table", "stack"}, args...)...)
 		out.wantExit(t, cmdline.ExitUsage)
-		contains(t, out.stderr, "is a file and no directory of all agents", "say --keep, or name the directory")
+		contains(t, out.stderr, "is a single file", "pass --keep to keep them, or pass the directory")
 	}
 	if there := current(t, store, "default"); len(there) != 2 {
 		t.Errorf("deployed %v", there)

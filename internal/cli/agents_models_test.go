@@ -30,7 +30,7 @@ func TestCheckNotesWhatModelsAndServersNeed(t *testing.T) {
 	connected(t)
 	o := withEnv(t, map[string]string{"DORMOUSE_SECRET_WIKI": "s3cret"}, "agents", "check")
 	o.wantExit(t, cmdline.ExitOK)
-	contains(t, o.stdout, "2 agents, nothing wrong\n",
+	contains(t, o.stdout, "2 agents: OK\n",
 		"agents/claims.yaml: note: agent claims: server wiki sets allow_private, but the operator does not allow localhost:9000; allow it with --allow-private-hosts localhost:9000\n",
 		"agents/desk.yaml: note: agent desk: the secret MODELS is not set; set the environment variable DORMOUSE_SECRET_MODELS\n")
 	if strings.Contains(o.stdout, "WIKI") {
@@ -93,11 +93,11 @@ effects: [{name: tidy, tools: [write], detect: [format, lint], workspace: work}]
 	}
 	const about = `agents/desk.yaml: note: the effect "tidy" `
 	contains(t, check(), `agent desk: the effect "tidy" runs commands that it finds in its workspace on the server's machine, but the operator does not allow commands`,
-		about+"looks for commands in work, which is no directory now; it says nothing until there is one\n")
+		about+"detects commands in work, which is not a directory; it does nothing until the directory exists\n")
 	put(t, "agents/work/Makefile", "lint:\n\tmake-believe\n")
-	contains(t, check(), about+"finds in work now: format: none; lint: make -s lint (Makefile)\n")
+	contains(t, check(), about+"currently detects in work: format: none; lint: make -s lint (Makefile)\n")
 	put(t, "agents/work/Cargo.toml", "")
-	contains(t, check(), about+"finds in work now: format: cargo fmt (Cargo.toml), which is left out, because cargo is not on this machine; lint: make -s lint (Makefile)\n")
+	contains(t, check(), about+"currently detects in work: format: cargo fmt (Cargo.toml), skipped because cargo is not installed; lint: make -s lint (Makefile)\n")
 	o := withEnv(t, nil, "agents", "test", "--allow-commands")
 	if o.exit != cmdline.ExitOK {
 		t.Errorf("exit code %d\n%s%s", o.exit, o.stdout, o.stderr)

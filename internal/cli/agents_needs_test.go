@@ -59,7 +59,7 @@ func TestCheckNotesWhatTheServerWillDemand(t *testing.T) {
 			for _, note := range tt.want {
 				want += "agents/shop.yaml: note: " + note + "\n"
 			}
-			if want += "1 agent and 1 test, nothing wrong\n"; o.stdout != want {
+			if want += "1 agent and 1 test: OK\n"; o.stdout != want {
 				t.Errorf("%s", cmp.Diff(want, o.stdout))
 			}
 			o = withEnv(t, tt.env, "agents", "check", "--json")

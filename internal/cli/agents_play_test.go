@@ -73,7 +73,7 @@ func TestStepsOfATestAreDone(t *testing.T) {
 			tested(t, steps[1:])
 			o := here(t, "", "agents", "test")
 			o.wantExit(t, cmdline.ExitOK)
-			contains(t, o.stdout, "agents/tests/payer.yaml:2: one\n", "1 test, nothing wrong\n")
+			contains(t, o.stdout, "agents/tests/payer.yaml:2: one\n", "1 test: OK\n")
 		})
 	}
 }
@@ -162,5 +162,5 @@ func TestTheDirectoryOfTheAgentsCanBeNamed(t *testing.T) {
 	put(t, "elsewhere/tests/payer.yaml", "tests: [{name: a, steps: [{run: go}, {expect: {pending: [pay]}}]}]")
 	o := here(t, "", "agents", "test", "elsewhere/tests/payer.yaml", "--agents", "agents")
 	o.wantExit(t, cmdline.ExitOK)
-	contains(t, o.stdout, "1 test, nothing wrong")
+	contains(t, o.stdout, "1 test: OK")
 }

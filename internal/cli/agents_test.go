@@ -92,8 +92,8 @@ func TestAgentsDiffSaysWhatBecomesOfWaitingRuns(t *testing.T) {
 		"fresh":    asks,
 	}))
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "2 waiting run(s)")
-	const stays = "goes on with the version it started with"
+	contains(t, out.stderr, "would affect 2 waiting runs")
+	const stays = "continues with the version it started with"
 	want := map[string][]string{
 		"stricter": {`pay {"amount":5}: ` + stays, `pay {"amount":50}: would be denied: too much`},
 		"looser":   {`pay {"amount":5}: ` + stays, `pay {"amount":50}: ` + stays},
@@ -113,7 +113,7 @@ func TestAgentsDiffSaysWhatBecomesOfWaitingRuns(t *testing.T) {
 			}
 		}
 	}
-	contains(t, out.stdout, "gone: not there any more", "fresh: new\n", "nothing was changed")
+	contains(t, out.stdout, "gone: removed; new runs are refused", "fresh: new\n", "nothing was changed")
 	if strings.Contains(out.stdout, runs["same"].ID) || strings.Contains(out.stdout, "same:") {
 		t.Errorf("an agent that stays is shown:\n%s", out.stdout)
 	}
@@ -242,7 +242,7 @@ func TestDevRefusesAPolicyThatIsWrong(t *testing.T) {
 	if err := os.WriteFile(wrong, []byte("allow: [pay]\n"), 0o600); err != nil {
 		t.Fatal(err)
 	}
-	for file, want := range map[string]string{wrong: "policy.yaml:1", filepath.Join(dir, "none.yaml"): "reading the policy"} {
+	for file, want := range map[string]string{wrong: "policy.yaml:1", filepath.Join(dir, "none.yaml"): "the policy file"} {
 		out := dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--agents", agentsDir(t, nil), "--policy", file)
 		out.wantExit(t, cmdline.ExitFailed)
 		contains(t, out.stderr, want)

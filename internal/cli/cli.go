@@ -1,6 +1,6 @@
-// Package cli is the dormouse command: the tree of its verbs. Those of a server, its tokens and its
-// store are here; the others are in the packages below. It holds no rules of its own: what may be
-// started, decided or cancelled is the server's to say.
+// Package cli is the dormouse command. The commands for a server, its tokens and its store are here;
+// the others are in subpackages. It contains no rules: the server decides what may be started,
+// decided or cancelled.
 package cli
 
 import (
@@ -48,7 +48,7 @@ var exitCodes = []cmdline.ExitCode{
 		"no server answers at the address"}},
 }
 
-// app is one invocation of the program, for the verbs of this package.
+// app is one invocation of the program, for the commands of this package.
 type app struct{ *cmdline.App }
 
 func (a *app) root() *cobra.Command {
@@ -64,7 +64,7 @@ approval is suspended and uses no memory. The decision resumes it where it stopp
 	return root
 }
 
-// addGroup adds commands under a heading of their own in the list of commands.
+// addGroup adds commands under a heading in the list of commands.
 func addGroup(root *cobra.Command, heading string, commands ...*cobra.Command) {
 	root.AddGroup(&cobra.Group{ID: heading, Title: heading})
 	for _, cmd := range commands {

@@ -44,16 +44,16 @@ To load it in every new shell, add this line to the file named beside it:
 	}
 }
 
-// completeAll gives the verbs that take a run or an agent the ones there are.
+// completeAll adds completion of runs and agents to the commands that take them.
 func (a *app) completeAll(root *cobra.Command) {
-	verbs := map[string]func(context.Context, *client.Client) []string{
+	words := map[string]func(context.Context, *client.Client) []string{
 		"run": cmdline.AgentNames, "runs": runWords(""), "watch": runWords(""), "messages": runWords(""), "decide": runWords("waiting"),
 		"interrupt": runWords("running"), "resume": runWords("waiting"), "retry": runWords("done"), "cancel": runWords(""), "record": runWords("done"),
 		"link": runWords("waiting"), "links": runWords(""), "revoke": runWords(""),
 	}
-	for _, cmd := range slices.Concat(root.Commands(), verb(root, "runs").Commands(), verb(root, "approvals").Commands()) {
-		if words := verbs[cmd.Name()]; words != nil {
-			a.completes(cmd, words)
+	for _, cmd := range slices.Concat(root.Commands(), below(root, "runs").Commands(), below(root, "approvals").Commands()) {
+		if complete := words[cmd.Name()]; complete != nil {
+			a.completes(cmd, complete)
 		}
 		if cmd.Flags().Lookup("agent") != nil {
 			a.completesFlag(cmd, "agent", cmdline.AgentNames)
@@ -61,7 +61,8 @@ func (a *app) completeAll(root *cobra.Command) {
 	}
 }
 
-func verb(root *cobra.Command, name string) *cobra.Command {
+// below is the command of this name; an empty one if there is none.
+func below(root *cobra.Command, name string) *cobra.Command {
 	for _, cmd := range root.Commands() {
 		if cmd.Name() == name {
 			return cmd
@@ -70,11 +71,11 @@ func verb(root *cobra.Command, name string) *cobra.Command {
 	return &cobra.Command{}
 }
 
-// completionTime is how long a person who pressed the tab key waits for the server.
+// completionTime is how long completion waits for the server.
 const completionTime = time.Second
 
-// completes gives a verb the words for its first argument. A server that does not answer, or does
-// not let us in, gives none.
+// completes sets the completion of a command's first argument. If the server doesn't answer or
+// refuses the caller, there are no suggestions.
 func (a *app) completes(cmd *cobra.Command, words func(context.Context, *client.Client) []string) *cobra.Command {
 	cmd.ValidArgsFunction = func(cmd *cobra.Command, args []string, _ string) ([]string, cobra.ShellCompDirective) {
 		if len(args) > 0 {
@@ -89,7 +90,7 @@ func (a *app) completes(cmd *cobra.Command, words func(context.Context, *client.
 func (a *app) completesFlag(cmd *cobra.Command, flag string, words func(context.Context, *client.Client) []string) {
 	_ = cmd.RegisterFlagCompletionFunc(flag, func(cmd *cobra.Command, _ []string, _ string) ([]string, cobra.ShellCompDirective) {
 		return a.fromServer(cmd, words), cobra.ShellCompDirectiveNoFileComp
-	}) // which fails only for a flag that is not there
+	}) // it fails only for an unknown flag
 }
 
 func (a *app) fromServer(cmd *cobra.Command, words func(context.Context, *client.Client) []string) []string {
@@ -109,7 +110,7 @@ func (a *app) fromServer(cmd *cobra.Command, words func(context.Context, *client
 	return found
 }
 
-// runWords are the newest runs, each with its agent and status for shells that show them.
+// runWords are the newest runs, with agent and status for shells that show descriptions.
 func runWords(status string) func(context.Context, *client.Client) []string {
 	return func(ctx context.Context, c *client.Client) []string {
 		page, err := c.RunPage(ctx, client.RunFilter{Status: status, Limit: 50})

@@ -30,14 +30,14 @@ func TestWhatIsNoTokenIsRefusedBeforeItIsSent(t *testing.T) {
 		env, file string
 		wants     []string
 	}{
-		"the server's file":           {"", "# ours\n" + grant + grant, []string{"does not hold one token (it has 3 lines; is it the server's file of tokens?)"}},
-		"the server's file of one":    {"", grant, []string{"does not hold one token", "is it the server's file of tokens?"}},
-		"an empty file":               {"", "", []string{"is empty; write into it what dormouse tokens add printed"}},
+		"the server's file":           {"", "# ours\n" + grant + grant, []string{"is not a token: it has 3 lines (is it the server's tokens file?)"}},
+		"the server's file of one":    {"", grant, []string{"is not a token", "is it the server's tokens file?"}},
+		"an empty file":               {"", "", []string{"is empty; write the token printed by dormouse tokens add into it"}},
 		"a blank file":                {"", " \r\n\n", []string{"is empty"}},
-		"a variable of two lines":     {"secret1\nsecret2", "", []string{"$DORMOUSE_TOKEN does not hold one token (it has 2 lines"}},
-		"a variable with a blank":     {"secret1 secret2", "", []string{"$DORMOUSE_TOKEN does not hold one token"}},
-		"a variable with an escape":   {"secret1\x1b[1m", "", []string{"$DORMOUSE_TOKEN does not hold one token"}},
-		"a variable that is no ASCII": {"secret1\u00e9", "", []string{"$DORMOUSE_TOKEN does not hold one token"}},
+		"a variable of two lines":     {"secret1\nsecret2", "", []string{"$DORMOUSE_TOKEN is not a token: it has 2 lines"}},
+		"a variable with a blank":     {"secret1 secret2", "", []string{"$DORMOUSE_TOKEN is not a token"}},
+		"a variable with an escape":   {"secret1\x1b[1m", "", []string{"$DORMOUSE_TOKEN is not a token"}},
+		"a variable that is no ASCII": {"secret1\u00e9", "", []string{"$DORMOUSE_TOKEN is not a token"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s, sent := sentTokens(t)
@@ -109,15 +109,15 @@ func TestThePasswordOfAnAddressIsNeverShown(t *testing.T) {
 		{with(s.url), []string{"interrupt", runID}, cmdline.ExitOK, "dormouse resume " + runID + " --url " + s.url + "\n"},
 		{with("http://127.0.0.1:1"), []string{"runs"}, cmdline.ExitUnreachable, "no server answers at http://127.0.0.1:1;"},
 		{with("http://127.0.0.1:1"), []string{"watch", runID}, cmdline.ExitUnreachable, "no server answers at http://127.0.0.1:1;"},
-		{with("http://127.0.0.1:1"), []string{"approvals", "-i"}, cmdline.ExitUsage, "dormouse approvals --url http://127.0.0.1:1,"},
-		{with("http://127.0.0.1:1?x=1"), []string{"runs"}, cmdline.ExitUsage, "no query"},
-		{with("http://127.0.0.1:wrong"), []string{"runs"}, cmdline.ExitUsage, `"127.0.0.1:wrong" is not the address`},
-		{with("ftp://127.0.0.1"), []string{"runs"}, cmdline.ExitUsage, `"ftp://127.0.0.1" is not the address`},
-		{"anna:secret@host", []string{"runs"}, cmdline.ExitUsage, `"host" is not the address`},
-		{"http://anna:%zzsecret@host", []string{"runs"}, cmdline.ExitUsage, `"host" is not the address`},
-		{"http://anna:1/secret@host", []string{"runs"}, cmdline.ExitUsage, "has no @ in its path"},
-		{"http://anna:1?secret@host", []string{"runs"}, cmdline.ExitUsage, "no query"},
-		{"http://anna:1#secret@host", []string{"runs"}, cmdline.ExitUsage, "no query"},
+		{with("http://127.0.0.1:1"), []string{"approvals", "-i"}, cmdline.ExitUsage, "use dormouse approvals --url http://127.0.0.1:1 to list calls"},
+		{with("http://127.0.0.1:1?x=1"), []string{"runs"}, cmdline.ExitUsage, "a query or a fragment"},
+		{with("http://127.0.0.1:wrong"), []string{"runs"}, cmdline.ExitUsage, `"127.0.0.1:wrong" is not a server URL`},
+		{with("ftp://127.0.0.1"), []string{"runs"}, cmdline.ExitUsage, `"ftp://127.0.0.1" is not a server URL`},
+		{"anna:secret@host", []string{"runs"}, cmdline.ExitUsage, `"host" is not a server URL`},
+		{"http://anna:%zzsecret@host", []string{"runs"}, cmdline.ExitUsage, `"host" is not a server URL`},
+		{"http://anna:1/secret@host", []string{"runs"}, cmdline.ExitUsage, "has an @ in its path"},
+		{"http://anna:1?secret@host", []string{"runs"}, cmdline.ExitUsage, "a query or a fragment"},
+		{"http://anna:1#secret@host", []string{"runs"}, cmdline.ExitUsage, "a query or a fragment"},
 	} {
 		for _, asJSON := range []bool{false, true} {
 			args := append(slices.Clone(tt.args), "--url", tt.url)
@@ -141,7 +141,7 @@ func TestAnAddressHasNoQueryAndNoFragment(t *testing.T) {
 	for _, behind := range []string{"?x=1", "?", "/?x=1", "#frag", "#", "/base?x#y"} {
 		out := dormouse(t, nil, "runs", "--url", s.url+behind)
 		out.wantExit(t, cmdline.ExitUsage)
-		contains(t, out.stderr, "no query and no fragment")
+		contains(t, out.stderr, "has a query or a fragment")
 		dormouseWith(t, &server{url: s.url + behind}, "", nil, "runs").wantExit(t, cmdline.ExitUsage)
 	}
 	if len(s.seen) > 0 {

@@ -36,7 +36,7 @@ func TestResume(t *testing.T) {
 		problem(409, "not_waiting", "the run isn't interrupted, so it can't be resumed"))})
 	out := dormouse(t, s, "resume", runID, "--reason", "looked at it", "--id", "d1")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "accepted: "+runID+" goes on")
+	contains(t, out.stdout, "accepted: "+runID+" continues")
 	contains(t, string(s.last("POST").body), `"reason":"looked at it"`, `"decision_id":"d1"`)
 	out = dormouse(t, s, "resume", runID)
 	out.wantExit(t, cmdline.ExitOK)

@@ -15,7 +15,7 @@ func TestADryRunRefusesArgumentsThatDoNotFitTheTool(t *testing.T) {
 		`{"type":"object","properties":{"order":{"type":"string"},"amount":{"type":"number","maximum":500}},"required":["order","amount"]}`)}}}
 	waits := run("waiting", pending("sus_1_a"), func(r *wire.Run) { r.AgentVersion = "sha256:a" })
 	older := run("waiting", pending("sus_1_a"), func(r *wire.Run) { r.AgentVersion = "sha256:old" })
-	const fits, unsent = "the arguments fit the parameters of issue_refund; whether a rule forbids them, only the server can say", "not sent, and not looked at by the server: {"
+	const fits, unsent = "the arguments match the parameters of issue_refund; the server has not checked them against permissions", "dry run, not sent to the server: {"
 	for name, tt := range map[string]struct {
 		run       wire.Run
 		arguments string
@@ -23,10 +23,10 @@ func TestADryRunRefusesArgumentsThatDoNotFitTheTool(t *testing.T) {
 		says      []string
 	}{
 		"they fit":                {waits, `{"order":"A-17","amount":80}`, cmdline.ExitOK, []string{"issue_refund will run with edited arguments:\n", unsent, fits}},
-		"one is missing":          {waits, `{"order":"A-17"}`, cmdline.ExitFailed, []string{"do not fit the parameters of issue_refund: ", "amount", "; nothing was sent"}},
-		"one is of another type":  {waits, `{"order":17,"amount":80}`, cmdline.ExitFailed, []string{"do not fit", "order"}},
-		"one is too large":        {waits, `{"order":"A-17","amount":501}`, cmdline.ExitFailed, []string{"do not fit", "amount"}},
-		"one is there twice":      {waits, `{"order":"A-17","amount":80,"amount":90}`, cmdline.ExitFailed, []string{"there once each"}},
+		"one is missing":          {waits, `{"order":"A-17"}`, cmdline.ExitFailed, []string{"don't match the parameters of issue_refund: ", "amount", "; nothing was sent"}},
+		"one is of another type":  {waits, `{"order":17,"amount":80}`, cmdline.ExitFailed, []string{"don't match", "order"}},
+		"one is too large":        {waits, `{"order":"A-17","amount":501}`, cmdline.ExitFailed, []string{"don't match", "amount"}},
+		"one is there twice":      {waits, `{"order":"A-17","amount":80,"amount":90}`, cmdline.ExitFailed, []string{"a JSON object with unique names"}},
 		"they are no object":      {waits, `[1]`, cmdline.ExitFailed, []string{"not a JSON object"}},
 		"the version is another":  {older, `{"order":"A-17"}`, cmdline.ExitOK, []string{unsent}},
 		"the call does not wait":  {run("waiting"), `{"order":"A-17"}`, cmdline.ExitOK, []string{unsent}},

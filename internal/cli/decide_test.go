@@ -64,7 +64,7 @@ func TestDecideWithoutTarget(t *testing.T) {
 		stderr  string
 	}{
 		{"one call waits", []string{"sus_1_a"}, cmdline.ExitOK, ""},
-		{"none waits", nil, cmdline.ExitFailed, "no call of " + runID + " waits"},
+		{"none waits", nil, cmdline.ExitFailed, runID + " has no call to decide"},
 		{"several wait", []string{"sus_1_a", "sus_1_b"}, cmdline.ExitUsage, "sus_1_b (issue_refund)"},
 	}
 	for _, tt := range tests {
@@ -99,7 +99,7 @@ func TestDecideRefused(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{decisions: first})
 	out := dormouse(t, s, "decide", runID, "sus_1_a", "--approve")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "a different decision came first", `this call was denied by token:bob at 2026-03-01 12:00:00Z ("too late"), decision d1`)
+	contains(t, out.stderr, `already denied by token:bob at 2026-03-01 12:00:00Z ("too late"), decision d1`)
 }
 
 func TestDecideTheSameAgain(t *testing.T) {
@@ -109,5 +109,5 @@ func TestDecideTheSameAgain(t *testing.T) {
 	})
 	out := dormouse(t, s, "decide", runID, "sus_1_a", "--approve")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "already decided, the same way")
+	contains(t, out.stdout, "already decided in the same way")
 }

@@ -76,7 +76,7 @@ unit.`
 	return cmd
 }
 
-// serverCommand is a verb that serves agents. What o says already is the usual value of its flags.
+// serverCommand is a command that serves agents. The values in o are the defaults of its flags.
 func (a *app) serverCommand(o *local.Options, e *example) *cobra.Command {
 	o.Version = a.Opts.Version
 	var f serverFlags
@@ -100,14 +100,14 @@ func (a *app) serverCommand(o *local.Options, e *example) *cobra.Command {
 	return cmd
 }
 
-// serverFlags are flags of a server that are not options as they are written.
+// serverFlags are flags of a server that must be converted to options.
 type serverFlags struct {
 	private, tenantNames []string
 	tenantBytes          display.ByteSize
 	public               string
 }
 
-// read holds the flags to what they may say, and makes options of them.
+// read checks the flags and converts them to options.
 func (f *serverFlags) read(o *local.Options) error {
 	if err := local.CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
 		return cmdline.Usagef("%v", err)
@@ -123,7 +123,7 @@ func (f *serverFlags) read(o *local.Options) error {
 	}
 	o.Quota.Bytes = int64(f.tenantBytes)
 	if s := o.Limits.StartsPerSecond; !(s >= 0) || math.IsInf(s, 0) { // NaN is neither
-		return cmdline.Usagef("--starts-per-second is a number from 0, not %v; 0 is no limit", s)
+		return cmdline.Usagef("--starts-per-second is %v; it must be at least 0, and 0 is no limit", s)
 	}
 	if err := runs.CanRecord(o.Record); err != nil {
 		return err
@@ -139,13 +139,13 @@ func (f *serverFlags) read(o *local.Options) error {
 	return err
 }
 
-// warnOfLinks tells of links that no recipient could open: without tokens the server answers only
-// requests that name a loopback host.
+// warnOfLinks warns of links that no recipient could open: without tokens, the server only accepts
+// requests to a loopback host.
 func (a *app) warnOfLinks(o local.Options) {
 	if o.PublicURL.String() == "" || o.TokensFile != "" || local.IsLoopback(o.PublicURL.Host()) {
 		return
 	}
-	a.Warn("links_need_tokens", fmt.Sprintf("without --tokens only requests to a loopback host are answered, and links lead to %s; add --tokens FILE", o.PublicURL.Host()))
+	a.Warn("links_need_tokens", fmt.Sprintf("without --tokens, the server only accepts requests to a loopback host, but approval links point to %s; add --tokens FILE", o.PublicURL.Host()))
 }
 
 func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
@@ -176,7 +176,7 @@ func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	flags.StringVar(&f.public, "public-url", "", "public `URL` of the server, the start of every approval link, such as https://desk.example.com/dormouse (default: links are paths)")
 }
 
-// checkSteps refuses bounds that would keep workers idle. Zero is the default.
+// checkSteps refuses limits that would keep workers idle. Zero is the default.
 func checkSteps(o local.Options) error {
 	if o.Steps.Most != 0 && o.Steps.Most < o.Workers {
 		return cmdline.Usagef("--steps is %d; it must be at least --workers, which is %d", o.Steps.Most, o.Workers)
@@ -199,8 +199,8 @@ func readTenantNames(pairs []string) (map[string]string, error) {
 	return names, nil
 }
 
-// serve runs the server until the command's context ends, and says where it listens as soon as it
-// answers there. What becomes of agents whose files change is said after that.
+// serve runs the server until the command's context ends. It prints the address once the server
+// answers, and then a line for each agent whose files change.
 func (a *app) serve(cmd *cobra.Command, o local.Options, e *example) error {
 	o.Logger = slog.New(slog.NewTextHandler(a.Stderr, nil))
 	reloads := make(chan []program.Change, mostUnprinted)
@@ -234,8 +234,8 @@ func (a *app) serve(cmd *cobra.Command, o local.Options, e *example) error {
 	return err
 }
 
-// reachable is addr with an address that a client on this machine can use, also where the server
-// listens on all of them.
+// reachable is addr in a form that a client on this machine can use, even if the server listens on
+// all addresses.
 func reachable(addr string) string {
 	at, err := netip.ParseAddrPort(addr)
 	if err != nil || !at.Addr().IsUnspecified() {
@@ -261,7 +261,7 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 	}
 	err := a.Printf("serving %s at http://%s, data in %s; Ctrl-C stops\n", served, askedFor(o.Addr, addr), o.Data)
 	if o.PublicURL.String() != "" {
-		err = errors.Join(err, a.Printf("links begin with %s\n", o.PublicURL))
+		err = errors.Join(err, a.Printf("approval links start with %s\n", o.PublicURL))
 	}
 	for _, u := range missing {
 		err = errors.Join(err, a.Print(display.Clean("not served: "+u.Name+": "+u.Reason)+"\n"))
@@ -269,8 +269,8 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 	return err
 }
 
-// askedFor is where a server listens in the words it was asked to, and with the port that it took:
-// all addresses of a machine have no other name.
+// askedFor is the requested host with the port in use. There is no other name for all addresses of a
+// machine.
 func askedFor(asked, listens string) string {
 	host, _, wrong := net.SplitHostPort(asked)
 	_, port, err := net.SplitHostPort(listens)

@@ -37,7 +37,7 @@ func (e *example) locate(cmd *cobra.Command, o *local.Options) error {
 		return nil
 	}
 	if cmd.Flags().Changed("agents") {
-		return cmdline.Usagef("--example serves a built-in agent, and --agents names others; leave one of them out")
+		return cmdline.Usagef("--example and --agents can't be combined; remove one of them")
 	}
 	if !cmd.Flags().Changed("data") {
 		o.Data = filepath.Join(o.Data, "example")
@@ -55,7 +55,7 @@ func (e *example) prepare(program string, o local.Options) error {
 		return nil
 	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return fmt.Errorf("creating the data directory: %w; name one that can be written with --data DIR", err)
+		return fmt.Errorf("cannot create the data directory: %w; set --data to a directory that can be written", err)
 	}
 	if err := writeExample(program, o.Agents); err != nil {
 		return err

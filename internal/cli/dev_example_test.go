@@ -192,7 +192,7 @@ func TestTheExampleInAContainerPrintsAnAlias(t *testing.T) {
 func TestTheExampleServesNoOtherAgents(t *testing.T) {
 	out := here(t, "", "dev", "--example", "--agents", "mine")
 	out.wantExit(t, cmdline.ExitUsage)
-	contains(t, out.stderr, "--example serves a built-in agent, and --agents names others; leave one of them out")
+	contains(t, out.stderr, "--example and --agents can't be combined; remove one of them")
 	here(t, "", "serve", "--example").wantExit(t, cmdline.ExitUsage)
 }
 

@@ -15,11 +15,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
-// couldNotServe says of what keeps a server from starting which flag it is about. What it does not
-// know stays as it is.
+// couldNotServe adds to a known error of a failed start which flag fixes it.
 func couldNotServe(cmd *cobra.Command, o local.Options, err error) error {
 	if _, unservable := errors.AsType[*program.NotServableError](err); unservable && !cmd.Flags().Changed("strict") {
-		return fmt.Errorf("%w\n%s starts only if every agent can be served; --strict=false serves the others", err, cmd.CommandPath())
+		return fmt.Errorf("%w\n%s starts only if every agent can be served; to serve the others, pass --strict=false", err, cmd.CommandPath())
 	}
 	if at, ok := errors.AsType[*fs.PathError](err); ok && errors.Is(at.Err, fs.ErrNotExist) {
 		err = notHere(cmd, o, at.Path, err)
@@ -27,36 +26,36 @@ func couldNotServe(cmd *cobra.Command, o local.Options, err error) error {
 	listen, ok := errors.AsType[*net.OpError](err)
 	switch {
 	case ok && errors.Is(listen, syscall.EADDRINUSE):
-		return fmt.Errorf("another program listens at %s, perhaps another server of agents; stop it, or choose another address with --addr", o.Addr)
+		return fmt.Errorf("address %s is already in use, perhaps by another Dormouse server; stop that program or choose another address with --addr", o.Addr)
 	case ok && listen.Op == "listen":
 		return fmt.Errorf("%w; choose another address with --addr", err)
 	}
 	return err
 }
 
-// notHere says how a file or directory that is missing comes to be there.
+// notHere says how to create a missing file or directory.
 func notHere(cmd *cobra.Command, o local.Options, path string, err error) error {
 	is := func(name string) bool { return name != "" && filepath.Clean(path) == filepath.Clean(name) }
 	switch {
 	case is(o.Agents) && o.Agents == scaffold.Usual:
 		return errors.New(noAgentsHere(cmd))
 	case is(o.Agents):
-		return fmt.Errorf("there is no directory %s; dormouse new NAME --dir %s makes it with an agent, or name another with --agents",
+		return fmt.Errorf("the directory %s doesn't exist; create it with: dormouse new NAME --dir %s, or set --agents to another one",
 			o.Agents, scaffold.ShellWord(o.Agents))
 	case is(o.TokensFile):
-		return fmt.Errorf("there is no file of tokens %s; make it with: dormouse tokens add NAME --roles ROLES --file %s",
+		return fmt.Errorf("the tokens file %s doesn't exist; create it with: dormouse tokens add NAME --roles ROLES --file %s",
 			o.TokensFile, scaffold.ShellWord(o.TokensFile))
 	case is(o.Policy):
-		return fmt.Errorf("reading the policy: there is no file %s; name its YAML file with --policy, or leave that out", o.Policy)
+		return fmt.Errorf("the policy file %s doesn't exist; set --policy to an existing YAML file, or remove it", o.Policy)
 	}
 	return err
 }
 
-// noAgentsHere says what to do without agents: dev alone has an example.
+// noAgentsHere says what to do without agents. Only dev has an example.
 func noAgentsHere(cmd *cobra.Command) string {
-	const none = "there is no directory agents here; "
+	const none = "the directory agents doesn't exist here; "
 	if cmd.Flags().Lookup("example") == nil {
-		return none + "dormouse new NAME creates it with an agent, or name it with --agents DIR"
+		return none + "create it with: dormouse new NAME, or set --agents DIR"
 	}
-	return none + "dormouse dev --example serves a built-in agent, dormouse new NAME creates the directory with your own, and --agents DIR names another"
+	return none + "try a built-in agent with: dormouse dev --example, create your own with: dormouse new NAME, or set --agents DIR"
 }

@@ -10,7 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
-// changed is what the terminal shows of an agent whose files changed, as JSON.
+// changed is the JSON form of an agent whose files changed.
 type changed struct {
 	Agent    string              `json:"agent"`
 	Change   program.What        `json:"change"`
@@ -18,26 +18,26 @@ type changed struct {
 	Problems []agentfile.Problem `json:"problems,omitempty"`
 }
 
-// A terminal that takes no output must hold up neither the server nor its end.
+// A terminal that blocks must delay neither the server nor its end.
 const (
-	// changes that wait to be printed; further ones are in the log only
+	// changes that may wait to be printed; further ones are only in the log
 	mostUnprinted = 100
-	lastWords     = time.Second // for those that wait when the server has ended
+	lastWords     = time.Second // to print them after the server has ended
 )
 
-// printEach prints what comes, until reloads is closed and everything is printed.
+// printEach prints changes until reloads is closed and all of them are printed.
 func (a *app) printEach(reloads <-chan []program.Change, dir string) (printed <-chan struct{}) {
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
 		for changes := range reloads {
-			_ = a.printReloads(changes, dir) // a closed terminal ends nothing
+			_ = a.printReloads(changes, dir) // a closed terminal doesn't stop the server
 		}
 	}()
 	return done
 }
 
-// printReloads tells what became of agents whose files in dir changed, a line for each.
+// printReloads prints a line for each agent whose files in dir changed.
 func (a *app) printReloads(changes []program.Change, dir string) error {
 	for _, c := range changes {
 		var err error
@@ -53,7 +53,7 @@ func (a *app) printReloads(changes []program.Change, dir string) error {
 	return nil
 }
 
-// became says in a few words what became of an agent.
+// became says what happened to an agent.
 func (a *app) became(c program.Change, dir string) string {
 	switch c.What {
 	case program.Unchanged:
@@ -61,7 +61,7 @@ func (a *app) became(c program.Change, dir string) string {
 	case program.Corrected:
 		return "corrected, version " + c.Version + " stays in use"
 	case program.Removed:
-		return "removed; new runs are refused, and runs that were started go on"
+		return "removed; new runs are refused, existing runs continue"
 	case program.Refused:
 		words := "not reloaded, version " + c.Version + " stays in use: "
 		if c.Version == "" {
@@ -72,7 +72,7 @@ func (a *app) became(c program.Change, dir string) string {
 	return string(c.What) + ", version " + c.Version
 }
 
-// firstOf is the first of some problems, and how many more there are.
+// firstOf is the first problem, and how many more there are.
 func (a *app) firstOf(problems []agentfile.Problem, dir string) string {
 	words := problems[0].String()
 	if more := len(problems) - 1; more > 0 {

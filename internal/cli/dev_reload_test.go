@@ -26,7 +26,7 @@ func TestOneLineTellsWhatBecameOfAnAgent(t *testing.T) {
 		{program.Change{Name: "desk", What: program.Corrected, Version: "sha256:ab"},
 			"agent desk: corrected, version sha256:ab stays in use", `{"agent":"desk","change":"corrected","version":"sha256:ab"}`},
 		{program.Change{Name: "desk", What: program.Removed},
-			"agent desk: removed; new runs are refused, and runs that were started go on", `{"agent":"desk","change":"removed"}`},
+			"agent desk: removed; new runs are refused, existing runs continue", `{"agent":"desk","change":"removed"}`},
 		{program.Change{Name: "desk", What: program.Refused, Version: "sha256:ab", Problems: wrong},
 			`agent desk: not reloaded, version sha256:ab stays in use: agents/desk.yaml:7: unknown key "tolls"; did you mean "tools"?`,
 			`{"agent":"desk","change":"refused","version":"sha256:ab","problems":[{"file":"agents/desk.yaml","line":7,"problem":"unknown key \"tolls\"","fix":"did you mean \"tools\"?"}]}`},

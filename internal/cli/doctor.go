@@ -33,7 +33,7 @@ is no store.`,
 		Args: cmdline.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
 			if most <= 0 {
-				return cmdline.Usagef("--for is %s; it must be more than nothing, as 10m", most)
+				return cmdline.Usagef("--for is %s; it must be more than 0, such as 10m", most)
 			}
 			return a.doctor(cmd.Context(), data, most)
 		},
@@ -56,7 +56,7 @@ func (a *app) doctor(ctx context.Context, data string, most time.Duration) error
 	case ctx.Err() != nil:
 		return ctx.Err()
 	case errors.Is(err, fs.ErrNotExist):
-		return cmdline.Usagef("there is no store in %s, or an empty one; name the server's data directory with --data", data)
+		return cmdline.Usagef("%s has no store, or an empty one; set --data to the data directory of the server", data)
 	case err != nil:
 		return err
 	}
@@ -66,8 +66,8 @@ func (a *app) doctor(ctx context.Context, data string, most time.Duration) error
 		err = a.Printed(func(w io.Writer) error { return writeDiagnosis(w, data, d) })
 	}
 	if err == nil && d.State != local.Whole {
-		err = cmdline.Fail(cmdline.ExitFailed, d.State, map[string]string{local.Damaged: "something is wrong with " + data, local.Newer: "a newer version of the program wrote " + data,
-			local.Unfinished: "there was no time to examine all of " + data}[d.State])
+		err = cmdline.Fail(cmdline.ExitFailed, d.State, map[string]string{local.Damaged: data + " is damaged", local.Newer: "a newer version of the program wrote " + data,
+			local.Unfinished: "time ran out before all of " + data + " was checked; allow more with --for"}[d.State])
 	}
 	return err
 }
@@ -85,12 +85,12 @@ func writeDiagnosis(w io.Writer, data string, d local.Diagnosis) error {
 		fmt.Fprintln(w, "- "+advice)
 	}
 	if len(d.Findings) == 0 {
-		fmt.Fprintf(w, "%s is whole. Examined: %s with the journals, %s of runs that are over\n", data, display.Counted(d.Threads, "thread"), display.Counted(d.Records, "record"))
+		fmt.Fprintf(w, "OK: %s has no damage (checked %s with their journals and %s of finished runs)\n", data, display.Counted(d.Threads, "thread"), display.Counted(d.Records, "record"))
 	}
 	return nil
 }
 
-// whose says which run a finding is about.
+// whose names the run that a finding is about.
 func whose(f sqlite.Finding) string {
 	var parts []string
 	for _, p := range []struct{ name, is string }{{"tenant", f.Tenant}, {"run", f.Run}, {"thread", f.Thread}} {

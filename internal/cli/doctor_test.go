@@ -56,7 +56,7 @@ func TestDoctorSaysWhatIsWrongAndWhatToDo(t *testing.T) {
 		says []string
 		code string
 	}{
-		"whole":       {func(string, string) error { return nil }, nil, cmdline.ExitOK, []string{"is whole. Examined: 0 threads"}, ""},
+		"whole":       {func(string, string) error { return nil }, nil, cmdline.ExitOK, []string{"has no damage (checked 0 threads"}, ""},
 		"rolled back": {newerRun, nil, cmdline.ExitFailed, []string{"head_newer", "thread thr_newer", "Start the newer version"}, local.Newer},
 		"cut":         {func(_, file string) error { return os.Truncate(file, 20<<10) }, nil, cmdline.ExitFailed, []string{"database_malformed", "What to do:", "backup"}, local.Damaged},
 		"missing":     {func(_, file string) error { return os.Remove(file) }, nil, cmdline.ExitFailed, []string{"database_missing", ".mark"}, local.Damaged},

@@ -22,14 +22,14 @@ func TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram(t *testing.T) {
 		says      string
 		add       bool // tokens add is named
 	}{
-		{"https://abc.execute-api.eu-central-1.amazonaws.com", "unauthorized", 401, "t", "the token has expired, or is of another issuer", false},
-		{"https://abc.execute-api.eu-central-1.amazonaws.com/prod", "unauthorized", 401, "", "a token of the issuer that this address trusts", false},
+		{"https://abc.execute-api.eu-central-1.amazonaws.com", "unauthorized", 401, "t", "the token has expired, or has another issuer", false},
+		{"https://abc.execute-api.eu-central-1.amazonaws.com/prod", "unauthorized", 401, "", "a token from the issuer that this server trusts", false},
 		{"https://abc.execute-api.eu-central-1.amazonaws.com", "role_required", 403, "t", "from the issuer that the stack trusts", false},
-		{"https://abc.execute-api.eu-central-1.amazonaws.com", "", 401, "t", "the token has expired, or is of another issuer", false},
+		{"https://abc.execute-api.eu-central-1.amazonaws.com", "", 401, "t", "the token has expired, or has another issuer", false},
 		{"https://abc.execute-api.eu-central-1.amazonaws.com", "", 403, "", "add --aws-iam", false},
-		{"https://dormouse.example.com", "", 401, "t", "the token has expired, or is of another issuer", false},
-		{"https://dormouse.example.com", "unauthorized", 401, "t", "give a token", true},
-		{"https://dormouse.example.com", "role_required", 403, "t", "use a token that has the role", true},
+		{"https://dormouse.example.com", "", 401, "t", "the token has expired, or has another issuer", false},
+		{"https://dormouse.example.com", "unauthorized", 401, "t", "set $DORMOUSE_TOKEN or --token-file", true},
+		{"https://dormouse.example.com", "role_required", 403, "t", "use a token with this role", true},
 	} {
 		a := &app{&cmdline.App{Opts: cmdline.Options{Getenv: func(name string) string { return map[string]string{"DORMOUSE_TOKEN": tt.token}[name] }}}}
 		a.root()
@@ -44,8 +44,8 @@ func TestBehindAGatewayOfAWSNoTokenIsMadeByThisProgram(t *testing.T) {
 func TestAnAddressElsewhereThatDoesNotAnswerIsDoubted(t *testing.T) {
 	lookup := &url.Error{Op: "Get", URL: "https://desk.example.com/v1/runs", Err: errors.New("dial tcp: no such\nhost")}
 	for err, says := range map[error]string{
-		fmt.Errorf("client: %w", lookup):              "look at the address and at the network (dial tcp: no such host)",
-		fmt.Errorf("client: %w", io.ErrUnexpectedEOF): "look at the address and at the network",
+		fmt.Errorf("client: %w", lookup):              "check the server URL and the network (dial tcp: no such host)",
+		fmt.Errorf("client: %w", io.ErrUnexpectedEOF): "check the server URL and the network",
 	} {
 		a := &app{&cmdline.App{Started: true, URL: "https://anna:secret@desk.example.com", Opts: cmdline.Options{Getenv: func(string) string { return "" }}}}
 		got := a.Failure(err)

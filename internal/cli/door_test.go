@@ -34,20 +34,20 @@ func TestTheRefusalOfAGatewaySaysWhatToDo(t *testing.T) {
 	}{
 		"no credentials":           {403, forbidden, nil, nil, []string{"HTTP 403: Forbidden; ", "add --aws-iam", "DORMOUSE_TOKEN"}},
 		"no credentials nor words": {403, "", nil, nil, []string{"HTTP 403: Forbidden; ", "add --aws-iam"}},
-		"a token for IAM":          {403, forbidden, token, nil, []string{"does not take the token", "say --aws-iam"}},
-		"other credentials":        {403, `{"message":"User: x is not authorized"}`, nil, signed, []string{"HTTP 403: User: x is not authorized; the AWS credentials are not let in", "AWS_ACCESS_KEY_ID in the environment", "signed for us-east-1", "execute-api:Invoke"}},
+		"a token for IAM":          {403, forbidden, token, nil, []string{"doesn't accept the token", "add --aws-iam"}},
+		"other credentials":        {403, `{"message":"User: x is not authorized"}`, nil, signed, []string{"HTTP 403: User: x is not authorized; the AWS credentials have no access", "AWS_ACCESS_KEY_ID in the environment", "signed for us-east-1", "execute-api:Invoke"}},
 		"expired credentials":      {403, `{"message":"The security token included in the request is expired"}`, nil, signed, []string{"the AWS credentials have expired; get new ones"}},
 		"a clock that is late":     {403, `{"message":"Signature expired: 20260301T120000Z is now earlier than 20260301T121500Z"}`, nil, signed, []string{"the clock of this machine is wrong"}},
 		"a clock that is early":    {403, `{"message":"Signature not yet current: 20260301T120000Z"}`, nil, signed, []string{"the clock of this machine is wrong"}},
-		"a token of no use":        {401, `{"message":"Unauthorized"}`, token, nil, []string{"HTTP 401: Unauthorized; the token has expired, or is of another issuer"}},
-		"no token":                 {401, `{"message":"Unauthorized"}`, nil, nil, []string{"set DORMOUSE_TOKEN", "of the issuer"}},
-		"signatures for tokens":    {401, `{"message":"Unauthorized"}`, nil, signed, []string{"takes no AWS signatures"}},
-		"another path":             {404, `{"message":"Not Found"}`, nil, nil, []string{"HTTP 404: Not Found; there is no such path at http://127.0.0.1:", "look at the address"}},
+		"a token of no use":        {401, `{"message":"Unauthorized"}`, token, nil, []string{"HTTP 401: Unauthorized; the token has expired, or has another issuer"}},
+		"no token":                 {401, `{"message":"Unauthorized"}`, nil, nil, []string{"set DORMOUSE_TOKEN", "from the issuer"}},
+		"signatures for tokens":    {401, `{"message":"Unauthorized"}`, nil, signed, []string{"doesn't accept AWS signatures"}},
+		"another path":             {404, `{"message":"Not Found"}`, nil, nil, []string{"HTTP 404: Not Found; http://127.0.0.1:", "has no such path; check the server URL"}},
 		"too many":                 {429, `{"message":"Too Many Requests"}`, nil, nil, []string{"HTTP 429: Too Many Requests; ", "try again in a moment"}},
-		"a lost function":          {500, `{"message":"Internal Server Error"}`, nil, nil, []string{"HTTP 500: Internal Server Error; ", "may be done or not; try again"}},
+		"a lost function":          {500, `{"message":"Internal Server Error"}`, nil, nil, []string{"HTTP 500: Internal Server Error; ", "may or may not have been executed; try again"}},
 		"a late function":          {504, `{"message":"Endpoint request timed out"}`, nil, nil, []string{"HTTP 504: Endpoint request timed out; ", "try again"}},
 		"a page":                   {503, "<html>", nil, nil, []string{"HTTP 503: Service Unavailable; ", "try again"}},
-		"anything else":            {413, "", nil, nil, []string{"HTTP 413: Request Entity Too Large; it comes from what stands before the server"}},
+		"anything else":            {413, "", nil, nil, []string{"HTTP 413: Request Entity Too Large; the response is not from a Dormouse server"}},
 		"an evil tongue":           {403, `{"message":"a\u001b[2J\u202e\nb"}`, nil, nil, []string{`HTTP 403: a\x1b[2J\u202e b; `}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -67,7 +67,7 @@ func TestWhomNobodyAdmitsIsToldWhoMendsThat(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs": problem(403, "not_admitted", "the token has no claim")})
 	out := dormouse(t, s, "runs")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, `the token has no claim; that is for whoever operates the stack to mend`, `docs/guides/deploy-on-aws.md, "Authentication"`)
+	contains(t, out.stderr, `the token has no claim; ask the operator of the stack`, `docs/guides/deploy-on-aws.md, "Authentication"`)
 	contains(t, read(t, "docs/guides/deploy-on-aws.md"), "\n## Authentication\n")
 }
 
@@ -129,7 +129,7 @@ func TestEnqueueTakesNoServer(t *testing.T) {
 	for _, args := range [][]string{{"-", "--url", "https://abc.execute-api.eu-central-1.amazonaws.com"}, {"-", "--aws-iam"}, {"--status", "--aws-iam"}} {
 		out := dormouseWith(t, nil, message("a"), nil, append([]string{"enqueue"}, args...)...)
 		out.wantExit(t, cmdline.ExitUsage)
-		contains(t, out.stderr, "takes no "+args[1], "aws sqs send-message --queue-url INTAKEQUEUEURL --message-body '", "IntakeQueueUrl")
+		contains(t, out.stderr, "doesn't accept "+args[1], "aws sqs send-message --queue-url INTAKEQUEUEURL --message-body '", "IntakeQueueUrl")
 	}
 	if _, err := os.Stat(".dormouse"); !os.IsNotExist(err) {
 		t.Errorf("a directory was made: %v", err)

@@ -16,18 +16,18 @@ func TestEnqueueRefusesWhatIsNoTenant(t *testing.T) {
 			s.want(t, cmdline.ExitUsage, "dormouse: --tenant: ", "is not a valid tenant; use up to 63 lower-case letters, digits, _ and -")
 		}
 	}
-	offline(t.Context(), "", "enqueue", "--dead", "--data", data).want(t, cmdline.ExitUsage, "there is no data in")
+	offline(t.Context(), "", "enqueue", "--dead", "--data", data).want(t, cmdline.ExitUsage, "has no store")
 	offline(t.Context(), message("a"), "enqueue", "-", "--data", data, "--tenant", "acme-2_b").want(t, cmdline.ExitOK, "1 in the intake queue")
 }
 
 func TestEnqueueWarnsOfATenantThatNoServerHas(t *testing.T) {
 	emptyFolder(t)
 	put(t, "agents/desk.yaml", talker)
-	const warning = "dormouse: warning: no server on data has had the tenant acme so far; a token of it makes it known: dormouse tokens add NAME --tenant acme\n"
+	const warning = "dormouse: warning: no server of data knows the tenant acme yet; to add the tenant, create a token: dormouse tokens add NAME --tenant acme\n"
 	enqueue := func(tenant string) spoken {
 		return offline(t.Context(), message("a"), "enqueue", "-", "--data", "data", "--tenant", tenant)
 	}
-	for _, says := range []string{"there was no data in data, and it was made; no server has served it yet.", "no server has served data with an agent yet."} {
+	for _, says := range []string{"data did not exist and was created; no server has used it yet.", "no server with an agent has used data yet."} {
 		if s := enqueue("acme"); s.exit != cmdline.ExitOK || !strings.HasPrefix(s.stderr, "dormouse: warning: "+says) || strings.Count(s.stderr, "\n") != 1 {
 			t.Errorf("before any server: %+v, want %s", s, says)
 		}

@@ -93,19 +93,19 @@ func TestEnqueueStoresNothingIfALineIsBad(t *testing.T) {
 		{"no input", `{"idempotency_key":"x","agent":"desk"}`, "line 2: input is missing"},
 		{"a key that is too long", message(strings.Repeat("k", 256)), "line 2: the idempotency key is longer"},
 		{"too large", `{"idempotency_key":"x","agent":"desk","input":"` + strings.Repeat("x", 1<<20) + `"}`, "line 2: the message is larger"},
-		{"a comma at the end", message("x") + ",", "line 2: the body is not one JSON value; there is a comma"},
+		{"a comma at the end", message("x") + ",", "line 2: the body is not one JSON value; remove the comma"},
 		{"a list", "[", "without a list around them"},
 		{"a byte order mark", "\ufeff" + message("x"), "byte order mark"},
-		{"the key of another line", strings.Replace(message("a"), "go", "stay", 1), "line 2: its idempotency_key is that of line 1"},
+		{"the key of another line", strings.Replace(message("a"), "go", "stay", 1), "line 2: it has the idempotency_key of line 1"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			data := filepath.Join(t.TempDir(), "data")
 			file := written(t, message("a"), tt.line, message("b"))
-			offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cmdline.ExitUsage, tt.says, "1 of 3 lines are bad", "nothing was stored", "--keep-going")
+			offline(t.Context(), "", "enqueue", file, "--data", data).want(t, cmdline.ExitUsage, tt.says, "1 of 3 lines are invalid", "nothing was enqueued", "--keep-going")
 			if _, err := os.Stat(data); err == nil {
 				t.Error("a data directory was made")
 			}
-			offline(t.Context(), "", "enqueue", file, "--data", data, "--keep-going").want(t, cmdline.ExitFailed, tt.says, "2 in the intake queue", "left out")
+			offline(t.Context(), "", "enqueue", file, "--data", data, "--keep-going").want(t, cmdline.ExitFailed, tt.says, "2 in the intake queue", "skipped")
 			if waiting, _ := inQueue(t, data); waiting != 2 {
 				t.Errorf("%d wait, want the good two", waiting)
 			}
@@ -121,7 +121,7 @@ func TestEnqueueWritesTheSameBodyInAnotherFormUnderOneKey(t *testing.T) {
 
 func TestEnqueueTellsOnlyTheFirstBadLines(t *testing.T) {
 	s := offline(t.Context(), strings.Repeat("bad\n", 50), "enqueue", "-", "--data", t.TempDir(), "--json")
-	s.want(t, cmdline.ExitUsage, "50 of 50 lines are bad (the first 20 are told above)")
+	s.want(t, cmdline.ExitUsage, "50 of 50 lines are invalid (the first 20 are listed above)")
 	lines := strings.Split(strings.TrimSpace(s.stderr), "\n")
 	for _, line := range lines {
 		if !json.Valid([]byte(line)) {
@@ -179,7 +179,7 @@ func TestDeadLettersAreShownRetriedAndForgotten(t *testing.T) {
 	warned := offline(t.Context(), strings.Replace(message("b"), "desk", "dsk", 1), "enqueue", "-", "--data", data)
 	warned.want(t, cmdline.ExitOK, "line 1", `no agent "dsk"`, "it had desk")
 	serveUntil(t, data, agents, func() bool { _, dead := inQueue(t, data); return dead == 1 }).want(t, cmdline.ExitOK)
-	offline(t.Context(), "", "enqueue", "--forget-dead", "--data", data).want(t, cmdline.ExitOK, "1 dead letter removed\n")
+	offline(t.Context(), "", "enqueue", "--forget-dead", "--data", data).want(t, cmdline.ExitOK, "1 dead letter deleted\n")
 	offline(t.Context(), "", show...).want(t, cmdline.ExitOK, "dead     0")
 }
 

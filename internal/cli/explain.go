@@ -16,8 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// explainAll lets every verb below tell what a server refuses in the words of who typed it: with
-// the id that was named and the verb's flags.
+// explainAll makes every command explain a refusal of the server in terms of its own arguments and
+// flags.
 func (a *app) explainAll(cmd *cobra.Command) {
 	for _, below := range cmd.Commands() {
 		a.explainAll(below)
@@ -27,8 +27,8 @@ func (a *app) explainAll(cmd *cobra.Command) {
 	}
 }
 
-// explained adds to a refusal what the verb knows better than the server. Every other error stays
-// as it is.
+// explained adds to a refusal what the command knows and the server doesn't. It returns every other
+// error unchanged.
 func (a *app) explained(cmd *cobra.Command, args []string, err error) error {
 	problem, isRefusal := errors.AsType[*client.Error](err)
 	if _, worded := errors.AsType[*cmdline.Failure](err); !isRefusal || worded || errors.Is(err, context.Canceled) {
@@ -48,7 +48,7 @@ func (a *app) explained(cmd *cobra.Command, args []string, err error) error {
 	return f
 }
 
-// runNamed is the run or the thread that a verb was given; "" if it takes none.
+// runNamed is the run or thread among the arguments; "" if the command takes none.
 func runNamed(cmd *cobra.Command, args []string) string {
 	form := strings.Fields(cmd.Use)
 	if len(form) < 2 || len(args) == 0 || form[1] != "RUN" && form[1] != "[RUN]" && form[1] != "THREAD" {
@@ -59,32 +59,31 @@ func runNamed(cmd *cobra.Command, args []string) string {
 
 func takesThread(cmd *cobra.Command) bool { return strings.Contains(cmd.Use, "THREAD") }
 
-// notThere says of an id that the server does not know what it may be instead, and how to find the
-// right one.
+// notThere says what an unknown id may be instead, and how to find the right one.
 func (a *app) notThere(ctx context.Context, id string, takesThread bool) string {
 	shown := display.Brief(id)
 	if thread := threadBehind(id); thread != "" && !takesThread {
 		if runs := a.runsOf(ctx, thread); len(runs) > 0 {
-			what := "is a thread, and this takes one of its runs"
+			what := "is a thread; use one of its runs"
 			if thread != id {
-				what = "is not the whole id of a run; those of its thread are"
+				what = "is not a complete run id; the runs of its thread are"
 			}
 			return fmt.Sprintf("%s %s: %s", shown, what, display.Listed(runs))
 		}
 	}
 	switch {
 	case takesThread:
-		return fmt.Sprintf("there is no thread and no run %q; %s lists the runs, and any run of a thread may stand for it", shown, a.Command("runs"))
+		return fmt.Sprintf("thread or run %q doesn't exist; list the runs with %s (any run of a thread identifies it)", shown, a.Command("runs"))
 	case !strings.HasPrefix(id, "run_"):
-		return fmt.Sprintf("%q is no id of a run (run_...); to list them: %s", shown, a.Command("runs"))
+		return fmt.Sprintf("%q is not a run id (run_...); to list runs: %s", shown, a.Command("runs"))
 	}
-	return fmt.Sprintf("there is no run %q; to list those that are there: %s", shown, a.Command("runs"))
+	return fmt.Sprintf("run %q doesn't exist; to list runs: %s", shown, a.Command("runs"))
 }
 
-// withoutNumber is the id of a run that lacks what tells it from the others of its thread.
+// withoutNumber is a run id without the number that distinguishes it from others of its thread.
 var withoutNumber = regexp.MustCompile(`^run_([a-z0-9]+)_?$`)
 
-// threadBehind is the thread that was named where a run was asked for; "" if it was something else.
+// threadBehind is the thread of an incomplete run id, or a thread id itself; "" for other ids.
 func threadBehind(id string) string {
 	if found := withoutNumber.FindStringSubmatch(id); found != nil {
 		return "thr_" + found[1]
@@ -95,8 +94,7 @@ func threadBehind(id string) string {
 	return ""
 }
 
-// runsOf are the newest runs of a thread, if the server tells them at once: they only stand in a
-// hint.
+// runsOf are the newest runs of a thread. Its time is short, because they are only used in a hint.
 func (a *app) runsOf(ctx context.Context, thread string) (ids []string) {
 	c, err := a.Connect()
 	if err != nil {
@@ -114,7 +112,7 @@ func (a *app) runsOf(ctx context.Context, thread string) (ids []string) {
 	return ids
 }
 
-// stillOpen says what to do about a run that cannot be retried since it is not done.
+// stillOpen says what to do about a run that can't be retried because it is not done.
 func (a *app) stillOpen(ctx context.Context, id, otherwise string) string {
 	c, err := a.Connect()
 	if err != nil {
@@ -125,14 +123,14 @@ func (a *app) stillOpen(ctx context.Context, id, otherwise string) string {
 	case err != nil || run.Status == "done":
 		return otherwise
 	case len(run.Pending) > 0 && run.Pending[0].Kind == "interrupt":
-		return fmt.Sprintf("%s is not done, it is paused; it goes on with: %s", id, a.Command("resume "+id))
+		return fmt.Sprintf("%s is paused, not done; to continue it: %s", id, a.Command("resume "+id))
 	case run.Status == "waiting":
-		return fmt.Sprintf("%s is not done, it waits for a decision; %s lists what waits", id, a.Command("approvals"))
+		return fmt.Sprintf("%s is not done: it waits for a decision; list waiting calls with: %s", id, a.Command("approvals"))
 	}
-	return fmt.Sprintf("%s is not done, it works; to see what it does: %s", id, a.Command("watch "+id))
+	return fmt.Sprintf("%s is still running; to see what it does: %s", id, a.Command("watch "+id))
 }
 
-// besidesPath doubts the path of an address at which nothing was found.
+// besidesPath questions the path in the server URL after a 404.
 func besidesPath(addr string) string {
 	u, err := url.Parse(addr)
 	if err != nil || strings.Trim(u.Path, "/") == "" {
@@ -140,14 +138,14 @@ func besidesPath(addr string) string {
 	}
 	path := u.Path
 	u.Path, u.RawPath = "", ""
-	return fmt.Sprintf("; is the %s in the address right? A server without a proxy before it is at %s", path, cmdline.ShownAddress(u.String()))
+	return fmt.Sprintf("; check the path %s in the server URL. A server without a proxy is at %s", path, cmdline.ShownAddress(u.String()))
 }
 
-// memberFlags are members of the API that are flags here, by another name.
+// memberFlags are members of the API whose flags have another name.
 var memberFlags = []struct{ member, flag, says string }{
-	{"decision_id", "id", "decision_id is the flag --id"},
-	{"on_pending", "on-pending", "on_pending is the flag --on-pending: abandon or queue"},
-	{"idempotency key", "key", "the idempotency key is the flag --key"},
+	{"decision_id", "id", "set decision_id with --id"},
+	{"on_pending", "on-pending", "set on_pending with --on-pending: abandon or queue"},
+	{"idempotency key", "key", "set the idempotency key with --key"},
 }
 
 func flagsNamed(cmd *cobra.Command, detail string) (words string) {

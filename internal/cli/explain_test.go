@@ -64,11 +64,11 @@ func TestTheVerbsThatWordsLeadToAreThere(t *testing.T) {
 
 func TestATextWithoutQuotesIsToldHowToBeWritten(t *testing.T) {
 	for want, args := range map[string][]string{
-		"the input is one argument: put it in quotes, as 'Pay Ann 20'; usage: dormouse run AGENT INPUT": {"run", "payments", "Pay", "Ann", "20"},
-		`the input is one argument: put it in quotes, as 'Pay Ann'\''s 20'`:                             {"run", "payments", "Pay", "Ann's", "20"},
-		"the message is one argument: put it in quotes, as 'hello there'":                               {"messages", "thr_x7", "hello", "there"},
-		"wrong number of arguments; usage: dormouse run AGENT INPUT":                                    {"run", "payments"},
-		"wrong number of arguments; usage: dormouse messages THREAD":                                    {"messages"},
+		"the input must be one argument; put it in quotes: 'Pay Ann 20'; usage: dormouse run AGENT INPUT": {"run", "payments", "Pay", "Ann", "20"},
+		`the input must be one argument; put it in quotes: 'Pay Ann'\''s 20'`:                             {"run", "payments", "Pay", "Ann's", "20"},
+		"the message must be one argument; put it in quotes: 'hello there'":                               {"messages", "thr_x7", "hello", "there"},
+		"wrong number of arguments; usage: dormouse run AGENT INPUT":                                      {"run", "payments"},
+		"wrong number of arguments; usage: dormouse messages THREAD":                                      {"messages"},
 	} {
 		out := dormouse(t, nil, args...)
 		out.wantExit(t, cmdline.ExitUsage)
@@ -84,12 +84,12 @@ func TestAnIDThatIsNotThereIsNamedWithWhatToDo(t *testing.T) {
 	const its = ": " + runID + ", run_x7_1"
 	for _, verb := range []string{"watch", "decide --approve", "resume", "interrupt", "retry", "runs cancel", "runs"} {
 		for id, says := range map[string]string{
-			"list":       `"list" is no id of a run (run_...); to list them: ` + runs,
-			"run_nope_0": `there is no run "run_nope_0"; to list those that are there: ` + runs,
-			"run_nope":   `there is no run "run_nope"; to list those that are there: ` + runs,
-			"thr_x7":     "thr_x7 is a thread, and this takes one of its runs" + its,
-			"run_x7":     "run_x7 is not the whole id of a run; those of its thread are" + its,
-			"thr_nope":   `"thr_nope" is no id of a run`,
+			"list":       `"list" is not a run id (run_...); to list runs: ` + runs,
+			"run_nope_0": `run "run_nope_0" doesn't exist; to list runs: ` + runs,
+			"run_nope":   `run "run_nope" doesn't exist; to list runs: ` + runs,
+			"thr_x7":     "thr_x7 is a thread; use one of its runs" + its,
+			"run_x7":     "run_x7 is not a complete run id; the runs of its thread are" + its,
+			"thr_nope":   `"thr_nope" is not a run id`,
 		} {
 			out := dormouse(t, nil, append(strings.Fields(verb), id, "--url", s.url)...)
 			out.wantExit(t, cmdline.ExitFailed)
@@ -101,10 +101,10 @@ func TestAnIDThatIsNotThereIsNamedWithWhatToDo(t *testing.T) {
 	for _, args := range [][]string{{"messages", "thr_nope"}, {"messages", "run_nope_0"}, {"messages", "run_nope_0", "hello"}} {
 		out := dormouse(t, s, args...)
 		out.wantExit(t, cmdline.ExitFailed)
-		contains(t, out.stderr, `there is no thread and no run "`+args[1]+`"; dormouse runs lists the runs`)
+		contains(t, out.stderr, `thread or run "`+args[1]+`" doesn't exist; list the runs with dormouse runs`)
 	}
 	out := dormouse(t, s, "watch", "run_nope_0", "--json")
-	contains(t, out.stderr, `{"error":{"code":"run_not_found","detail":"there is no run \"run_nope_0\";`)
+	contains(t, out.stderr, `{"error":{"code":"run_not_found","detail":"run \"run_nope_0\" doesn't exist;`)
 }
 
 func TestMembersOfTheAPIAreToldAsFlags(t *testing.T) {
@@ -118,9 +118,9 @@ func TestMembersOfTheAPIAreToldAsFlags(t *testing.T) {
 		args []string
 		says string
 	}{
-		{[]string{"messages", "thr_x7", "hello"}, "set on_pending to abandon or queue; on_pending is the flag --on-pending: abandon or queue\n"},
-		{[]string{"decide", runID, "sus_1_a", "--approve", "--id", "k"}, "longer than 255 bytes; decision_id is the flag --id\n"},
-		{[]string{"run", "desk", "go", "--key", "k"}, "longer than 255 bytes; the idempotency key is the flag --key\n"},
+		{[]string{"messages", "thr_x7", "hello"}, "set on_pending to abandon or queue; set on_pending with --on-pending: abandon or queue\n"},
+		{[]string{"decide", runID, "sus_1_a", "--approve", "--id", "k"}, "longer than 255 bytes; set decision_id with --id\n"},
+		{[]string{"run", "desk", "go", "--key", "k"}, "longer than 255 bytes; set the idempotency key with --key\n"},
 	} {
 		out := dormouse(t, s, tt.args...)
 		contains(t, out.stderr, tt.says)
@@ -129,14 +129,14 @@ func TestMembersOfTheAPIAreToldAsFlags(t *testing.T) {
 		}
 	}
 	unclear := newServer(t, map[string]http.HandlerFunc{decisions: problem(400, "unclear_decision", "an approval is answered with the action resume or cancel")})
-	contains(t, dormouse(t, unclear, "decide", runID, "sus_1_a", "--result", `{"ok":1}`).stderr, "; a yes is --approve and a no is --deny;")
+	contains(t, dormouse(t, unclear, "decide", runID, "sus_1_a", "--result", `{"ok":1}`).stderr, "; use --approve or --deny;")
 }
 
 func TestDecideNamesTheAnswersThatContradictEachOther(t *testing.T) {
 	for says, args := range map[string][]string{
-		"say one of them, not --approve and --deny\n":              {"--approve", "--deny"},
-		"say one of them, not --deny and --result and --error\n":   {"--deny", "--result", "1", "--error", "x"},
-		"say one of --approve, --deny, --result JSON, --error TEX": {},
+		"use only one of --approve and --deny\n":                      {"--approve", "--deny"},
+		"use only one of --deny and --result and --error\n":           {"--deny", "--result", "1", "--error", "x"},
+		"use one of --approve, --deny, --result JSON and --error TEX": {},
 	} {
 		out := dormouse(t, nil, append([]string{"decide", runID, "sus_1_a"}, args...)...)
 		out.wantExit(t, cmdline.ExitUsage)
@@ -147,7 +147,7 @@ func TestDecideNamesTheAnswersThatContradictEachOther(t *testing.T) {
 func TestJSONThatIsNoneIsToldWithThePlaceAndWhatItLooksLike(t *testing.T) {
 	out := dormouse(t, nil, "decide", runID, "sus_1_a", "--approve", "--arguments", "{amount:80}")
 	out.wantExit(t, cmdline.ExitUsage)
-	contains(t, out.stderr, "--arguments is not JSON: {amount:80}: invalid character 'a'", "at character 2", `in a shell it looks like '{"amount":80}'`)
+	contains(t, out.stderr, "--arguments is not JSON: {amount:80}: invalid character 'a'", "at character 2", `in a shell, write it like '{"amount":80}'`)
 	out = dormouse(t, nil, "decide", runID, "sus_1_a", "--result", "sunny")
 	contains(t, out.stderr, "--result is not JSON: sunny", `'"sunny"'`)
 	file := filepath.Join(t.TempDir(), "edited.json")
@@ -162,7 +162,7 @@ func TestAPathInTheAddressIsDoubtedIfNothingIsThere(t *testing.T) {
 		"GET /v1/runs": problem(404, "not_found", "this path doesn't exist; /openapi.json lists the paths of the API")})
 	out := dormouse(t, nil, "runs", "--url", strings.Replace(s.url, "://", "://anna:secret@", 1)+"/v1")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "this path doesn't exist; /openapi.json lists the paths of the API; is the /v1 in the address right? A server without a proxy before it is at "+s.url+"\n")
+	contains(t, out.stderr, "this path doesn't exist; /openapi.json lists the paths of the API; check the path /v1 in the server URL. A server without a proxy is at "+s.url+"\n")
 	if out := dormouse(t, s, "runs"); strings.Contains(out.stderr, "is the") {
 		t.Error("an address without a path is doubted:", out.stderr)
 	}
@@ -171,9 +171,9 @@ func TestAPathInTheAddressIsDoubtedIfNothingIsThere(t *testing.T) {
 func TestRetryOfARunThatIsNotDoneSaysWhatItDoes(t *testing.T) {
 	paused := run("waiting", func(r *wire.Run) { r.Pending = []wire.Pending{{CallID: "interrupt:1", Kind: "interrupt"}} })
 	for says, at := range map[string]wire.Run{
-		"it waits for a decision; dormouse approvals lists what waits": run("waiting", pending("sus_1_a")),
-		"it is paused; it goes on with: dormouse resume " + runID:      paused,
-		"it works; to see what it does: dormouse watch " + runID:       run("running"),
+		"it waits for a decision; list waiting calls with: dormouse approvals": run("waiting", pending("sus_1_a")),
+		"is paused, not done; to continue it: dormouse resume " + runID:        paused,
+		"is still running; to see what it does: dormouse watch " + runID:       run("running"),
 		// it was done a moment later
 		"only a run that is done can be retried; the run is " + runID: run("done"),
 	} {
@@ -198,11 +198,11 @@ func TestDevSaysWhichFlagIsAboutWhatIsMissing(t *testing.T) {
 	}
 	defer taken.Close()
 	for says, args := range map[string][]string{
-		"there is no directory agents here; dormouse dev --example serves a built-in agent, dormouse new NAME creates the directory": nil,
-		"there is no directory my agents; dormouse new NAME --dir 'my agents' makes it with an agent, or name another with":          {"--agents", "my agents"},
-		"there is no file of tokens none; make it with: dormouse tokens add NAME --roles ROLES --file none":                          {"--agents", "there", "--tokens", "none"},
-		"there is no file no.yaml; name its YAML file with --policy":                                                                 {"--agents", "there", "--policy", "no.yaml"},
-		"another program listens at " + taken.Addr().String() + ", perhaps another server of agents; stop it, or choose another address with --addr": {"--agents", "there",
+		"the directory agents doesn't exist here; try a built-in agent with: dormouse dev --example, create your own with: dormouse new NAME": nil,
+		"the directory my agents doesn't exist; create it with: dormouse new NAME --dir 'my agents', or set --agents to another one":          {"--agents", "my agents"},
+		"the tokens file none doesn't exist; create it with: dormouse tokens add NAME --roles ROLES --file none":                              {"--agents", "there", "--tokens", "none"},
+		"the policy file no.yaml doesn't exist; set --policy":                                                                                 {"--agents", "there", "--policy", "no.yaml"},
+		"address " + taken.Addr().String() + " is already in use, perhaps by another Dormouse server; stop that program or choose another address with --addr": {"--agents", "there",
 			"--addr", taken.Addr().String()},
 	} {
 		out := dormouse(t, nil, append([]string{"dev", "--data", "data", "--addr", "127.0.0.1:0"}, args...)...)
@@ -220,7 +220,7 @@ func TestAPageIsNotAskedForLargerThanItCanBe(t *testing.T) {
 		dormouse(t, s, tt.verb, "--limit", tt.most).wantExit(t, cmdline.ExitOK)
 		out := dormouse(t, s, tt.verb, "--limit", tt.more)
 		out.wantExit(t, cmdline.ExitUsage)
-		contains(t, out.stderr, "--limit is at most "+tt.most+", not "+tt.more)
+		contains(t, out.stderr, "--limit is "+tt.more+"; the maximum is "+tt.most)
 	}
 	if len(s.seen) != 2 {
 		t.Errorf("sent %+v", s.seen)

@@ -60,11 +60,11 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 	}})
 	out := dormouse(t, s, "decisions", "--action", "resume", "--agent", "desk")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (late, not used)", "resume (by the deadline)", "interrupt", "link", "unreadable",
+	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (too late, not applied)", "resume (by the deadline)", "interrupt", "link", "unreadable",
 		"decisions --agent desk --action resume --limit 20 --cursor more")
-	contains(t, dormouse(t, s, "decisions", "--by", "link:Anna B").stdout, "more: dormouse decisions --by 'link:Anna B' --limit 20 --cursor more\n")
+	contains(t, dormouse(t, s, "decisions", "--by", "link:Anna B").stdout, "next page: dormouse decisions --by 'link:Anna B' --limit 20 --cursor more\n")
 	contains(t, dormouse(t, s, "decisions", "--created-after", "2026-03-01t09:30:00Z", "--created-before", "2026-03-02T00:00:00+01:00").stdout,
-		"more: dormouse decisions --created-after 2026-03-01T09:30:00Z --created-before 2026-03-02T00:00:00+01:00 --limit 20 --cursor more\n")
+		"next page: dormouse decisions --created-after 2026-03-01T09:30:00Z --created-before 2026-03-02T00:00:00+01:00 --limit 20 --cursor more\n")
 	if want := "created_after=2026-03-01T09%3A30%3A00Z&created_before=2026-03-02T00%3A00%3A00%2B01%3A00&limit=20"; s.last("GET").query != want {
 		t.Errorf("asked for %s, want %s", s.last("GET").query, want)
 	}

@@ -29,20 +29,20 @@ func TestMistakesAreToldInWordsThatHelp(t *testing.T) {
 	}{
 		"a verb that is misspelt":         {nil, []string{"wacth", "run_1"}, cmdline.ExitUsage, `unknown command "wacth" for "dormouse"; did you mean: watch; see: dormouse help`},
 		"a verb below one":                {nil, []string{"runs", "cancl", runID}, cmdline.ExitUsage, "did you mean: dormouse runs cancel"},
-		"no verb of a group":              {nil, []string{"agents", "nope"}, cmdline.ExitUsage, `unknown command "nope" for "dormouse agents"; it has: check, deploy, diff, list, schema, test`},
+		"no verb of a group":              {nil, []string{"agents", "nope"}, cmdline.ExitUsage, `unknown command "nope" for "dormouse agents"; use one of: check, deploy, diff, list, schema, test`},
 		"a verb of a group, misspelt":     {nil, []string{"agents", "chek", "x"}, cmdline.ExitUsage, "did you mean: dormouse agents check"},
-		"no verb of tokens":               {nil, []string{"tokens", "nope"}, cmdline.ExitUsage, `unknown command "nope" for "dormouse tokens"; it has: add, list, remove`},
+		"no verb of tokens":               {nil, []string{"tokens", "nope"}, cmdline.ExitUsage, `unknown command "nope" for "dormouse tokens"; use one of: add, list, remove`},
 		"a verb of tokens, misspelt":      {nil, []string{"tokens", "lst"}, cmdline.ExitUsage, "did you mean: dormouse tokens list"},
 		"help for a verb misspelt":        {nil, []string{"help", "decde"}, cmdline.ExitUsage, "did you mean: dormouse decide"},
 		"a verb of the tests of Dormouse": {nil, []string{"replay", "x.jsonl"}, cmdline.ExitUsage, `unknown command "replay" for "dormouse"; did you mean: dormouse-proof replay FILE.jsonl`},
 		"a duration that is none":         {nil, []string{"doctor", "--for", "soon"}, cmdline.ExitUsage, `--for takes a duration such as 500ms, 30s or 10m, not "soon"`},
 		"a number that is none":           {nil, []string{"runs", "--limit", "many"}, cmdline.ExitUsage, `--limit takes a whole number, not "many"`},
 		"a flag that is not there":        {nil, []string{"runs", "--colour"}, cmdline.ExitUsage, "unknown flag: --colour; see: dormouse runs --help"},
-		"an agent that is not there":      {map[string]http.HandlerFunc{"POST /v1/runs": noAgent, "GET /v1/agents": agentsThere("desk", "shop")}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, `there is no agent "dsk"; there is: desk, shop`},
+		"an agent that is not there":      {map[string]http.HandlerFunc{"POST /v1/runs": noAgent, "GET /v1/agents": agentsThere("desk", "shop")}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, `agent "dsk" doesn't exist; the server has: desk, shop`},
 		"where there are many":            {map[string]http.HandlerFunc{"POST /v1/runs": noAgent, "GET /v1/agents": agentsThere(many...)}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, "b2, b3, and 2 more"},
-		"where none is":                   {map[string]http.HandlerFunc{"POST /v1/runs": noAgent}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, `there is no agent "dsk", and the server shows no other`},
-		"no token":                        {map[string]http.HandlerFunc{"GET /v1/runs": problem(401, "unauthorized", "the request has no bearer token; send it as Authorization: Bearer TOKEN")}, []string{"runs"}, cmdline.ExitFailed, "$DORMOUSE_TOKEN or --token-file, made beside the server with: dormouse tokens add"},
-		"a role that is missing":          {map[string]http.HandlerFunc{"GET /v1/runs": problem(403, "role_required", "it needs read or admin")}, []string{"runs"}, cmdline.ExitFailed, "it needs read or admin; use a token that has the role, made beside the server with: dormouse tokens add"},
+		"where none is":                   {map[string]http.HandlerFunc{"POST /v1/runs": noAgent}, []string{"run", "dsk", "hi"}, cmdline.ExitUsage, `agent "dsk" doesn't exist; the server shows no agents`},
+		"no token":                        {map[string]http.HandlerFunc{"GET /v1/runs": problem(401, "unauthorized", "the request has no bearer token; send it as Authorization: Bearer TOKEN")}, []string{"runs"}, cmdline.ExitFailed, "$DORMOUSE_TOKEN or --token-file to a token created on the server with: dormouse tokens add"},
+		"a role that is missing":          {map[string]http.HandlerFunc{"GET /v1/runs": problem(403, "role_required", "it needs read or admin")}, []string{"runs"}, cmdline.ExitFailed, "it needs read or admin; use a token with this role, created on the server with: dormouse tokens add"},
 		"words that are not the shell":    {nil, []string{"completion", "ksh"}, cmdline.ExitUsage, `unknown shell "ksh"; use bash, zsh or fish`},
 		"a server with an evil tongue":    {map[string]http.HandlerFunc{"GET /v1/runs": problem(500, "internal", "a\x1b[2J\u202eb")}, []string{"runs"}, cmdline.ExitFailed, `a\x1b[2J\u202eb`},
 	} {
@@ -119,7 +119,7 @@ func TestDecideShowsWhatEditedArgumentsChange(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{readRun: answer(200, run("waiting", pending("sus_1_a")))})
 	out := dormouse(t, s, "decide", "--approve", "--dry-run", "--arguments", `{"order":"A-17","amount":120}`, runID)
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "the arguments are those that issue_refund was asked for with", `not sent, and not looked at by the server: {"target":"sus_1_a","action":"resume"`)
+	contains(t, out.stdout, "the arguments are the same as those requested for issue_refund", `dry run, not sent to the server: {"target":"sus_1_a","action":"resume"`)
 	for _, sent := range s.seen {
 		if sent.method != "GET" {
 			t.Errorf("%s %s was sent", sent.method, sent.path)

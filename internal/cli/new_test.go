@@ -72,12 +72,12 @@ func TestANewAgentIsCheckedTestedServedAndRunInAnEmptyFolder(t *testing.T) {
 
 	checked := here(t, "", "agents", "check")
 	checked.wantExit(t, cmdline.ExitOK)
-	if checked.stdout != "1 agent and 4 tests, nothing wrong\n" {
+	if checked.stdout != "1 agent and 4 tests: OK\n" {
 		t.Errorf("check says %q", checked.stdout)
 	}
 	tested := here(t, "", "agents", "test")
 	tested.wantExit(t, cmdline.ExitOK)
-	contains(t, tested.stdout, "approve send_refund", "4 tests, nothing wrong\n")
+	contains(t, tested.stdout, "approve send_refund", "4 tests: OK\n")
 
 	url := devHere(t)
 	ran := here(t, url, "run", "my-desk", "Refund order A-2", "--wait")
@@ -142,7 +142,7 @@ func TestNewTakesNoDirectoryThatCannotBeCopied(t *testing.T) {
 	folder := emptyFolder(t)
 	refused := here(t, "", "new", "my-desk", "--dir", "a\nb")
 	refused.wantExit(t, cmdline.ExitUsage)
-	contains(t, refused.stderr, `does not show (a\nb)`)
+	contains(t, refused.stderr, `an invisible character (a\nb)`)
 	if left, err := os.ReadDir(folder); err != nil || len(left) > 0 {
 		t.Errorf("the folder has %v, %v", left, err)
 	}
@@ -191,7 +191,7 @@ func TestNewRefusesTheNameOfAnAgentInAnotherFile(t *testing.T) {
 	}
 	second := here(t, "", "new", "second")
 	second.wantExit(t, cmdline.ExitFailed)
-	contains(t, second.stderr, `there is an agent "second" already, in agents/first.yaml`)
+	contains(t, second.stderr, `agent "second" already exists in agents/first.yaml`)
 }
 
 func TestNewRefusesWhatCannotBeAName(t *testing.T) {
@@ -261,7 +261,7 @@ func TestTheModelsThatAreCommentedOutInANewAgentAreRight(t *testing.T) {
 		put(t, "agents/my-desk.yaml", script.ReplaceAllString(string(text), model))
 		o := here(t, "", "agents", "check", "agents/my-desk.yaml")
 		o.wantExit(t, cmdline.ExitOK)
-		contains(t, o.stdout, "1 agent, nothing wrong")
+		contains(t, o.stdout, "1 agent: OK")
 	}
 }
 

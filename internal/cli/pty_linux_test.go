@@ -181,7 +181,7 @@ func TestInboxOnATerminal(t *testing.T) {
 	before := p.state()
 	exit := p.start(t.Context(), s, map[string]string{"EDITOR": `sed -i s/50/7/`}, "approvals", "-i")
 
-	p.sees("2 calls wait", "pay amount=5", "pay amount=50")
+	p.sees("2 waiting calls", "pay amount=5", "pay amount=50")
 	if p.state() == before {
 		t.Error("the terminal still waits for whole lines")
 	}
@@ -190,13 +190,13 @@ func TestInboxOnATerminal(t *testing.T) {
 	p.types("e")
 	p.sees("- amount: 50", "+ amount: 7", run.Pending[1].Suspension.ID)
 	p.types("y")
-	p.sees("approved with other arguments: "+run.Pending[1].Suspension.ID, "1 call waits")
+	p.sees("approved with edited arguments: "+run.Pending[1].Suspension.ID, "1 waiting call")
 	p.types("j")
 	p.sees(">")
 	p.types("n")
-	p.sees("Deny pay", "Why?")
+	p.sees("Deny pay", "Reason:")
 	p.types("too much\r")
-	p.sees("denied: "+run.Pending[0].Suspension.ID, "nothing waits")
+	p.sees("denied: "+run.Pending[0].Suspension.ID, "no waiting calls")
 	p.types("q")
 	if got := <-exit; got != cmdline.ExitOK {
 		t.Errorf("exit code %d", got)
@@ -220,7 +220,7 @@ func TestInboxForgetsWhatAnEditorDidNotRead(t *testing.T) {
 	closed := filepath.Join(t.TempDir(), "closed")
 	editor := fmt.Sprintf(`edit() { sed -i s/50/7/ "$1"; echo EDITING; while [ ! -e %s ]; do sleep 0.01; done; }; edit`, closed)
 	exit := p.start(t.Context(), s, map[string]string{"EDITOR": editor}, "approvals", "-i")
-	p.sees("2 calls wait")
+	p.sees("2 waiting calls")
 	p.types("Ge")
 	p.sees("EDITING")
 	p.types("y")
@@ -228,7 +228,7 @@ func TestInboxForgetsWhatAnEditorDidNotRead(t *testing.T) {
 	if err := os.WriteFile(closed, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	p.sees("Approve with these other arguments")
+	p.sees("Approve with these edited arguments")
 	p.types("z")
 	p.sees("Nothing was sent.")
 	p.types("qq")
@@ -247,7 +247,7 @@ func TestInboxGivesTheTerminalBackWhenItIsStopped(t *testing.T) {
 	before := p.state()
 	ctx, stop := context.WithCancel(t.Context())
 	exit := p.start(ctx, s, nil, "approvals", "-i")
-	p.sees("What waits cannot be read")
+	p.sees("Cannot read the inbox")
 	stop()
 	if got := <-exit; got != cmdline.ExitFailed || p.state() != before {
 		t.Errorf("exit code %d, as before: %v", got, p.state() == before)
@@ -258,7 +258,7 @@ func TestInboxGivesTheTerminalBackWhenItIsStopped(t *testing.T) {
 func TestInboxNeedsATerminal(t *testing.T) {
 	out := dormouse(t, newServer(t, nil), "approvals", "-i")
 	out.wantExit(t, cmdline.ExitUsage)
-	contains(t, out.stderr, "needs a terminal", "dormouse approvals", "dormouse decide")
+	contains(t, out.stderr, "needs an interactive terminal", "dormouse approvals", "dormouse decide")
 	p := openTerminal(t, 80, 24)
 	if got := <-p.start(t.Context(), newServer(t, nil), map[string]string{"TERM": "dumb"}, "approvals", "-i"); got != cmdline.ExitUsage {
 		t.Errorf("exit code %d on a dumb terminal", got)
@@ -312,7 +312,7 @@ func TestWatchTellsInWordsOnATerminal(t *testing.T) {
 	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "watch", runID); got != cmdline.ExitOK {
 		t.Fatalf("exit code %d", got)
 	}
-	p.sees("02:28:44  begins\r\n", "02:28:44  says: Let me th\r\n02:28:44  what the model was saying does not count\r\n02:28:44  says: I look it up.\\x1b[2J\r\n02:28:44  asks for issue_refund order=A-17 amount=120\r\n",
+	p.sees("02:28:44  started\r\n", "02:28:44  says: Let me th\r\n02:28:44  the partial answer of the model was discarded\r\n02:28:44  says: I look it up.\\x1b[2J\r\n02:28:44  asks for issue_refund order=A-17 amount=120\r\n",
 		"waits for approval of issue_refund", "since 02:28", "Above 100.", "dormouse decide "+runID+" sus_1_a --approve")
 	if all := p.everything(); strings.Contains(all, "\x1b") || strings.Count(all, "I look") != 1 {
 		t.Errorf("it says %q", all)
@@ -336,7 +336,7 @@ func TestRunShowsWhatTheModelSaysOnATerminalWhileItSaysSo(t *testing.T) {
 	if got := <-p.start(t.Context(), s, map[string]string{"NO_COLOR": "1"}, "run", "desk", "hi", "--wait"); got != cmdline.ExitOK {
 		t.Fatalf("exit code %d", got)
 	}
-	p.sees("02:28:44  says: I loo\r\n02:28:44  what the model was saying does not count\r\n02:28:44  says: I look it up.\r\n", "done")
+	p.sees("02:28:44  says: I loo\r\n02:28:44  the partial answer of the model was discarded\r\n02:28:44  says: I look it up.\r\n", "done")
 	if all := p.everything(); strings.Contains(all, "begins") {
 		t.Errorf("it tells more than the text: %q", all)
 	}

@@ -31,8 +31,8 @@ func TestRunWatchEndsLikeRunWait(t *testing.T) {
 			[]string{"dormouse decide " + runID + " sus_1_a --approve"}},
 		"it is done":         {started(run("done", done("natural_end"))), cmdline.ExitOK, nil},
 		"it is blocked":      {started(run("done", done("blocked"))), cmdline.ExitOK, nil},
-		"it ended in error":  {started(run("done", done("error"))), cmdline.ExitFailed, []string{"the run ended in error"}},
-		"it cannot be read":  {map[string]http.HandlerFunc{"POST /v1/runs": answer(202, run("created"))}, cmdline.ExitFailed, []string{"the run is " + runID + ", but: "}},
+		"it ended in error":  {started(run("done", done("error"))), cmdline.ExitFailed, []string{"the run failed"}},
+		"it cannot be read":  {map[string]http.HandlerFunc{"POST /v1/runs": answer(202, run("created"))}, cmdline.ExitFailed, []string{"run " + runID + " was started, but: "}},
 		"it is not admitted": {map[string]http.HandlerFunc{"POST /v1/runs": problem(429, "rate_limited", "too fast")}, cmdline.ExitFailed, []string{"too fast"}},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -23,14 +23,14 @@ func TestRunsAsksForWhatItsFlagsSay(t *testing.T) {
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {
 		t.Errorf("the query (-want +got):\n%s%v", diff, err)
 	}
-	contains(t, out.stdout, `more: dormouse runs --status done --agent desk --reason error --response-state no_op --metadata 'a.b=it'\''s = 1' --metadata empty= `+
+	contains(t, out.stdout, `next page: dormouse runs --status done --agent desk --reason error --response-state no_op --metadata 'a.b=it'\''s = 1' --metadata empty= `+
 		`--metadata order=A-17 --created-after 2026-03-01T09:30:00+01:00 --created-before 2026-03-02T00:00:00.5Z --limit 7 --cursor c.mark`+"\n")
 }
 
 func TestApprovalsAsksForWhatItsFlagsSay(t *testing.T) {
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/approvals": answer(200, wire.Page[wire.Approval]{Items: []wire.Approval{}, Next: "c"})})
 	out := dormouse(t, s, "approvals", "--kind", "client", "--thread", "thr_x7")
-	contains(t, out.stdout, "more: dormouse approvals --kind client --thread thr_x7 --limit 20 --cursor c\n")
+	contains(t, out.stdout, "next page: dormouse approvals --kind client --thread thr_x7 --limit 20 --cursor c\n")
 	if want := "kind=client&limit=20&thread_id=thr_x7"; s.seen[0].query != want {
 		t.Errorf("asked for %s, want %s", s.seen[0].query, want)
 	}
@@ -38,12 +38,12 @@ func TestApprovalsAsksForWhatItsFlagsSay(t *testing.T) {
 
 func TestFlagsOfRunsThatCannotBeRead(t *testing.T) {
 	for want, args := range map[string][]string{
-		`--metadata takes KEY=VALUE, not "order"`:                                                   {"--metadata", "order"},
-		`--metadata takes KEY=VALUE, not "=A-17"`:                                                   {"--metadata", "=A-17"},
-		`--metadata has the key "k" twice; give each key once`:                                      {"--metadata", "k=1", "--metadata", "k=2"},
+		`--metadata is "order"`:                               {"--metadata", "order"},
+		`--metadata is "=A-17"`:                               {"--metadata", "=A-17"},
+		`--metadata has the key "k" twice; use each key once`: {"--metadata", "k=1", "--metadata", "k=2"},
 		`--created-after takes a time in RFC 3339, such as 2026-03-01T09:30:00Z, not "yesterday"`:   {"--created-after", "yesterday"},
 		`--created-before takes a time in RFC 3339, such as 2026-03-01T09:30:00Z, not "2026-03-01"`: {"--created-before", "2026-03-01"},
-		"--limit is a number from 1, not 0":                                                         {"--limit", "0"},
+		"--limit is 0": {"--limit", "0"},
 	} {
 		out := dormouse(t, nil, append([]string{"runs"}, args...)...)
 		out.wantExit(t, cmdline.ExitUsage)

@@ -85,7 +85,7 @@ func TestWhatWasRecordedIsReplayed(t *testing.T) {
 	first := typed("run", "desk", "is this the cup?", "--image", image, "--document", document, "--record", file)
 	first.wantExit(t, cmdline.ExitOK)
 	contains(t, first.stdout, "waiting")
-	contains(t, first.stderr, "not recorded: the run run_", "is waiting; it can be recorded when it is done", "dormouse runs record run_")
+	contains(t, first.stderr, "the run was not recorded: run run_", "is waiting; record it when it is done", "dormouse runs record run_")
 	page, err := c.RunPage(t.Context(), client.RunFilter{})
 	if err != nil || len(page.Items) != 1 {
 		t.Fatalf("%+v, %v", page, err)
@@ -100,7 +100,7 @@ func TestWhatWasRecordedIsReplayed(t *testing.T) {
 	}
 	wrote := typed("runs", "record", run.ID, file)
 	wrote.wantExit(t, cmdline.ExitOK)
-	contains(t, wrote.stdout, "recorded: 5 messages, added to "+file)
+	contains(t, wrote.stdout, "recorded 5 messages in "+file)
 	printed := typed("runs", "record", run.ID)
 	text, err := os.ReadFile(file)
 	if err != nil || string(text) != printed.stdout {
@@ -137,7 +137,7 @@ func TestARunThatEndsIsRecordedAtOnce(t *testing.T) {
 
 	away := typed("run", "desk", "is this the cup?", "--record", filepath.Join(t.TempDir(), "none", "made.jsonl"))
 	away.wantExit(t, cmdline.ExitUsage)
-	contains(t, away.stderr, "--record: the file cannot be written")
+	contains(t, away.stderr, "--record: cannot write the file")
 	typed("dev", "--record", t.TempDir()).wantExit(t, cmdline.ExitUsage)
 }
 
@@ -166,9 +166,9 @@ func TestFilesOfAnInputAreParts(t *testing.T) {
 			t.Errorf("%v sent (-want +got):\n%s", verb, diff)
 		}
 		for says, files := range map[string][]string{
-			"its ending must say": {"--image", unknown}, "is empty": {"--image", empty}, "is larger than 740 KB": {"--image", large},
-			"have 740 KB together, and these have 800 KB": {"--image", half, "--image", half}, "cannot be read": {"--document", filepath.Join(dir, "none.pdf")},
-			"it is one of csv": {"--document", image},
+			"has an unknown extension": {"--image", unknown}, "is empty": {"--image", empty}, "is larger than the maximum of 740 KB": {"--image", large},
+			"have 800 KB in total, and the maximum is 740 KB": {"--image", half, "--image", half}, "cannot read the file": {"--document", filepath.Join(dir, "none.pdf")},
+			"use one of: csv": {"--document", image},
 		} {
 			out := dormouse(t, s, append(append(verb, "hi"), files...)...)
 			out.wantExit(t, cmdline.ExitUsage)

@@ -95,7 +95,7 @@ func TestServeIsTheServerAndIsStrict(t *testing.T) {
 	broken := agentsDir(t, map[string]string{"talker": talker, "needy": needy})
 	out := dormouse(t, nil, "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", broken)
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "the secret SHOP is not set", "dormouse serve starts only if every agent can be served; --strict=false serves the others")
+	contains(t, out.stderr, "the secret SHOP is not set", "dormouse serve starts only if every agent can be served; to serve the others, pass --strict=false")
 	out = dormouse(t, nil, "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", broken, "--strict")
 	out.wantExit(t, cmdline.ExitFailed)
 	if strings.Contains(out.stderr, "--strict=false") {
@@ -164,7 +164,7 @@ func TestAPublicURLWithoutTokensIsWarnedOf(t *testing.T) {
 	for url, warns := range map[string]bool{"https://desk.example.com": true, "http://localhost:9000/a": false, "http://127.0.0.1": false, "": false} {
 		out := dormouse(t, nil, "dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", "none", "--public-url", url)
 		out.wantExit(t, cmdline.ExitFailed) // there are no agents
-		if strings.Contains(out.stderr, "links lead to desk.example.com; add --tokens FILE") != warns {
+		if strings.Contains(out.stderr, "links point to desk.example.com; add --tokens FILE") != warns {
 			t.Errorf("%q: %s", url, out.stderr)
 		}
 	}

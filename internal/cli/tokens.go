@@ -14,7 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/local"
 )
 
-// tokensFile is where the verbs look if no file is named.
+// tokensFile is the default of --file.
 const tokensFile = "tokens"
 
 func (a *app) tokensCommand() *cobra.Command {
@@ -35,7 +35,7 @@ Roles:
 		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens list
   dormouse tokens remove ci`,
-		Args: cmdline.NoVerb,
+		Args: cmdline.NoArgs,
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
 	cmd.AddCommand(a.tokensAddCommand(), a.tokensListCommand(), a.tokensRemoveCommand())
@@ -87,7 +87,7 @@ func (a *app) addToken(file string, p access.Principal, out tokenOut) error {
 	token := access.NewToken(random)
 	err := updateTokens(file, true, func(text string, keys access.Keys) (string, error) {
 		if has(keys, p.Name) {
-			return "", cmdline.Usagef("%s has a token %q already; remove it first, or take another name", file, p.Name)
+			return "", cmdline.Usagef("%s already has a token named %q; remove it first or choose another name", file, p.Name)
 		}
 		if text != "" && !strings.HasSuffix(text, "\n") {
 			text += "\n"
@@ -101,7 +101,7 @@ func (a *app) addToken(file string, p access.Principal, out tokenOut) error {
 	return a.printToken(file, p, token, out)
 }
 
-// printToken shows a token that has no file of its own, or else where it is.
+// printToken prints the token, or the name of the file that it was written to.
 func (a *app) printToken(file string, p access.Principal, token string, out tokenOut) error {
 	shown := map[string]any{"name": p.Name, "tenant": p.Tenant, "roles": p.Roles, "file": file}
 	switch {
@@ -110,7 +110,7 @@ func (a *app) printToken(file string, p access.Principal, token string, out toke
 	case a.JSON:
 		shown["token"] = token
 	case out.file != "":
-		return a.Printf("the token of %s is in %s, which only its owner may read; its hash is in %s\n", p.Name, out.file, file)
+		return a.Printf("token %s written to %s (readable only by its owner), hash added to %s\n", p.Name, out.file, file)
 	default:
 		return a.Printf("%s\n", token)
 	}
@@ -169,7 +169,7 @@ func (a *app) tokensRemoveCommand() *cobra.Command {
 		RunE: func(_ *cobra.Command, args []string) error {
 			return updateTokens(file, false, func(text string, keys access.Keys) (string, error) {
 				if !has(keys, args[0]) {
-					return "", cmdline.Usagef("%s has no token %q; see: dormouse tokens list --file %s", file, args[0], scaffold.ShellWord(file))
+					return "", cmdline.Usagef("%s has no token named %q; see: dormouse tokens list --file %s", file, args[0], scaffold.ShellWord(file))
 				}
 				return withoutToken(text, args[0]), nil
 			})
@@ -179,7 +179,7 @@ func (a *app) tokensRemoveCommand() *cobra.Command {
 	return cmd
 }
 
-// withoutToken leaves remarks and the other lines as they are.
+// withoutToken removes the lines of one token. Comments and other lines stay as they are.
 func withoutToken(text, name string) string {
 	var kept strings.Builder
 	for line := range strings.Lines(text) {
@@ -194,7 +194,7 @@ func updateTokens(file string, create bool, change func(text string, keys access
 	return wrongLines(local.UpdateTokens(file, create, change))
 }
 
-// wrongLines says of a line that is wrong that a person must put it right first.
+// wrongLines makes invalid lines in the tokens file a usage error.
 func wrongLines(err error) error {
 	if errors.Is(err, access.ErrLines) {
 		return cmdline.Usagef("%v", err)

@@ -25,7 +25,7 @@ func TestATokenIsWrittenToANewFileOfItsOwnerAndTheLineSaysWhere(t *testing.T) {
 	dir := t.TempDir()
 	file, out := filepath.Join(dir, "tokens"), filepath.Join(dir, "anna.token")
 	exit, said, errs := tokensCLI(t, file, "add", "anna", "--roles", "read", "--out", out)
-	if exit != cmdline.ExitOK || said != "the token of anna is in "+out+", which only its owner may read; its hash is in "+file+"\n" {
+	if exit != cmdline.ExitOK || said != "token anna written to "+out+" (readable only by its owner), hash added to "+file+"\n" {
 		t.Fatal(exit, said, errs)
 	}
 	if info, err := os.Stat(out); err != nil || info.Mode().Perm() != 0o600 {
@@ -59,12 +59,12 @@ func TestATokenNeverReplacesAFileAndARefusalLeavesNone(t *testing.T) {
 		args []string
 		says string
 	}{
-		"a file that is there":       {[]string{"add", "bot", "--roles", "read", "--out", there}, there + " is there already"},
-		"a link to nowhere":          {[]string{"add", "bot", "--roles", "read", "--out", link}, "is there already"},
-		"the file of the hashes":     {[]string{"add", "bot", "--roles", "read", "--out", file}, "is there already"},
-		"a directory not there":      {[]string{"add", "bot", "--roles", "read", "--out", filepath.Join(dir, "no", "x")}, "cannot be written"},
-		"no name":                    {[]string{"add", "bot", "--roles", "read", "--out", ""}, "--out names a new file"},
-		"standard output":            {[]string{"add", "bot", "--roles", "read", "--out", "-"}, "leave it out"},
+		"a file that is there":       {[]string{"add", "bot", "--roles", "read", "--out", there}, there + " already exists"},
+		"a link to nowhere":          {[]string{"add", "bot", "--roles", "read", "--out", link}, "already exists"},
+		"the file of the hashes":     {[]string{"add", "bot", "--roles", "read", "--out", file}, "already exists"},
+		"a directory not there":      {[]string{"add", "bot", "--roles", "read", "--out", filepath.Join(dir, "no", "x")}, "cannot write the token"},
+		"no name":                    {[]string{"add", "bot", "--roles", "read", "--out", ""}, "--out needs the name of a new file"},
+		"standard output":            {[]string{"add", "bot", "--roles", "read", "--out", "-"}, "without --out, the token is printed"},
 		"a token of that name":       {[]string{"add", "anna", "--roles", "read", "--out", fresh}, "remove it first"},
 		"a role that is none":        {[]string{"add", "bot", "--roles", "boss", "--out", fresh}, "is not a role"},
 		"a token there, a file, too": {[]string{"add", "anna", "--roles", "read", "--out", there}, "remove it first"},
@@ -90,7 +90,7 @@ func TestATokenIsNotWrittenToAFileOfHashesThatIsNotThereYet(t *testing.T) {
 	}
 	for _, out := range []string{"tokens", "./tokens", filepath.Join(dir, "tokens"), "other/tokens"} {
 		exit, said, errs := tokensCLI(t, "tokens", "add", "anna", "--roles", "read", "--out", out)
-		if _, err := os.Lstat("tokens"); exit != cmdline.ExitUsage || !strings.Contains(errs, "a file of its own") || !os.IsNotExist(err) {
+		if _, err := os.Lstat("tokens"); exit != cmdline.ExitUsage || !strings.Contains(errs, "name the same file") || !os.IsNotExist(err) {
 			t.Errorf("%s: exit %d, %q %q, %v", out, exit, said, errs, err)
 		}
 	}

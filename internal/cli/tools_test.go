@@ -57,8 +57,8 @@ func TestToolsOfAnMCPServerBecomePartOfAnAgentFile(t *testing.T) {
 	if strings.Contains(out.stdout+out.stderr, "the-token") {
 		t.Errorf("the secret is in\n%s%s", out.stdout, out.stderr)
 	}
-	want := `# From the MCP server ` + url + `. All texts, read_only and idempotent are its own words.
-# Take out what the agent is not to call.
+	want := `# From the MCP server ` + url + `. All texts, read_only and idempotent are the server's claims.
+# Remove the tools that the agent must not call.
 servers:
   crm:
     url: ` + url + `
@@ -105,7 +105,7 @@ tools:
 	if diff := cmp.Diff(want, out.stdout); diff != "" {
 		t.Errorf("-want +got\n%s", diff)
 	}
-	contains(t, out.stderr, `left out: loop: parameters: $ref "#" leads back to itself`, "3 tool(s) written, 1 left out")
+	contains(t, out.stderr, `skipped: loop: parameters: $ref "#" leads back to itself`, "3 tools printed, 1 skipped")
 	d, err := agentfile.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
 	if err != nil || len(d.Tools) != 3 || !d.Tools[0].ReadOnly || d.Tools[0].MCP.Tool != "orders.find" {
 		t.Errorf("%+v, error %v", d.Tools, err)
@@ -137,13 +137,13 @@ func TestWhatAnMCPServerIsNotAskedFor(t *testing.T) {
 		exit int
 		says string
 	}{
-		"no address":          {[]string{"mcp.example.com"}, nil, cmdline.ExitUsage, "is no address of a server"},
+		"no address":          {[]string{"mcp.example.com"}, nil, cmdline.ExitUsage, "is not a server URL"},
 		"no header":           {[]string{url, "--header", "Authorization"}, nil, cmdline.ExitUsage, "'Name: value'"},
-		"a secret as it is":   {[]string{url, "--header", "Authorization: Bearer the-token"}, nil, cmdline.ExitUsage, "write {secret:TOKEN} in its place"},
+		"a secret as it is":   {[]string{url, "--header", "Authorization: Bearer the-token"}, nil, cmdline.ExitUsage, "write {secret:TOKEN} instead"},
 		"a secret not set":    {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, nil, cmdline.ExitUsage, "set the environment variable DORMOUSE_SECRET_CRM"},
 		"not let in":          {[]string{url, "--header", "Authorization: Bearer {secret:CRM}"}, map[string]string{"DORMOUSE_SECRET_CRM": "wrong-token"}, cmdline.ExitFailed, "denied access: it answered 401 Unauthorized"},
-		"a tool it has not":   {[]string{url, "--header", "Authorization: Bearer {secret:CRM}", "--only", "refnd"}, map[string]string{"DORMOUSE_SECRET_CRM": "the-token"}, cmdline.ExitUsage, `has no tool "refnd"; it lists`},
-		"no name":             {[]string{url, "--name", "C R M"}, nil, cmdline.ExitUsage, "cannot be the name of a server"},
+		"a tool it has not":   {[]string{url, "--header", "Authorization: Bearer {secret:CRM}", "--only", "refnd"}, map[string]string{"DORMOUSE_SECRET_CRM": "the-token"}, cmdline.ExitUsage, `has no tool "refnd"; it has`},
+		"no name":             {[]string{url, "--name", "C R M"}, nil, cmdline.ExitUsage, "is not a valid server name"},
 		"nobody answers":      {[]string{"http://127.0.0.1:1"}, nil, cmdline.ExitFailed, "it refused the connection"},
 		"the verb is another": {[]string{}, nil, cmdline.ExitUsage, "wrong number of arguments"},
 	} {
@@ -162,14 +162,14 @@ func TestAnOpenAPIDocumentBecomesPartOfAnAgentFile(t *testing.T) {
 	const document = "../tool/toolimport/testdata/orders.yaml"
 	out := dormouseWith(t, nil, "", nil, "tools", "openapi", document)
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stderr, "left out: bulk (POST /bulk): its body must be an object", "6 tool(s) written, 5 left out")
+	contains(t, out.stderr, "skipped: bulk (POST /bulk): its body must be an object", "6 tools printed, 5 skipped")
 	d, err := agentfile.Parse("desk.yaml", []byte(restOfAgent+out.stdout), nil)
 	if err != nil || len(d.Tools) != 6 {
 		t.Errorf("%d tools, error %v", len(d.Tools), err)
 	}
 	out = dormouseWith(t, nil, "", nil, "tools", "openapi", document, "--only", "bulk,upload")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "no tool could be written", "upload (POST /orders/{id}/files): its body must be JSON or a form")
+	contains(t, out.stderr, "no tool could be printed", "upload (POST /orders/{id}/files): its body must be JSON or a form")
 	broken := filepath.Join(t.TempDir(), "x.yaml")
 	if err := os.WriteFile(broken, []byte("swagger: '2.0'"), 0o600); err != nil {
 		t.Fatal(err)

@@ -67,7 +67,7 @@ func TestRun(t *testing.T) {
 			s := newServer(t, table)
 			out := dormouse(t, s, append([]string{"run", "refund-desk", "hi", "--wait"}, flags...)...)
 			out.wantExit(t, cmdline.ExitOK)
-			if n := strings.Count(out.stderr, "waits for its model: nobody listens; check base_url; next attempt in "); n != 2 || !strings.Contains(out.stderr, runID) {
+			if n := strings.Count(out.stderr, "is waiting for its model: nobody listens; check base_url; next attempt in "); n != 2 || !strings.Contains(out.stderr, runID) {
 				t.Errorf("warned %d times: %s", n, out.stderr)
 			}
 			if code := strings.Contains(out.stderr, `{"warning":{"code":"model_unavailable"`); code != (flags != nil) {
@@ -119,7 +119,7 @@ func TestRuns(t *testing.T) {
 	})
 	out := dormouse(t, s, "runs", "--status", "waiting", "--agent", "refund-desk", "--limit", "2")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "RUN", "waiting", "done (natural_end)", "more: dormouse runs --status waiting --agent refund-desk --limit 2 --cursor c2")
+	contains(t, out.stdout, "RUN", "waiting", "done (natural_end)", "next page: dormouse runs --status waiting --agent refund-desk --limit 2 --cursor c2")
 	contains(t, s.last("GET").query, "status=waiting", "agent=refund-desk", "limit=2")
 
 	out = dormouse(t, s, "runs", "cancel", runID)
@@ -145,7 +145,7 @@ func TestApprovalsShowTheCommandsThatAnswer(t *testing.T) {
 		"Refunds above 100 need a person.")
 
 	empty := newServer(t, map[string]http.HandlerFunc{"GET /v1/approvals": answer(200, wire.Page[wire.Approval]{})})
-	contains(t, dormouse(t, empty, "approvals").stdout, "nothing waits")
+	contains(t, dormouse(t, empty, "approvals").stdout, "no waiting calls")
 }
 
 func TestMessages(t *testing.T) {
@@ -263,7 +263,7 @@ func TestAPlaceholderIsLeftOutOnceTheResultIsThere(t *testing.T) {
 	waits := wire.Message{Role: "tool", Tool: "locate", CallID: "c1", Text: "waits", Pending: true}
 	other := wire.Message{Role: "tool", Tool: "locate", CallID: "c2", Text: "waits", Pending: true}
 	result := wire.Message{Role: "tool", Tool: "locate", CallID: "c1", Text: "Rome"}
-	want := [][]string{{"locate waits", "waits"}, {"locate", "Rome"}}
+	want := [][]string{{"locate waiting", "waits"}, {"locate", "Rome"}}
 	if diff := cmp.Diff(want, runs.Transcript([]wire.Message{waits, other, result})); diff != "" {
 		t.Errorf("rows (-want +got):\n%s", diff)
 	}

@@ -24,7 +24,7 @@ func (a *app) agentsCommand() *cobra.Command {
 		Use:     "agents",
 		Short:   "Check, test, compare and deploy agent files",
 		Example: "  dormouse agents check",
-		Args:    cmdline.NoVerb,
+		Args:    cmdline.NoArgs,
 		// cobra refuses no argument of what cannot be run
 		RunE: func(cmd *cobra.Command, _ []string) error { return cmd.Help() },
 	}
@@ -62,12 +62,12 @@ tool.`,
 // agentChanges is what agents diff prints with --json.
 type agentChanges struct {
 	Agents []agentChange `json:"agents"`
-	// runs with a call that does not go on as it would have
+	// runs with a call that the change affects
 	Affected int `json:"affected"`
 }
 
-// agentChange is an agent that is not the same on both sides. From is the served version and To
-// that of the files; one of them is missing if the agent is only on the other side.
+// agentChange is an agent that differs between server and files. From is the served version, To the
+// one in the files. One of them is empty if the agent is only on the other side.
 type agentChange struct {
 	Name string       `json:"name"`
 	From string       `json:"from,omitempty"`
@@ -78,7 +78,7 @@ type agentChange struct {
 	tools []string     // its tools
 }
 
-// waitingRun is a run that waits, and what the change means for each call it waits for.
+// waitingRun is a waiting run, and what the change means for each of its calls.
 type waitingRun struct {
 	ID       string        `json:"id"`
 	Version  string        `json:"agent_version"`
@@ -90,11 +90,11 @@ type pendingCall struct {
 	CallID    string          `json:"call_id"`
 	Tool      string          `json:"tool"`
 	Arguments json.RawMessage `json:"arguments"`
-	Becomes   string          `json:"becomes"` // one of the fates
+	Becomes   string          `json:"becomes"` // one of the constants below
 	Detail    string          `json:"detail"`
 }
 
-// What becomes of a call that waits. The words are a contract with scripts.
+// What a change means for a waiting call. Scripts rely on these values.
 const (
 	becomesUnchanged  = "unchanged"
 	becomesDenied     = "denied"
@@ -133,10 +133,10 @@ func (a *app) diffAgents(cmd *cobra.Command, dir string) error {
 	if err := a.printChanges(found, dir); err != nil || found.Affected == 0 {
 		return err
 	}
-	return cmdline.Fail(cmdline.ExitFailed, "runs_affected", fmt.Sprintf("serving %s would not leave %d waiting run(s) as they are", dir, found.Affected))
+	return cmdline.Fail(cmdline.ExitFailed, "runs_affected", fmt.Sprintf("serving %s would affect %s", dir, display.Counted(found.Affected, "waiting run")))
 }
 
-// compareAgents lists the agents that are not the same on both sides, by name.
+// compareAgents lists the agents that differ between server and files, by name.
 func compareAgents(served []wire.Agent, loaded []agent.Definition) ([]agentChange, error) {
 	changes := []agentChange{}
 	before := map[string]string{}
@@ -162,7 +162,7 @@ func compareAgents(served []wire.Agent, loaded []agent.Definition) ([]agentChang
 	return changes, nil
 }
 
-// waiting lists the runs of the agent that wait, newest first.
+// waiting lists the waiting runs of the agent, newest first.
 func (c agentChange) waiting(ctx context.Context, server *client.Client) ([]waitingRun, error) {
 	runs := []waitingRun{}
 	if c.From == "" {
@@ -185,22 +185,22 @@ func (c agentChange) waiting(ctx context.Context, server *client.Client) ([]wait
 func (c agentChange) judge(run wire.Run) waitingRun {
 	w := waitingRun{ID: run.ID, Version: run.AgentVersion, Pending: []pendingCall{}}
 	for _, p := range run.Pending {
-		// the run itself waits, and no call of a tool
+		// the run itself waits, not a tool call
 		if p.Kind == core.KindInterrupt.String() {
 			continue
 		}
 		call := pendingCall{CallID: p.CallID, Tool: p.Tool, Arguments: p.Arguments}
-		call.Becomes, call.Detail = c.fate(run, p)
+		call.Becomes, call.Detail = c.effect(run, p)
 		w.Affected = w.Affected || call.Becomes != becomesUnchanged
 		w.Pending = append(w.Pending, call)
 	}
 	return w
 }
 
-// fate is what becomes of a call that waits. One that takes its answer as its result runs nothing,
-// so no gate is asked again and no function is needed.
-func (c agentChange) fate(run wire.Run, p wire.Pending) (becomes, detail string) {
-	const stays = "goes on with the version it started with"
+// effect is what the change means for a waiting call. A call that takes the decision as its result
+// runs nothing, so it passes no gate and needs no tool.
+func (c agentChange) effect(run wire.Run, p wire.Pending) (becomes, detail string) {
+	const stays = "continues with the version it started with"
 	runs, offered := p.ResumeMode != core.UseDecisionAsToolResult.String(), slices.Contains(c.tools, p.Tool)
 	switch {
 	case c.To == "", run.AgentVersion == c.To, !runs && offered:
@@ -233,7 +233,7 @@ func (a *app) printChanges(found agentChanges, dir string) error {
 		return a.PrintJSON(found)
 	}
 	if len(found.Agents) == 0 {
-		return a.Printf("the agents of %s are those that are served\n", dir)
+		return a.Printf("no changes: the server serves the agents in %s\n", dir)
 	}
 	for _, change := range found.Agents {
 		if err := a.printChange(change); err != nil {
@@ -249,12 +249,12 @@ func (a *app) printChange(c agentChange) error {
 	case c.From == "":
 		fmt.Fprintf(&b, "%s: new\n", c.Name)
 	case c.To == "":
-		fmt.Fprintf(&b, "%s: not there any more; nothing new can be started\n", c.Name)
+		fmt.Fprintf(&b, "%s: removed; new runs are refused\n", c.Name)
 	default:
 		fmt.Fprintf(&b, "%s: %s becomes %s\n", c.Name, shortVersion(c.From), shortVersion(c.To))
 	}
 	if c.From != "" && len(c.Runs) == 0 {
-		b.WriteString("  no run waits\n")
+		b.WriteString("  no waiting runs\n")
 	}
 	for _, run := range c.Runs {
 		fmt.Fprintf(&b, "  %s, started with %s\n", run.ID, shortVersion(run.Version))
@@ -265,7 +265,7 @@ func (a *app) printChange(c agentChange) error {
 	return a.Printf("%s", b.String())
 }
 
-// shortVersion is enough of a digest to tell versions apart by eye.
+// shortVersion is the start of a digest, enough to distinguish versions.
 func shortVersion(digest string) string {
 	const enough = len("sha256:") + 12
 	return digest[:min(len(digest), enough)]

@@ -67,14 +67,14 @@ output has two lists, which may be empty:
 
 const policyFlag = "YAML `FILE` of permissions that apply to all agents, as in dev --policy"
 
-// checked is what agents check found.
+// checked is the result of agents check.
 type checked struct {
 	agents, tests int
 	problems      []agentfile.Problem
 	notes         []note
 }
 
-// demand makes problems of the notes.
+// demand turns the notes into problems.
 func (c *checked) demand() {
 	for _, n := range c.notes {
 		c.problems = append(c.problems, agentfile.NewProblem(n.File, 1, n.Note))
@@ -82,7 +82,7 @@ func (c *checked) demand() {
 	c.notes = []note{}
 }
 
-// check reads everything that the names stand for. If it is strict, every note is a problem.
+// check reads the named files and directories. If strict is set, every note is a problem.
 func (a *app) check(names []string, policyFile string, strict bool) (checked, error) {
 	found := checked{problems: []agentfile.Problem{}, notes: []note{}}
 	agentNames, testFiles, err := sortNames(names)
@@ -91,7 +91,7 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 	}
 	agents, problems, err := agentfile.Survey(agentNames...)
 	if err != nil {
-		return found, cmdline.Usagef("%v; dormouse new NAME writes an agent", err)
+		return found, cmdline.Usagef("%v; to create an agent: dormouse new NAME", err)
 	}
 	found.problems = append(found.problems, problems...)
 	policy, problems, err := readPolicy(policyFile)
@@ -100,7 +100,7 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 	}
 	found.problems = append(found.problems, problems...)
 	if found.agents = len(agents); len(agents)+len(testFiles)+len(found.problems) == 0 {
-		return found, cmdline.Usagef("there is no agent in %s; dormouse new NAME writes one", names[0])
+		return found, cmdline.Usagef("%s has no agents; to create one: dormouse new NAME", names[0])
 	}
 	for _, file := range testFiles {
 		script, problems, err := readTests(file)
@@ -130,25 +130,25 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 	return found, err
 }
 
-// unbounded warns of agents whose runs nothing bounds.
+// unbounded warns of agents whose runs have no limit.
 func unbounded(agents []agentfile.Surveyed) (notes []note) {
 	for _, d := range agents {
 		if d.Unbounded() {
-			notes = append(notes, note{d.File, "max_rounds is unlimited, and no token_budget or timeout bounds a run: a model that never stops calling tools is asked " +
-				"and paid for without end; set one of the three under stop"})
+			notes = append(notes, note{d.File, "runs have no limit: max_rounds is unlimited, and there is no token_budget or timeout, so a model that keeps calling " +
+				"tools runs and costs money forever; set one of the three under stop"})
 		}
 	}
 	return notes
 }
 
-// readPolicy reads the policy; nil if no file is named.
+// readPolicy reads the policy; nil without a file.
 func readPolicy(file string) (*agent.Permissions, []agentfile.Problem, error) {
 	if file == "" {
 		return nil, nil, nil
 	}
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return nil, nil, cmdline.Usagef("the policy cannot be read: %v", err)
+		return nil, nil, cmdline.Usagef("cannot read the policy: %v", err)
 	}
 	policy, err := agentfile.ParsePolicy(file, text)
 	return &policy, agentfile.Problems(file, err), nil
@@ -157,14 +157,14 @@ func readPolicy(file string) (*agent.Permissions, []agentfile.Problem, error) {
 func readTests(file string) (rehearsal.Script, []agentfile.Problem, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
-		return rehearsal.Script{}, nil, cmdline.Usagef("the tests cannot be read: %v", err)
+		return rehearsal.Script{}, nil, cmdline.Usagef("cannot read the tests: %v", err)
 	}
 	script, problems := rehearsal.Read(file, text)
 	return script, problems, nil
 }
 
-// aimless says that the agent of a file of tests is not there. If some agents cannot be read, it
-// may be one of them.
+// aimless reports a file of tests whose agent doesn't exist. It reports nothing if an agent file
+// can't be read, because that may be the agent.
 func aimless(s rehearsal.Script) []agentfile.Problem {
 	agents, wrong, err := agentfile.Survey(above(s.File))
 	var names []string
@@ -174,11 +174,11 @@ func aimless(s rehearsal.Script) []agentfile.Problem {
 	if err != nil || len(wrong) > 0 || slices.Contains(names, s.Agent) {
 		return nil
 	}
-	instead := "write one, or move the tests"
+	instead := "create it, or move the tests"
 	if len(names) > 0 {
 		instead = "name one it has (" + strings.Join(names, ", ") + ")"
 	}
-	return []agentfile.Problem{agentfile.NewProblem(s.File, s.Line, fmt.Sprintf("there is no agent %q in %s; %s", s.Agent, above(s.File), instead))}
+	return []agentfile.Problem{agentfile.NewProblem(s.File, s.Line, fmt.Sprintf("agent %q doesn't exist in %s; %s", s.Agent, above(s.File), instead))}
 }
 
 func (a *app) printCheck(found checked) error {
@@ -209,14 +209,14 @@ func (a *app) printCheck(found checked) error {
 	if found.tests > 0 {
 		words = append(words, display.Counted(found.tests, "test"))
 	}
-	return a.Printf("%s, nothing wrong\n", strings.Join(words, " and "))
+	return a.Printf("%s: OK\n", strings.Join(words, " and "))
 }
 
 func wrongFiles(n int) error {
-	return cmdline.Fail(cmdline.ExitFailed, "problems", display.Counted(n, "problem")+" found; nothing was changed")
+	return cmdline.Fail(cmdline.ExitFailed, "problems", display.Counted(n, "problem")+" found")
 }
 
-// withScratch runs f with a temporary directory, which functions may keep their data in.
+// withScratch runs f with a temporary directory as the data directory.
 func withScratch(f func(dir string) error) error {
 	dir, err := os.MkdirTemp("", "dormouse-agents")
 	if err != nil {

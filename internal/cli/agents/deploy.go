@@ -20,7 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// deployFlags say where a stack keeps its agents, and what becomes of those that are there.
+// deployFlags are the flags of agents deploy.
 type deployFlags struct {
 	table, tenant, region string
 	dry, keep             bool
@@ -61,7 +61,7 @@ UpdateItem, DeleteItem, Query and BatchGetItem on the table and its indexes.`,
 	return cmd
 }
 
-// What becomes of an agent. The words are a contract with scripts.
+// What a deployment does to an agent. Scripts rely on these values.
 const (
 	agentNew     = "new"
 	agentChanged = "changed"
@@ -107,15 +107,15 @@ func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error
 	return a.printDeployment(done)
 }
 
-// stopped is the reason why ctx ended, if it did: what failed because of that is no news.
+// stopped is why ctx ended, if it did. Errors that follow from that are not reported.
 func stopped(ctx context.Context, err error) error { return cmp.Or(ctx.Err(), err) }
 
 func (f deployFlags) check() error {
 	switch {
 	case f.table == "":
-		return cmdline.Usagef("name the stack's table with --table; the stack shows it as its output TableName")
+		return cmdline.Usagef("--table is missing; set it to the output TableName of the stack")
 	case f.tenant == "":
-		return cmdline.Usagef("--tenant is the name of a tenant, as tokens or the stack's parameter have it; leave it out for %q", access.Tenant)
+		return cmdline.Usagef("--tenant is empty; omit it for the tenant %q", access.Tenant)
 	}
 	if err := access.CheckTenant(f.tenant); err != nil {
 		return cmdline.Usagef("--tenant: %v", err)
@@ -123,25 +123,23 @@ func (f deployFlags) check() error {
 	return nil
 }
 
-// whole refuses to take agents away because they are not in a file, which is hardly ever a
-// directory of all agents.
+// whole refuses to undeploy all agents that are not in a single file, which is rarely intended.
 func (f deployFlags) whole(name string) error {
-	// what is not there is refused with better words
+	// a missing file gets a better error later
 	if at, err := os.Stat(name); f.keep || err != nil || at.IsDir() {
 		return nil
 	}
-	return cmdline.Usagef("%s is a file and no directory of all agents, so that all others would be taken away; say --keep, or name the directory", name)
+	return cmdline.Usagef("%s is a single file, so all other agents would be undeployed; pass --keep to keep them, or pass the directory", name)
 }
 
-// deployable reads the agents of a directory; everything that keeps a stack from running them is
-// one error.
+// deployable reads the agents of a directory. It reports all problems on a stack as one error.
 func (a *app) deployable(dir string) ([]agentfile.Surveyed, error) {
 	agents, problems, err := agentfile.Survey(dir)
 	if err != nil {
-		return nil, cmdline.Usagef("%v; name a directory of agents", err)
+		return nil, cmdline.Usagef("%v; pass a directory with agents", err)
 	}
 	if len(agents)+len(problems) == 0 {
-		return nil, cmdline.Usagef("there is no agent in %s; dormouse new NAME writes one", dir)
+		return nil, cmdline.Usagef("%s has no agents; to create one: dormouse new NAME", dir)
 	}
 	lacking, err := a.lacking(agents, nil)
 	if err != nil {
@@ -162,31 +160,29 @@ func (a *app) deployable(dir string) ([]agentfile.Surveyed, error) {
 	return nil, cmdline.Usagef("%s\n%s found; nothing was deployed", strings.Join(lines, "\n"), display.Counted(len(problems), "problem"))
 }
 
-// offStack is what the functions of a stack do not have though this program may: they have no files
-// of their own.
+// offStack reports features that the functions of a stack lack, because they have no files.
 func offStack(d agentfile.Surveyed) (problems []agentfile.Problem) {
 	refuse := func(key, value, text string) {
 		problems = append(problems, agentfile.NewProblem(d.File, d.Line(key, value), text))
 	}
 	if d.Model.Provider == agent.ProviderRecorded {
-		refuse("provider", agent.ProviderRecorded, "a recording as model is a file beside a server, and a stack has none; use the provider scripted, "+
-			"or write the agents with dormouse-proof replay FILE --agents-to DIR")
+		refuse("provider", agent.ProviderRecorded, "a stack has no files, so it can't use a recording as the model; use the provider scripted, "+
+			"or create the agents with dormouse-proof replay FILE --agents-to DIR")
 	}
 	if d.Memory == "notes" {
-		refuse("memory", d.Memory, `the memory "notes" keeps files in the directory of a server, and a stack has none; remove memory, `+
-			"or build functions that register another one")
+		refuse("memory", d.Memory, `a stack has no files, so it can't use the memory "notes"; remove memory, `+
+			"or build functions that register another memory")
 	}
 	for _, e := range d.Effects {
 		if e.Go == "" {
-			refuse("name", e.Name, fmt.Sprintf("the effect %q runs a command in a workspace, and a stack has none; remove it, "+
+			refuse("name", e.Name, fmt.Sprintf("a stack has no workspace, so the effect %q can't run a command; remove it, "+
 				"or build functions that register a Go effect", e.Name))
 		}
 	}
 	return problems
 }
 
-// stackNotes are what the functions of a stack must have; this environment does not tell what they
-// have.
+// stackNotes are what the functions of a stack need. This program can't see what they have.
 func stackNotes(agents []agentfile.Surveyed) []note {
 	notes := []note{}
 	for _, n := range demandsOf(agents, secret.Environment(func(string) string { return "" })) {
@@ -196,7 +192,7 @@ func stackNotes(agents []agentfile.Surveyed) []note {
 		case private:
 			n.Note = before + "; set DORMOUSE_PRIVATE_HOSTS for the functions of the stack"
 		case unset:
-			n.Note = before + " is read by the stack's step function; see to it that " + variable + " is there, or a parameter under SecretsPath"
+			n.Note = before + " is read by the step function of the stack; set " + variable + " there, or add a parameter under SecretsPath"
 		}
 		notes = append(notes, n)
 	}
@@ -206,14 +202,14 @@ func stackNotes(agents []agentfile.Surveyed) []note {
 	return notes
 }
 
-// rightNotes are what the template's parameters must name, so that the step function may do what an
-// agent asks for.
+// rightNotes are the parameters of the template that give the step function the permissions of an
+// agent.
 func rightNotes(d agentfile.Surveyed) (notes []note) {
 	say := func(what, parameter string) {
-		notes = append(notes, note{d.File, fmt.Sprintf("agent %s: %s; the stack may do that if %s names it", d.Name, what, parameter)})
+		notes = append(notes, note{d.File, fmt.Sprintf("agent %s: %s; add it to the stack parameter %s", d.Name, what, parameter)})
 	}
 	if d.Model.Provider == agent.ProviderBedrock {
-		say("it asks the model "+d.Model.ID+" of Bedrock", "BedrockModels")
+		say("it calls the Bedrock model "+d.Model.ID, "BedrockModels")
 	}
 	if g := d.Model.Guardrail; g != nil {
 		say("it uses the guardrail "+g.ID, "BedrockGuardrails")
@@ -239,11 +235,11 @@ func (a *app) printDeployment(done deployment) error {
 	if err := a.List(rows); err != nil {
 		return err
 	}
-	verb := "deployed to"
+	did := "deployed to"
 	if done.DryRun {
-		verb = "nothing was written; this would be deployed to"
+		did = "dry run, nothing was written; would deploy to"
 	}
-	err := a.Printf("%s %s for %s: %d new, %d changed, %d the same, %d taken away\n", verb, display.Clean(done.Table), display.Clean(done.Tenant),
+	err := a.Printf("%s %s for tenant %s: %d new, %d changed, %d the same, %d removed\n", did, display.Clean(done.Table), display.Clean(done.Tenant),
 		count[agentNew], count[agentChanged], count[agentSame], count[agentRemoved])
 	for _, n := range done.Notes {
 		err = errors.Join(err, a.Print(display.Clean(n.File+": note: "+n.Note)+"\n"))

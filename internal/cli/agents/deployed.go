@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
-// deploy writes what is not there yet: first all versions, then what new runs start with, so that
-// one that fails leaves whole agents behind.
+// deploy first writes all new versions, then makes them current. If it fails in between, every agent
+// is still complete.
 func deploy(ctx context.Context, to program.Definitions, agents []agentfile.Surveyed, f deployFlags) (deployment, error) {
 	done := deployment{Table: f.table, Tenant: f.tenant, DryRun: f.dry, Agents: []deployedAgent{}}
 	before, err := to.Deployed(ctx, f.tenant)
@@ -37,11 +37,11 @@ func deploy(ctx context.Context, to program.Definitions, agents []agentfile.Surv
 			}
 		}
 	}
-	return done, move(ctx, to, done)
+	return done, activate(ctx, to, done)
 }
 
-// move makes the changes count.
-func move(ctx context.Context, to program.Definitions, done deployment) error {
+// activate makes the new versions current.
+func activate(ctx context.Context, to program.Definitions, done deployment) error {
 	for i, change := range done.Agents {
 		var err error
 		switch change.Change {
@@ -51,13 +51,13 @@ func move(ctx context.Context, to program.Definitions, done deployment) error {
 			err = to.Undeploy(ctx, done.Tenant, change.Name)
 		}
 		if err != nil {
-			return &partly{fmt.Sprintf("%d of %d agents were looked after, %s was not; run the same command again", i, len(done.Agents), change.Name), err}
+			return &partly{fmt.Sprintf("%d of %d agents were deployed, %s failed; run the same command again", i, len(done.Agents), change.Name), err}
 		}
 	}
 	return nil
 }
 
-// partly is an error behind which some agents are deployed and others are not.
+// partly is an error after which some agents are deployed and others are not.
 type partly struct {
 	how   string
 	cause error
@@ -67,19 +67,19 @@ func (p *partly) Error() string { return p.how + ": " + p.cause.Error() }
 
 func (p *partly) Unwrap() error { return p.cause }
 
-// halfway keeps how far a deployment came beside the words for what stopped it.
+// halfway adds the progress of a deployment to the explanation of its error.
 func halfway(err, words error) error {
 	how, isPartly := errors.AsType[*partly](err)
 	why, worded := errors.AsType[*awscli.Problem](words)
 	if !isPartly || !worded {
 		return words
 	}
-	told := *why
-	told.What = how.how + ": " + why.What
-	return &told
+	both := *why
+	both.What = how.how + ": " + why.What
+	return &both
 }
 
-// changesOf says what becomes of each agent, by name.
+// changesOf says what a deployment does to each agent, by name.
 func changesOf(before []engine.Definition, agents []agentfile.Surveyed, keep bool) []deployedAgent {
 	was := map[string]string{}
 	for _, d := range before {

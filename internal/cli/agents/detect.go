@@ -13,7 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
-// detections say what effects that look for commands would find now.
+// detections say what effects with detect would find now.
 func detections(agents []agentfile.Surveyed) (notes []note) {
 	for _, d := range agents {
 		for _, e := range d.Effects {
@@ -25,11 +25,11 @@ func detections(agents []agentfile.Surveyed) (notes []note) {
 	return notes
 }
 
-// detection is what one effect would find in its workspace. It looks again after each call, so
-// nothing of this is wrong.
+// detection is what one effect would find in its workspace. It looks again after each call, so an
+// empty result is not an error.
 func detection(workspace string, e agent.Effect) string {
 	if about, err := os.Stat(workspace); err != nil || !about.IsDir() {
-		return fmt.Sprintf("the effect %q looks for commands in %s, which is no directory now; it says nothing until there is one", e.Name, e.Workspace)
+		return fmt.Sprintf("the effect %q detects commands in %s, which is not a directory; it does nothing until the directory exists", e.Name, e.Workspace)
 	}
 	var says []string
 	found := hook.Detect(workspace, e.Detect)
@@ -40,10 +40,10 @@ func detection(workspace string, e agent.Effect) string {
 		case at < 0:
 			says = append(says, kind+": none")
 		case !found[at].Here(workspace):
-			says = append(says, fmt.Sprintf("%s: %s (%s), which is left out, because %s is not on this machine", kind, found[at], found[at].From, found[at].Argv[0]))
+			says = append(says, fmt.Sprintf("%s: %s (%s), skipped because %s is not installed", kind, found[at], found[at].From, found[at].Argv[0]))
 		default:
 			says = append(says, fmt.Sprintf("%s: %s (%s)", kind, found[at], found[at].From))
 		}
 	}
-	return fmt.Sprintf("the effect %q finds in %s now: %s", e.Name, e.Workspace, strings.Join(says, "; "))
+	return fmt.Sprintf("the effect %q currently detects in %s: %s", e.Name, e.Workspace, strings.Join(says, "; "))
 }

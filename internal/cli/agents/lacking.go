@@ -21,11 +21,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
 )
 
-// quiet is for what is put together only to be looked at.
+// quiet is for components that are built only to be checked.
 func quiet() *slog.Logger { return slog.New(slog.NewTextHandler(io.Discard, nil)) }
 
-// lacking says what agents need and this program does not have, and whatever else keeps it from
-// running them.
+// lacking reports what agents need and this program lacks, and every other reason why it can't run
+// them.
 func (a *app) lacking(agents []agentfile.Surveyed, policy *agent.Permissions) (problems []agentfile.Problem, err error) {
 	err = withScratch(func(dir string) error {
 		o := local.Options{Data: dir, Commands: true, Logger: quiet()}
@@ -44,7 +44,7 @@ func (a *app) lacking(agents []agentfile.Surveyed, policy *agent.Permissions) (p
 	return problems, err
 }
 
-// lacks are the names in an agent that nothing is registered under.
+// lacks are the names in an agent that are not registered.
 func lacks(d agentfile.Surveyed, o local.Options) []agentfile.Problem {
 	needs := d.Needs()
 	var problems []agentfile.Problem
@@ -67,14 +67,14 @@ func lacks(d agentfile.Surveyed, o local.Options) []agentfile.Problem {
 }
 
 func lack(noun, name string, have []string) string {
-	instead := "remove the name"
+	instead := "remove it"
 	if len(have) > 0 {
 		instead = "name one it has (" + strings.Join(have, ", ") + ")"
 	}
-	return fmt.Sprintf("this program has no %s %q; %s, or build one that registers it", noun, name, instead)
+	return fmt.Sprintf("this program has no %s %q; %s, or build a program that registers it", noun, name, instead)
 }
 
-// unbuilt is why the agent cannot be put together, as a server would; nothing if it can.
+// unbuilt is why a server couldn't build the agent; nothing if it could.
 func unbuilt(d agentfile.Surveyed, o local.Options, policy *agent.Permissions) []agentfile.Problem {
 	stored := engine.Definition{Tenant: "check", Name: d.Name, Digest: d.Digest(), Body: d.Encode()}
 	p, err := o.Program()
@@ -86,19 +86,18 @@ func unbuilt(d agentfile.Surveyed, o local.Options, policy *agent.Permissions) [
 	return agentfile.Problems(d.File, err)
 }
 
-// note is what a server needs to serve an agent and no file can give it.
+// note is a remark about an agent file that is not an error.
 type note struct {
 	File string `json:"file"`
 	Note string `json:"note"`
 }
 
-// demands are the secrets, hosts and commands that the start of a server in this environment would
-// ask for.
+// demands are the secrets, hosts and commands that a server in this environment would lack.
 func (a *app) demands(agents []agentfile.Surveyed) []note {
 	return demandsOf(agents, secret.Environment(a.Opts.Getenv))
 }
 
-// demandsOf are those of a server that has these secrets, and allows neither private hosts nor
+// demandsOf are the demands of a server with these secrets that allows neither private hosts nor
 // commands.
 func demandsOf(agents []agentfile.Surveyed, secrets secret.Source) (notes []note) {
 	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Secrets: secrets})
@@ -113,7 +112,7 @@ func demandsOf(agents []agentfile.Surveyed, secrets secret.Source) (notes []note
 	return notes
 }
 
-// shelf holds the one definition that is looked at. It keeps nothing.
+// shelf is a store with the one definition that is checked. It stores nothing.
 type shelf struct{ one engine.Definition }
 
 var _ program.Definitions = shelf{}
@@ -132,7 +131,7 @@ func (s shelf) Deployed(context.Context, string) ([]engine.Definition, error) {
 	return []engine.Definition{s.one}, nil
 }
 
-var errShelf = errors.New("nothing is stored or deployed by a check")
+var errShelf = errors.New("a check stores and deploys nothing")
 
 func (shelf) PutDefinition(context.Context, engine.Definition) error { return errShelf }
 

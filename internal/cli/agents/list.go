@@ -39,12 +39,12 @@ agents deployed to an AWS stack; they are read from its table with your AWS cred
 	return cmd
 }
 
-// listedAgent is an agent that new runs can be started of.
+// listedAgent is an agent that runs can be started of.
 type listedAgent struct {
 	Name        string `json:"name"`
 	Version     string `json:"version"`
 	Description string `json:"description,omitempty"`
-	Unavailable string `json:"unavailable,omitempty"` // why it cannot be started now
+	Unavailable string `json:"unavailable,omitempty"` // why it can't be started now
 }
 
 func (l listedAgent) shown() string {
@@ -60,7 +60,7 @@ func (a *app) listedAgents(cmd *cobra.Command, f deployFlags) ([]listedAgent, er
 	}
 	for _, name := range []string{"table", "tenant", "region"} {
 		if cmd.Flags().Changed(name) {
-			return nil, cmdline.Usagef("--%s is about the table of a stack; name it with --table", name)
+			return nil, cmdline.Usagef("--%s needs --table", name)
 		}
 	}
 	c, err := a.Connect()
@@ -90,9 +90,9 @@ func storedAgents(ctx context.Context, f deployFlags) ([]listedAgent, error) {
 	listed := []listedAgent{}
 	for _, stored := range deployed {
 		d, err := agent.Decode(stored.Body)
-		// a newer program wrote it; its name and version are known all the same
+		// a newer program wrote it; its name and version are still known
 		if err != nil {
-			d.Description = "(this program is too old to read it)"
+			d.Description = "(written by a newer version of this program)"
 		}
 		listed = append(listed, listedAgent{Name: stored.Name, Version: stored.Digest, Description: d.Description})
 	}

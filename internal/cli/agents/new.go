@@ -32,7 +32,7 @@ Existing schemas are kept.`,
 		Args: cmdline.Takes(1, 1),
 		RunE: func(_ *cobra.Command, args []string) error {
 			if display.Clean(dir) != dir {
-				return cmdline.Usagef("--dir has a character in it that does not show (%s), so that no command could be copied; take another name", display.Clean(dir))
+				return cmdline.Usagef("--dir contains an invisible character (%s); choose a name that can be copied", display.Clean(dir))
 			}
 			return a.writeAgent(filepath.Clean(dir), args[0])
 		},
@@ -41,11 +41,11 @@ Existing schemas are kept.`,
 	return cmd
 }
 
-// novelty is what new prints with --json.
-type novelty struct {
+// created is what new prints with --json.
+type created struct {
 	Agent   string   `json:"agent"`
 	Written []string `json:"written"`
-	Kept    []string `json:"kept"` // schemas that are there with another text
+	Kept    []string `json:"kept"` // existing schemas with other contents
 }
 
 func (a *app) writeAgent(dir, name string) error {
@@ -66,7 +66,7 @@ func (a *app) writeAgent(dir, name string) error {
 	if err != nil {
 		return err
 	}
-	return a.printNew(dir, novelty{name, written, append([]string{}, kept...)})
+	return a.printNew(dir, created{name, written, append([]string{}, kept...)})
 }
 
 // Scaffold returns the files of a new agent called name in the directory dir, with the schemas they
@@ -83,25 +83,25 @@ func Scaffold(program, dir, name string) ([]scaffold.File, error) {
 	return scaffold.Agent(program, dir, name, schemas)
 }
 
-// unnamed refuses a name that an agent in the directory has, whatever its file is called.
+// unnamed refuses the name of an existing agent in the directory.
 func unnamed(dir, name string) error {
 	if _, err := os.Stat(dir); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	// what is wrong with others is not this command's to say
+	// problems of other agents are not reported here
 	agents, _, err := agentfile.Survey(dir)
 	if err != nil {
 		return cmdline.Fail(cmdline.ExitFailed, "failed", err.Error())
 	}
 	for _, other := range agents {
 		if other.Name == name {
-			return cmdline.Fail(cmdline.ExitFailed, "in_the_way", fmt.Sprintf("there is an agent %q already, in %s; take another name", name, other.File))
+			return cmdline.Fail(cmdline.ExitFailed, "in_the_way", fmt.Sprintf("agent %q already exists in %s; choose another name", name, other.File))
 		}
 	}
 	return nil
 }
 
-func (a *app) printNew(dir string, n novelty) error {
+func (a *app) printNew(dir string, n created) error {
 	if a.JSON {
 		return a.PrintJSON(n)
 	}
@@ -111,7 +111,7 @@ func (a *app) printNew(dir string, n novelty) error {
 	}
 	for _, file := range n.Kept {
 		kind := strings.TrimSuffix(filepath.Base(file), ".json")
-		fmt.Fprintf(&b, "kept  %s, which is of another version; to replace it: %s agents schema %s > %s\n", file, a.Name(), kind, scaffold.ShellWord(file))
+		fmt.Fprintf(&b, "kept  %s (from another version; to replace it: %s agents schema %s > %s)\n", file, a.Name(), kind, scaffold.ShellWord(file))
 	}
 	argument, option := scaffold.Naming(dir)
 	fmt.Fprintf(&b, `
@@ -119,7 +119,7 @@ Next:
   %[1]s agents check%[2]s
   %[1]s agents test%[2]s
   %[1]s dev%[3]s
-and, while that runs, in another terminal:
+Then, in another terminal:
   %[1]s run %[4]s "Refund order A-2" --wait
 `, a.Name(), argument, option, n.Agent)
 	return a.Print(b.String())

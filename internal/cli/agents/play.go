@@ -23,15 +23,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
-// testsDir is where the tests of agents are, below the directory of the agents.
+// testsDir is the directory of tests in the directory of agents.
 const testsDir = "tests"
 
-// rehearse is what agents test is told.
+// rehearse holds the flags of agents test.
 type rehearse struct {
 	agents, policy string
 	patience       time.Duration
 	allowed        []string
-	private        netguard.Private // what allowed says
+	private        netguard.Private // parsed from allowed
 	commands       bool
 }
 
@@ -74,7 +74,7 @@ The exit code is 1 if a test fails, and 2 if there are no tests or a file can't 
   DORMOUSE_SECRET_ORDERS=... dormouse agents test --allow-private-hosts localhost:9000`,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if r.patience <= 0 {
-				return cmdline.Usagef("--patience is a time above 0")
+				return cmdline.Usagef("--patience must be more than 0, such as 30s")
 			}
 			var err error
 			if r.private, err = cmdline.ReadPrivate(r.allowed); err != nil {
@@ -95,7 +95,7 @@ The exit code is 1 if a test fails, and 2 if there are no tests or a file can't 
 	return cmd
 }
 
-// playTests plays all tests of the names and shows what came out.
+// playTests runs all named tests and prints the results.
 func (a *app) playTests(ctx context.Context, r rehearse, names []string) error {
 	scripts, err := testScripts(names)
 	if err != nil {
@@ -120,7 +120,7 @@ func (a *app) playTests(ctx context.Context, r rehearse, names []string) error {
 	if a.JSON {
 		err = a.PrintJSON(map[string]any{"tests": results, "failed": failed})
 	} else if failed == 0 {
-		err = a.Printf("%s, nothing wrong\n", display.Counted(len(results), "test"))
+		err = a.Printf("%s: OK\n", display.Counted(len(results), "test"))
 	}
 	if err == nil && failed > 0 {
 		err = cmdline.Fail(cmdline.ExitFailed, "tests_failed", fmt.Sprintf("%d of %s failed", failed, display.Counted(len(results), "test")))
@@ -128,16 +128,16 @@ func (a *app) playTests(ctx context.Context, r rehearse, names []string) error {
 	return err
 }
 
-// testScripts reads the files of tests, and refuses what cannot be played before anything is.
+// testScripts reads the test files. It reports all errors before any test runs.
 func testScripts(names []string) ([]rehearsal.Script, error) {
 	dirs, files, err := sortNames(names)
 	switch {
 	case err != nil:
 		return nil, err
 	case len(dirs) > 0 && slices.ContainsFunc(dirs, isFile):
-		return nil, cmdline.Usagef("%s is no file of tests; tests are in a directory called %s", dirs[slices.IndexFunc(dirs, isFile)], testsDir)
+		return nil, cmdline.Usagef("%s is not a test file; put tests in a directory named %s", dirs[slices.IndexFunc(dirs, isFile)], testsDir)
 	case len(files) == 0:
-		return nil, cmdline.Usagef("there is no test in %s; dormouse new NAME writes an agent with tests", filepath.Join(names[0], testsDir))
+		return nil, cmdline.Usagef("%s has no tests; to create an agent with tests: dormouse new NAME", filepath.Join(names[0], testsDir))
 	}
 	var scripts []rehearsal.Script
 	var wrong []string
@@ -162,14 +162,14 @@ func isFile(name string) bool {
 	return err == nil && !stat.IsDir()
 }
 
-// sortNames tells files of tests, which are in a directory called tests, from everything else. A
-// directory has those below it.
+// sortNames separates test files, which are in a directory named tests, from agents. For a
+// directory, it includes the test files in it.
 func sortNames(names []string) (agents, tests []string, err error) {
 	for _, name := range names {
 		stat, err := os.Stat(name)
 		switch {
 		case err != nil:
-			return nil, nil, cmdline.Usagef("%s cannot be read: %v; dormouse new NAME writes an agent", name, errors.Unwrap(err))
+			return nil, nil, cmdline.Usagef("cannot read %s: %v; to create an agent: dormouse new NAME", name, errors.Unwrap(err))
 		case stat.IsDir():
 			agents = append(agents, name)
 			below, err := testsBelow(name)

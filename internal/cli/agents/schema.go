@@ -11,7 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// schemaTest is the kind of the files that agents test plays, beside those of package agent.
+// schemaTest is the kind of test files. Package agentfile has the other kinds.
 const schemaTest = "test"
 
 func (a *app) agentsSchemaCommand() *cobra.Command {
@@ -39,7 +39,7 @@ A schema can't express every rule. To find all errors, use agents check.`,
 				kind = args[0]
 			}
 			if !slices.Contains(kinds, kind) {
-				return cmdline.Usagef("there is no schema of %q; it is one of %s", kind, strings.Join(kinds, ", "))
+				return cmdline.Usagef("unknown schema %q; use one of: %s", kind, strings.Join(kinds, ", "))
 			}
 			text, err := schemaOf(kind)
 			if err != nil {

@@ -22,7 +22,7 @@ tools later, the agent doesn't get them.`,
 		Example: `  dormouse tools mcp https://tools.example.com/mcp --name crm --header 'Authorization: Bearer {secret:CRM_TOKEN}'
   dormouse tools openapi orders.yaml --only listOrders,getOrder --server https://orders.example.com`,
 		RunE: func(cmd *cobra.Command, args []string) error {
-			if err := cmdline.NoVerb(cmd, args); err != nil {
+			if err := cmdline.NoArgs(cmd, args); err != nil {
 				return err
 			}
 			return cmd.Help()
@@ -32,8 +32,7 @@ tools later, the agent doesn't get them.`,
 	return cmd
 }
 
-// printFragment prints the part of an agent file, and on stderr what is not in it. It fails if
-// nothing is.
+// printFragment prints the tools, and on stderr what was skipped. It fails if there are no tools.
 func (a *app) printFragment(f *toolimport.Fragment) error {
 	if f.LeftOut == nil {
 		f.LeftOut = []toolimport.LeftOut{}
@@ -52,9 +51,9 @@ func (a *app) printFragment(f *toolimport.Fragment) error {
 		return err
 	}
 	for _, l := range f.LeftOut {
-		fmt.Fprintf(a.Stderr, "left out: %s: %s\n", display.Clean(l.Name), display.Clean(l.Reason))
+		fmt.Fprintf(a.Stderr, "skipped: %s: %s\n", display.Clean(l.Name), display.Clean(l.Reason))
 	}
-	fmt.Fprintf(a.Stderr, "%d tool(s) written, %d left out\n", len(f.Tools), len(f.LeftOut))
+	fmt.Fprintf(a.Stderr, "%s printed, %d skipped\n", display.Counted(len(f.Tools), "tool"), len(f.LeftOut))
 	return nil
 }
 
@@ -64,7 +63,7 @@ func (a *app) nothingImported(f *toolimport.Fragment) error {
 		reasons = append(reasons, fmt.Sprintf("%s: %s", l.Name, l.Reason))
 	}
 	if len(reasons) == 0 {
-		return cmdline.Fail(cmdline.ExitFailed, "nothing_imported", "there is no tool to write")
+		return cmdline.Fail(cmdline.ExitFailed, "nothing_imported", "there are no tools to print")
 	}
-	return cmdline.Fail(cmdline.ExitFailed, "nothing_imported", "no tool could be written:\n"+strings.Join(reasons, "\n"))
+	return cmdline.Fail(cmdline.ExitFailed, "nothing_imported", "no tool could be printed:\n"+strings.Join(reasons, "\n"))
 }

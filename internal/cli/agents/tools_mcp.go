@@ -20,7 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
 )
 
-// mcpFlags say which server, and what of it.
+// mcpFlags are the flags of tools mcp.
 type mcpFlags struct {
 	headers []string
 	only    []string
@@ -63,30 +63,30 @@ value of DORMOUSE_SECRET_CRM_TOKEN, both here and where the agent runs.`,
 	return cmd
 }
 
-// server is the one that the flags describe, as an agent file would.
+// server is the server that the flags describe, in the form of an agent file.
 func (f *mcpFlags) server(text string) (agent.Server, error) {
 	u, err := url.Parse(text)
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.User != nil || u.Fragment != "" {
-		return agent.Server{}, cmdline.Usagef("%q is no address of a server; write one as https://tools.example.com/mcp", text)
+		return agent.Server{}, cmdline.Usagef("%q is not a server URL; use one such as https://tools.example.com/mcp", text)
 	}
 	if f.name == "" {
 		f.name = nameOfHost(u.Hostname())
 	}
 	if agentfile.CheckName(f.name) != nil {
-		return agent.Server{}, cmdline.Usagef("%q cannot be the name of a server; use a-z, 0-9, - and _, beginning with a letter or digit", f.name)
+		return agent.Server{}, cmdline.Usagef("%q is not a valid server name; use a-z, 0-9, - and _, starting with a letter or digit", f.name)
 	}
 	s := agent.Server{URL: text, AllowPrivate: toolimport.IsPrivate(text), Headers: map[string]string{}}
 	for _, header := range f.headers {
 		name, value, ok := strings.Cut(header, ":")
 		if name = textproto.TrimString(name); !ok || name == "" {
-			return agent.Server{}, cmdline.Usagef("a header is written as 'Name: value', and this one is not")
+			return agent.Server{}, cmdline.Usagef("a --header is not of the form 'Name: value'")
 		}
 		template, err := agent.ReadTemplate(textproto.TrimString(value))
 		if err != nil {
-			return agent.Server{}, cmdline.Usagef("the header %s: %v", name, err)
+			return agent.Server{}, cmdline.Usagef("--header %s: %v", name, err)
 		}
 		if len(template.Secrets()) == 0 && mayBeSecret.MatchString(name) {
-			return agent.Server{}, cmdline.Usagef("the header %s would be written into the agent file as it is; put its secret into the environment variable %s and write {secret:%s} in its place",
+			return agent.Server{}, cmdline.Usagef("the value of header %s would be stored in the agent file; set the secret in the environment variable %s and write {secret:%s} instead",
 				name, secret.Variable("TOKEN"), "TOKEN")
 		}
 		s.Headers[name] = textproto.TrimString(value)
@@ -99,7 +99,7 @@ var (
 	notInName   = regexp.MustCompile(`[^a-z0-9_-]+`)
 )
 
-// nameOfHost is what a server may be called: crm of crm.example.com.
+// nameOfHost derives a server name from a host: crm for crm.example.com.
 func nameOfHost(host string) string {
 	first, _, _ := strings.Cut(strings.ToLower(host), ".")
 	if name := strings.Trim(notInName.ReplaceAllString(first, ""), "-_"); strings.Trim(name, "0123456789") != "" {
@@ -108,12 +108,12 @@ func nameOfHost(host string) string {
 	return "server"
 }
 
-// listMCP asks the server. Whoever types an address may reach it: what an agent may reach is
-// decided where it runs.
+// listMCP lists the tools of the server. It may reach any address, because the caller typed it. What
+// an agent may reach is decided where it runs.
 func (a *app) listMCP(ctx context.Context, s agent.Server) ([]mcptool.Listed, error) {
 	for _, name := range (agent.Definition{Servers: map[string]agent.Server{"server": s}}).Secrets() {
 		if a.Opts.Getenv(secret.Variable(name)) == "" {
-			return nil, cmdline.Usagef("the secret %s is not set; set the environment variable %s", name, secret.Variable(name))
+			return nil, cmdline.Usagef("secret %s is not set; set the environment variable %s", name, secret.Variable(name))
 		}
 	}
 	tools := mcptool.New(mcptool.Options{HTTP: func(agent.Server) *http.Client { return &http.Client{} },
@@ -125,10 +125,10 @@ func (a *app) listMCP(ctx context.Context, s agent.Server) ([]mcptool.Listed, er
 	return listed, err
 }
 
-// fragment is what the server lists as the part of an agent file.
+// fragment is the tools of the server as a part of an agent file.
 func (f *mcpFlags) fragment(s agent.Server, listed []mcptool.Listed) (*toolimport.Fragment, error) {
 	fragment := &toolimport.Fragment{Servers: map[string]agent.Server{f.name: s},
-		Head: []string{"From the MCP server " + s.URL + ". All texts, read_only and idempotent are its own words.", "Take out what the agent is not to call."}}
+		Head: []string{"From the MCP server " + s.URL + ". All texts, read_only and idempotent are the server's claims.", "Remove the tools that the agent must not call."}}
 	missing := slices.Clone(f.only)
 	for _, l := range listed {
 		if len(f.only) > 0 && !slices.Contains(f.only, l.Name) {
@@ -146,7 +146,7 @@ func (f *mcpFlags) fragment(s agent.Server, listed []mcptool.Listed) (*toolimpor
 		fragment.Add(t)
 	}
 	if len(missing) > 0 {
-		return nil, cmdline.Usagef("the server has no tool %q; it lists %s", missing[0], someNames(listed))
+		return nil, cmdline.Usagef("the server has no tool %q; it has: %s", missing[0], someNames(listed))
 	}
 	return fragment, nil
 }

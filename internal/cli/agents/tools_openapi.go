@@ -11,7 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
 )
 
-// longestDocument bounds what is read of an OpenAPI document.
+// longestDocument is the maximum size of an OpenAPI document.
 const longestDocument = 20 << 20
 
 func (a *app) toolsOpenAPICommand() *cobra.Command {
@@ -39,7 +39,7 @@ reason. The exit code is 1 only if there is no tool to print.`,
 			if err != nil {
 				return cmdline.Usagef("%s: %v", args[0], err)
 			}
-			f.Head = []string{"From " + args[0] + ". Take out what the agent is not to call."}
+			f.Head = []string{"From " + args[0] + ". Remove the tools that the agent must not call."}
 			return a.printFragment(f)
 		},
 	}
@@ -48,7 +48,7 @@ reason. The exit code is 1 only if there is no tool to print.`,
 	return cmd
 }
 
-// readAtMost reads a file that somebody names, which may be another one than he thinks.
+// readAtMost reads a file up to a maximum size, because the named file may be the wrong one.
 func readAtMost(name string, most int64) ([]byte, error) {
 	file, err := os.Open(name)
 	if err != nil {
@@ -60,7 +60,7 @@ func readAtMost(name string, most int64) ([]byte, error) {
 		return nil, cmdline.Usagef("%v", err)
 	}
 	if int64(len(text)) > most {
-		return nil, cmdline.Usagef("%s is longer than %s", name, fmt.Sprintf("%d MiB", most>>20))
+		return nil, cmdline.Usagef("%s is larger than the maximum of %s", name, fmt.Sprintf("%d MiB", most>>20))
 	}
 	return text, nil
 }

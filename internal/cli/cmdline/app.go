@@ -1,5 +1,5 @@
-// Package cmdline is what all verbs of a program share: the arguments and flags, the way to the
-// server, exit codes, and how runs and waiting calls are shown. It knows no verb.
+// Package cmdline is what all commands of a program share: arguments and flags, the connection to
+// the server, exit codes, and how runs and waiting calls are shown. It knows no single command.
 package cmdline
 
 import (
@@ -14,7 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// Options are what the program around the command line gives to it.
+// Options configure the command line for the program around it.
 type Options struct {
 	// Name is what the program is called in usage, its version, hints, completion and the
 	// server's log; empty is "dormouse".
@@ -37,7 +37,7 @@ type Options struct {
 	// Getenv reads the environment; nil is [os.Getenv].
 	Getenv func(string) string
 
-	// Now is the clock that ages and what is left of a deadline are told by; nil is [time.Now].
+	// Now is the clock for ages and deadlines; nil is [time.Now].
 	Now func() time.Time
 }
 
@@ -47,13 +47,13 @@ type App struct {
 	Stdin          io.Reader
 	Stdout, Stderr io.Writer
 
-	Started   bool // the arguments were understood
+	Started   bool // the arguments were parsed
 	JSON      bool
 	URL       string
 	TokenFile string
 	AWSIAM    bool
-	Flags     *pflag.FlagSet // those that every verb has; which were given
-	signedFor string         // the region that signatures are for, once there are any
+	Flags     *pflag.FlagSet // those of every command, as they were given
+	signedFor string         // the region of signatures; "" before the first
 	commands  *regexp.Regexp // of the product, in a text
 }
 

@@ -8,31 +8,30 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 )
 
-// AtLeastOne refuses a number that a server or a pool would silently read as its own default.
+// AtLeastOne refuses a number that a server or a pool would silently replace by its default.
 func AtLeastOne(flag string, n int) error {
 	if n < 1 {
-		return Usagef("%s is a number from 1, not %d", flag, n)
+		return Usagef("%s is %d; it must be at least 1", flag, n)
 	}
 	return nil
 }
 
-// How many items the server puts on a page at most.
+// The maximum number of items on a page of the server.
 const (
 	MostRuns      = 100
 	MostApprovals = 200
 	MostDecisions = 200
 )
 
-// PageLimit refuses a number of items that the server would silently make smaller.
+// PageLimit refuses a number of items that the server would silently lower.
 func PageLimit(n, most int) error {
 	if n > most {
-		return Usagef("--limit is at most %d, not %d; use the printed --cursor to fetch the next page", most, n)
+		return Usagef("--limit is %d; the maximum is %d. Use the printed --cursor to fetch the next page", n, most)
 	}
 	return AtLeastOne("--limit", n)
 }
 
-// Takes demands between least and most arguments, and shows the verb's form if there are fewer or
-// more.
+// Takes requires between least and most arguments. Otherwise it shows the usage of the command.
 func Takes(least, most int) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if least <= len(args) && len(args) <= most {
@@ -42,27 +41,28 @@ func Takes(least, most int) cobra.PositionalArgs {
 	}
 }
 
-// TakesText is takes for a verb whose last argument is a text that people forget to put in quotes.
+// TakesText is [Takes] for a command whose last argument is text. It reports text without quotes.
 func TakesText(least, most int, what string) cobra.PositionalArgs {
 	return func(cmd *cobra.Command, args []string) error {
 		if len(args) <= most {
 			return Takes(least, most)(cmd, args)
 		}
 		text := strings.Join(args[most-1:], " ")
-		return Usagef("%s is one argument: put it in quotes, as %s; usage: %s", what, scaffold.ShellWord(text), cmd.UseLine())
+		return Usagef("%s must be one argument; put it in quotes: %s; usage: %s", what, scaffold.ShellWord(text), cmd.UseLine())
 	}
 }
 
-// NoVerb refuses a word behind a group of verbs: it is none of them, or cobra would have found it.
-func NoVerb(cmd *cobra.Command, args []string) error {
+// NoArgs refuses arguments of a command that only groups others. If the argument named one of
+// them, cobra would have run that.
+func NoArgs(cmd *cobra.Command, args []string) error {
 	if len(args) == 0 {
 		return nil
 	}
-	var verbs []string
-	for _, verb := range cmd.Commands() {
-		if verb.IsAvailableCommand() {
-			verbs = append(verbs, verb.Name())
+	var names []string
+	for _, below := range cmd.Commands() {
+		if below.IsAvailableCommand() {
+			names = append(names, below.Name())
 		}
 	}
-	return Usagef("unknown command %q for %q; it has: %s%s", args[0], cmd.CommandPath(), strings.Join(verbs, ", "), nearest(cmd, args))
+	return Usagef("unknown command %q for %q; use one of: %s%s", args[0], cmd.CommandPath(), strings.Join(names, ", "), nearest(cmd, args))
 }

@@ -17,16 +17,15 @@ import (
 
 const defaultURL = "http://127.0.0.1:8420"
 
-// patience is how long one request asks the server to hold its answer; the server allows no more.
+// patience is how long one request may wait on the server, which allows no more.
 const patience = 20 * time.Second
 
-// Address is the server's: the flag, else the environment, else this machine.
+// Address is the server URL: the flag, else the environment, else this machine.
 func (a *App) Address() string {
 	return cmp.Or(a.URL, a.Opts.Getenv("DORMOUSE_URL"), defaultURL)
 }
 
-// Connect makes the client for the server that flags and environment name. It sends that server
-// nothing.
+// Connect makes the client for the server that flags and environment name. It sends no request.
 func (a *App) Connect() (*client.Client, error) {
 	addr := a.Address()
 	if err := oneAddress(addr); err != nil {
@@ -51,8 +50,8 @@ func (a *App) Connect() (*client.Client, error) {
 	return client.New(addr, opts...), nil
 }
 
-// signs says whether requests are signed with AWS credentials: the flag, else the environment. A
-// file of a token that is named is a flag as well, and goes before the variable.
+// signs reports whether requests are signed with AWS credentials: by the flag, else by the
+// environment. The flag --token-file takes precedence over the variable.
 func (a *App) signs() bool {
 	if a.Flags.Changed("aws-iam") {
 		return a.AWSIAM
@@ -60,8 +59,8 @@ func (a *App) signs() bool {
 	return a.TokenFile == "" && a.Opts.Getenv("DORMOUSE_AWS_IAM") == "1"
 }
 
-// twoWaysIn names the token and the wish for signatures that stand beside each other: one of them
-// would be passed over without a word.
+// twoWaysIn names the token and the signature option that were both set: one of them would be
+// silently ignored.
 func (a *App) twoWaysIn() error {
 	token, signature := "DORMOUSE_TOKEN", "DORMOUSE_AWS_IAM=1"
 	if a.TokenFile != "" {
@@ -70,17 +69,17 @@ func (a *App) twoWaysIn() error {
 	if a.AWSIAM {
 		signature = "--aws-iam"
 	}
-	return Usagef("%s gives a token, and %s signs with AWS credentials; a request has one of them, so take one away", token, signature)
+	return Usagef("%s sets a token and %s signs with AWS credentials, but a request can use only one; remove one of them", token, signature)
 }
 
 // signing returns the function that signs requests to a server that authenticates callers with IAM.
 func (a *App) signing(addr string) (client.SignFunc, error) {
 	u, err := url.Parse(addr)
 	if err != nil {
-		return nil, err // it was looked at before
+		return nil, err // oneAddress has checked it
 	}
 	if u.User != nil {
-		return nil, Usagef("the address holds a name and a password, and --aws-iam signs with AWS credentials; leave one of them out")
+		return nil, Usagef("the server URL contains a password and --aws-iam signs with AWS credentials, but a request can use only one; remove one of them")
 	}
 	region := cmp.Or(a.Opts.Getenv("DORMOUSE_AWS_REGION"), awscli.RegionOf(u.Hostname()))
 	signer, err := awscli.NewSigner(context.Background(), region, a.Opts.Now)
@@ -91,17 +90,17 @@ func (a *App) signing(addr string) (client.SignFunc, error) {
 	return signer.Sign, nil
 }
 
-// oneAddress refuses what requests cannot be sent below. It repeats neither a password nor a query,
-// which may be as secret.
+// oneAddress refuses a URL that can't be the base of requests. The error contains neither a
+// password nor a query, which may be secret too.
 func oneAddress(addr string) error {
 	u, err := url.Parse(addr)
 	switch {
 	case strings.ContainsAny(addr, "?#"):
-		return Usagef("the address of a server has no query and no fragment; leave out what begins with ? or #, so that it looks like %s", defaultURL)
+		return Usagef("the server URL has a query or a fragment; remove everything from ? or # on, as in %s", defaultURL)
 	case err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https":
-		return Usagef("%q is not the address of a server; it looks like %s", ShownAddress(addr), defaultURL)
+		return Usagef("%q is not a server URL; use one such as %s", ShownAddress(addr), defaultURL)
 	case strings.Contains(u.EscapedPath(), "@"):
-		return Usagef("the address of a server has no @ in its path; in a password write / as %%2F, in a path write @ as %%40")
+		return Usagef("the server URL has an @ in its path; write / in a password as %%2F, and @ in a path as %%40")
 	}
 	return nil
 }
@@ -113,7 +112,7 @@ func ShownAddress(addr string) string {
 		u.User = nil
 		return u.String()
 	}
-	// what is before an @ may be meant as a password, wherever it stands
+	// text before an @ may be meant as a password
 	return addr[strings.LastIndex(addr, "@")+1:]
 }
 
@@ -124,32 +123,32 @@ func (a *App) token() (string, error) {
 	}
 	body, err := os.ReadFile(a.TokenFile)
 	if err != nil {
-		return "", Usagef("the token file cannot be read: %v", err)
+		return "", Usagef("cannot read the token file: %v", err)
 	}
 	token := strings.TrimSpace(string(body))
 	if token == "" {
-		return "", Usagef("the token file %s is empty; write into it what dormouse tokens add printed", a.TokenFile)
+		return "", Usagef("the token file %s is empty; write the token printed by dormouse tokens add into it", a.TokenFile)
 	}
 	return token, oneToken("the file "+a.TokenFile, token)
 }
 
-// oneToken refuses what cannot be sent as a token, before it is taken for a server that does not
-// answer. It does not repeat it.
+// oneToken refuses text that can't be sent as a token. Otherwise sending it would fail as if the
+// server didn't answer. The error doesn't contain the text.
 func oneToken(place, token string) error {
 	cannot := func(r rune) bool { return r <= ' ' || r > '~' }
 	switch {
 	case strings.Contains(token, "\n"):
-		return Usagef("%s does not hold one token (it has %d lines; is it the server's file of tokens?); a token is what dormouse tokens add printed",
+		return Usagef("%s is not a token: it has %d lines (is it the server's tokens file?); use the token printed by dormouse tokens add",
 			place, strings.Count(token, "\n")+1)
 	case strings.ContainsFunc(token, cannot):
-		return Usagef("%s does not hold one token (a blank or a character that no token has is in it; is it the server's file of tokens?); "+
-			"a token is what dormouse tokens add printed", place)
+		return Usagef("%s is not a token: it contains a space or a character that tokens never have (is it the server's tokens file?); "+
+			"use the token printed by dormouse tokens add", place)
 	}
 	return nil
 }
 
-// Settled waits until the run is waiting or done. Meanwhile it warns when the run's model does not
-// answer; the first requests are short, so that the warning comes soon.
+// Settled waits until the run is waiting or done. It warns while the run's model doesn't answer; the
+// first requests are short so that the warning comes early.
 func (a *App) Settled(ctx context.Context, c *client.Client, id string) (wire.Run, error) {
 	var warned time.Time // about this next attempt
 	for wait := 2 * time.Second; ; wait = min(2*wait, patience) {
@@ -159,7 +158,7 @@ func (a *App) Settled(ctx context.Context, c *client.Client, id string) (wire.Ru
 		}
 		if next := run.NextAttemptAt; run.WaitingOn != "" && next != nil && !next.Equal(warned) {
 			warned = next.Time
-			a.Warn(run.Code, fmt.Sprintf("%s waits for its %s: %s; next attempt in %s", id, run.WaitingOn, display.OneLine(run.Detail), display.Lasting(max(next.Sub(a.Now()), time.Second))))
+			a.Warn(run.Code, fmt.Sprintf("%s is waiting for its %s: %s; next attempt in %s", id, run.WaitingOn, display.OneLine(run.Detail), display.Lasting(max(next.Sub(a.Now()), time.Second))))
 		}
 	}
 }
@@ -169,5 +168,5 @@ func Ended(run wire.Run) error {
 	if run.Error == nil {
 		return nil
 	}
-	return Fail(ExitFailed, run.Error.Code, "the run ended in error: "+cmp.Or(run.Error.Detail, run.Error.Code))
+	return Fail(ExitFailed, run.Error.Code, "the run failed: "+cmp.Or(run.Error.Detail, run.Error.Code))
 }

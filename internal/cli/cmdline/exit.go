@@ -16,19 +16,19 @@ import (
 
 // The exit codes, a contract with scripts.
 const (
-	ExitOK     = 0 // it was done, or it runs or waits
-	ExitFailed = 1 // the thing itself failed
-	// the command, a value in it or a file it names was not understood; nothing was changed
+	ExitOK     = 0 // success, or the run is running or waiting
+	ExitFailed = 1 // the operation failed
+	// the command, a value in it or a file it names is invalid; nothing was changed
 	ExitUsage       = 2
 	ExitUnreachable = 3 // no server answered
-	ExitBroken      = 4 // torture: something that was acknowledged is not there, or there twice
+	ExitBroken      = 4 // torture found a lost, duplicated or unapproved action
 )
 
-// Failure is why a command did not do what it was asked to.
+// Failure is why a command failed.
 type Failure struct {
 	Exit   int
 	Code   string // stable, for programs
-	Detail string // one line for a person: what is wrong, and what to do
+	Detail string // for a person: what happened, and what to do
 }
 
 func (f *Failure) Error() string { return f.Detail }
@@ -36,12 +36,12 @@ func (f *Failure) Error() string { return f.Detail }
 // Fail is a failure with this exit code, stable code and detail.
 func Fail(exit int, code, detail string) *Failure { return &Failure{exit, code, detail} }
 
-// Usagef is a failure because the command, a value in it or a file it names was not understood.
+// Usagef is a failure because the command, a value in it or a file it names is invalid.
 func Usagef(format string, args ...any) error {
 	return &Failure{Exit: ExitUsage, Code: "usage", Detail: fmt.Sprintf(format, args...)}
 }
 
-// Failure says what an error means for the exit code and for the person.
+// Failure turns an error into an exit code and a message.
 func (a *App) Failure(err error) *Failure {
 	var known *Failure
 	var problem *client.Error
@@ -60,15 +60,15 @@ func (a *App) Failure(err error) *Failure {
 	case errors.As(err, &aws):
 		return awsFailure(aws)
 	case errors.As(err, &key):
-		return Fail(ExitUsage, "usage", "--key "+key.Why+"; a key is letters, digits and signs of ASCII, such as ticket-4711; nothing was sent")
+		return Fail(ExitUsage, "usage", "--key "+key.Why+"; use printable ASCII characters, such as ticket-4711; nothing was sent")
 	case errors.As(err, &transport), errors.Is(err, io.ErrUnexpectedEOF):
 		return a.silent(transport)
 	}
 	return Fail(ExitFailed, "failed", err.Error())
 }
 
-// awsFailure sorts what is wrong with AWS by who can mend it: whoever typed the command, or nobody
-// at once.
+// awsFailure chooses the exit code of a problem with AWS: a usage error if the caller can fix it with
+// another setting.
 func awsFailure(p *awscli.Problem) *Failure {
 	switch p.Kind {
 	case "no_credentials", "no_region", "no_table":
@@ -88,7 +88,7 @@ func (a *App) printFailure(f *Failure, asJSON bool) {
 	printReason(a.Stderr, "error", f.Code, detail)
 }
 
-// Warn tells of something that may be a mistake, and keeps nothing from being done.
+// Warn reports a possible mistake. The command continues.
 func (a *App) Warn(code, detail string) {
 	detail = a.named(detail)
 	if !a.JSON {
@@ -106,7 +106,7 @@ func printReason(w io.Writer, sort, code, detail string) {
 	}
 	body, err := core.EncodeAny(map[string]reason{sort: {code, detail}})
 	if err != nil {
-		body = []byte(`{"error":{"code":"failed","detail":"the reason has no JSON form"}}`)
+		body = []byte(`{"error":{"code":"failed","detail":"the reason cannot be written as JSON"}}`)
 	}
 	fmt.Fprintln(w, printable.JSON(string(body)))
 }

@@ -18,8 +18,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// mostFiles is how many bytes the files of one input may have together: in base64, and with all
-// else of the request, the server takes 1 MB.
+// mostFiles is the maximum total size of attached files in bytes. With base64 and the rest of the
+// request, it stays below the server's limit of 1 MB.
 const mostFiles = 740 << 10
 
 var imageEndings = map[string]string{".png": "image/png", ".jpg": "image/jpeg", ".jpeg": "image/jpeg", ".gif": "image/gif", ".webp": "image/webp"}
@@ -81,8 +81,8 @@ func (f *InputFiles) With(text json.RawMessage) (json.RawMessage, error) {
 		return nil, err
 	}
 	if total > mostFiles {
-		return nil, Usagef("the images and documents of one input may have %s together, and these have %s; send less, or make images smaller",
-			sizeText(mostFiles), sizeText(total))
+		return nil, Usagef("the attached files have %s in total, and the maximum is %s; attach fewer files or make images smaller",
+			sizeText(total), sizeText(mostFiles))
 	}
 	return core.EncodeAny(parts)
 }
@@ -90,21 +90,21 @@ func (f *InputFiles) With(text json.RawMessage) (json.RawMessage, error) {
 func readFilePart(flag, file string, known map[string]string) (part inputPart, err error) {
 	media, ok := known[strings.ToLower(filepath.Ext(file))]
 	if !ok {
-		return part, Usagef("%s: what %s is, its ending must say; it is one of %s", flag, file, endings(known))
+		return part, Usagef("%s: the file %s has an unknown extension; use one of: %s", flag, file, endings(known))
 	}
 	f, err := os.Open(file)
 	if err != nil {
-		return part, Usagef("%s cannot be read: %v", flag, err)
+		return part, Usagef("%s: cannot read the file: %v", flag, err)
 	}
 	defer f.Close()
 	data, err := io.ReadAll(io.LimitReader(f, mostFiles+1))
 	switch {
 	case err != nil:
-		return part, Usagef("%s cannot be read: %v", flag, err)
+		return part, Usagef("%s: cannot read the file: %v", flag, err)
 	case len(data) == 0:
 		return part, Usagef("%s: the file %s is empty", flag, file)
 	case len(data) > mostFiles:
-		return part, Usagef("%s: the file %s is larger than %s, the most that one input may have; make it smaller", flag, file, sizeText(mostFiles))
+		return part, Usagef("%s: the file %s is larger than the maximum of %s; make it smaller", flag, file, sizeText(mostFiles))
 	}
 	return inputPart{Media: media, Data: data}, nil
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// JsonOrFile is jsonFlag for a value that may also be @ and the name of a file that holds it.
+// JsonOrFile is [JsonFlag] for a value that may also be @ and the name of a file.
 func JsonOrFile(name, value string) (json.RawMessage, error) {
 	file, isFile := strings.CutPrefix(value, "@")
 	if !isFile {
@@ -19,7 +19,7 @@ func JsonOrFile(name, value string) (json.RawMessage, error) {
 	}
 	body, err := os.ReadFile(file)
 	if err != nil {
-		return nil, Usagef("%s cannot be read: %v", name, err)
+		return nil, Usagef("%s: cannot read the file: %v", name, err)
 	}
 	if err := notJSON(body); err != nil {
 		return nil, Usagef("%s is not JSON: the file %s: %v", name, file, err)
@@ -27,26 +27,26 @@ func JsonOrFile(name, value string) (json.RawMessage, error) {
 	return json.RawMessage(body), nil
 }
 
-// JsonFlag checks that a flag's value is JSON; "" is no value.
+// JsonFlag checks that a flag's value is JSON. It returns nil for an empty value.
 func JsonFlag(name, value string) (json.RawMessage, error) {
 	if value == "" {
 		return nil, nil
 	}
 	if err := notJSON([]byte(value)); err != nil {
-		return nil, Usagef("%s is not JSON: %s: %v%s", name, value, err, display.After("; in a shell it looks like ", lookingLike[name]))
+		return nil, Usagef("%s is not JSON: %s: %v%s", name, value, err, display.After("; in a shell, write it like ", lookingLike[name]))
 	}
 	return json.RawMessage(value), nil
 }
 
-// lookingLike are values of flags as a shell takes them.
+// lookingLike are examples of values, quoted for a shell.
 var lookingLike = map[string]string{
 	"--arguments":   `'{"amount":80}'`,
-	"--result":      `'{"temperature":21}', and a text like '"sunny"'`,
+	"--result":      `'{"temperature":21}', or a string like '"sunny"'`,
 	"--metadata":    `'{"ticket":4711}'`,
 	"--permissions": `'{"deny":["send_refund"]}'`,
 }
 
-// notJSON says where a text stops being JSON; nil if it is.
+// notJSON says where a text stops being JSON. It returns nil for valid JSON.
 func notJSON(text []byte) error {
 	var any json.RawMessage
 	err := json.Unmarshal(text, &any)

@@ -7,11 +7,11 @@ import (
 	"strings"
 )
 
-// meantBy are words that people try first, and the verbs that do what they mean. The library's own
-// guess goes by spelling alone: for deny it has dev.
+// meantBy maps words that people try first to the commands that do what they mean. The library
+// suggests by spelling alone: for deny it suggests dev.
 var meantBy = []struct {
-	words []string
-	verbs []string
+	words    []string
+	commands []string
 }{
 	{[]string{"approve", "accept", "allow", "yes"}, []string{"decide RUN --approve"}},
 	{[]string{"deny", "reject", "refuse", "no"}, []string{"decide RUN --deny"}},
@@ -34,30 +34,29 @@ var meantBy = []struct {
 	{[]string{"login", "auth", "token"}, []string{"tokens add NAME"}},
 }
 
-// elsewhere are verbs of the program that tests Dormouse itself.
+// elsewhere are commands of the program that tests Dormouse itself.
 var elsewhere = map[string]string{"replay": "dormouse-proof replay FILE.jsonl", "torture": "dormouse-proof torture"}
 
-// meant are the commands that do what a word means that is no verb; none if it says nothing.
+// meant are the commands that an unknown word may mean; none if it has no known meaning.
 func meant(word string) (commands []string) {
 	if command, is := elsewhere[word]; is {
 		return []string{command}
 	}
 	for _, m := range meantBy {
 		if slices.Contains(m.words, strings.ToLower(word)) {
-			for _, verb := range m.verbs {
-				commands = append(commands, product+" "+verb)
+			for _, command := range m.commands {
+				commands = append(commands, product+" "+command)
 			}
 		}
 	}
 	return commands
 }
 
-var unknownVerb = regexp.MustCompile(`^unknown command ("(?:[^"\\]|\\.)*") for "([^"]*)"`)
+var unknownCommand = regexp.MustCompile(`^unknown command ("(?:[^"\\]|\\.)*") for "([^"]*)"`)
 
-// unknownWord is the word that the library did not find among the verbs; "" if its error is another
-// one.
+// unknownWord is the word that the library did not find among the commands; "" for other errors.
 func unknownWord(program, err string) string {
-	found := unknownVerb.FindStringSubmatch(err)
+	found := unknownCommand.FindStringSubmatch(err)
 	if found == nil || found[2] != program {
 		return ""
 	}

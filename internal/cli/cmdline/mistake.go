@@ -17,7 +17,7 @@ import (
 var takenBy = map[string]string{"int": "a whole number", "uint64": "a whole number from 0", "float64": "a number",
 	"duration": "a duration such as 500ms, 30s or 10m", "bool": "true or false"}
 
-// wrongFlag says what is wrong with a flag in words that are not those of the library.
+// wrongFlag rewords the library's errors about flags.
 func wrongFlag(cmd *cobra.Command, err error) error {
 	if wrong, ok := errors.AsType[*pflag.InvalidValueError](err); ok {
 		if takes := takenBy[wrong.GetFlag().Value.Type()]; takes != "" {
@@ -38,7 +38,7 @@ func (a *App) notUnderstood(err error) *Failure {
 	return Fail(ExitUsage, "usage", words+"; see: "+a.Name()+" help")
 }
 
-// nearest is what may have been meant instead of a word, for the end of a sentence.
+// nearest suggests what a word may have meant, for the end of a sentence.
 func nearest(cmd *cobra.Command, words []string) string {
 	if len(words) == 0 || !cmd.HasSubCommands() {
 		return ""
@@ -57,7 +57,7 @@ func nearest(cmd *cobra.Command, words []string) string {
 	return "; did you mean: " + strings.Join(near, ", ")
 }
 
-// NamesAgents adds to the refusal of an agent that is not there the ones that are.
+// NamesAgents adds the existing agents to the refusal of one that doesn't exist.
 func NamesAgents(ctx context.Context, c *client.Client, agent string, err error) error {
 	if refused, ok := errors.AsType[*client.Error](err); !ok || refused.Code != "agent_not_found" {
 		return err
@@ -65,8 +65,8 @@ func NamesAgents(ctx context.Context, c *client.Client, agent string, err error)
 	return noAgent(agent, AgentNames(ctx, c))
 }
 
-// KnownAgents refuses names of agents that are not served. What the server does not tell is left to
-// what asks it next.
+// KnownAgents refuses names of agents that are not served. If the server refuses to list agents, the
+// next request reports the problem.
 func KnownAgents(ctx context.Context, c *client.Client, asked []string) error {
 	served, err := c.Agents(ctx)
 	if _, refused := errors.AsType[*client.Error](err); err != nil && !refused {
@@ -87,22 +87,22 @@ func KnownAgents(ctx context.Context, c *client.Client, asked []string) error {
 }
 
 func noAgent(name string, there []string) error {
-	detail := fmt.Sprintf("there is no agent %q", name)
+	detail := fmt.Sprintf("agent %q doesn't exist", name)
 	switch {
 	case len(there) > manyAgents:
-		detail += fmt.Sprintf("; there is: %s, and %d more", strings.Join(there[:manyAgents], ", "), len(there)-manyAgents)
+		detail += fmt.Sprintf("; the server has: %s, and %d more", strings.Join(there[:manyAgents], ", "), len(there)-manyAgents)
 	case len(there) > 0:
-		detail += "; there is: " + strings.Join(there, ", ")
+		detail += "; the server has: " + strings.Join(there, ", ")
 	default:
-		detail += ", and the server shows no other"
+		detail += "; the server shows no agents"
 	}
 	return Fail(ExitUsage, "agent_not_found", detail)
 }
 
-// manyAgents are more than a line should name.
+// manyAgents is how many agents a line names at most.
 const manyAgents = 12
 
-// AgentNames are those that are served; none if the server does not say.
+// AgentNames are the agents that are served; none if the server doesn't answer.
 func AgentNames(ctx context.Context, c *client.Client) []string {
 	agents, err := c.Agents(ctx)
 	if err != nil {

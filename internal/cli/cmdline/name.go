@@ -15,8 +15,8 @@ const product = "dormouse"
 // Name is what the program is called.
 func (a *App) Name() string { return cmp.Or(a.Opts.Name, product) }
 
-// useName gives every text of the tree the name of the program, and remembers the verbs, so that
-// hints get it as well.
+// useName puts the name of the program into every text of the tree. It remembers the commands, so
+// that hints get the name as well.
 func (a *App) useName(root *cobra.Command) {
 	words := []string{"help", "--?[a-z]+"}
 	for _, cmd := range root.Commands() {

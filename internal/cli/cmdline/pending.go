@@ -9,35 +9,35 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// answer is one thing a person can say to a waiting call.
+// answer is one way to decide a waiting call.
 type answer struct{ means, Command string }
 
-// Answers are the commands that answer a waiting call. What may be answered follows from its kind.
+// Answers are the commands that decide a waiting call. They depend on its kind.
 func (a *App) Answers(run string, p wire.Pending) []answer {
 	base := a.Command("decide " + run + " " + p.Suspension.ID)
 	switch {
 	case p.Kind == "interrupt":
-		return []answer{{"go on", a.Command("resume " + run)}, {"end it", a.Command("runs cancel " + run)}}
+		return []answer{{"resume", a.Command("resume " + run)}, {"cancel", a.Command("runs cancel " + run)}}
 	case TakesResult(p):
-		return []answer{{"its result", base + " --result JSON"}, {"no", base + " --deny --reason TEXT"}}
+		return []answer{{"result", base + " --result JSON"}, {"deny", base + " --deny --reason TEXT"}}
 	case p.Kind == "approval":
-		return []answer{{"yes", base + " --approve"}, {"no", base + " --deny --reason TEXT"}}
+		return []answer{{"approve", base + " --approve"}, {"deny", base + " --deny --reason TEXT"}}
 	case p.Kind == "unknown_outcome":
 		return []answer{
 			{"it happened", base + " --result JSON"},
 			{"it failed", base + " --error TEXT"},
 			{"it did not happen, run it", base + " --approve"},
-			{"leave it", base + " --deny"},
+			{"don't run it", base + " --deny"},
 		}
 	}
 	return []answer{
 		{"result", base + " --result JSON"},
-		{"failed", base + " --error TEXT"},
+		{"failure", base + " --error TEXT"},
 		{"cancel", base + " --deny --reason TEXT"},
 	}
 }
 
-// PendingRows show a waiting call, its preview, who wants it, and how to answer it.
+// PendingRows show a waiting call, its preview, who requested it, and how to decide it.
 func (a *App) PendingRows(run string, p wire.Pending) [][]string {
 	rows := [][]string{{"waits for", awaited(p)}}
 	if p.Suspension.Message != "" {
@@ -63,8 +63,8 @@ func (a *App) PendingRows(run string, p wire.Pending) [][]string {
 	return rows
 }
 
-// awaited says what a call waits for, with its arguments if they are plain; others take lines of
-// their own.
+// awaited says what a call waits for, with its arguments if they are plain. Others get separate
+// lines.
 func awaited(p wire.Pending) string {
 	if p.Kind == "interrupt" || !plainly(p.Arguments) {
 		return AwaitedWhat(p)
@@ -72,8 +72,8 @@ func awaited(p wire.Pending) string {
 	return AwaitedWhat(p) + " " + display.CleanJSON(p.Arguments)
 }
 
-// plainly says whether arguments can be shown as JSON on one line: a reader can miss nothing about
-// them, and no letter takes an escape.
+// plainly reports whether arguments can be shown as JSON on one line: nothing in them is easily
+// missed, and no character needs an escape.
 func plainly(arguments json.RawMessage) bool {
 	return len(arguments) == 0 || printable.Harmless(arguments) && !strings.Contains(display.CleanJSON(arguments), `\u`)
 }

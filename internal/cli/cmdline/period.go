@@ -7,16 +7,16 @@ import (
 	"github.com/spf13/pflag"
 )
 
-// Period is the flags --created-after and --created-before, as they were given.
+// Period holds the flags --created-after and --created-before, as they were given.
 type Period struct{ after, before string }
 
-// Add adds the flags. what is what the period is of, such as "runs created".
+// Add adds the flags. what names the filtered items, such as "runs created".
 func (p *Period) Add(flags *pflag.FlagSet, what string) {
 	flags.StringVar(&p.after, "created-after", "", "only "+what+" at or after this `TIME` (RFC 3339)")
 	flags.StringVar(&p.before, "created-before", "", "only "+what+" before this `TIME` (RFC 3339)")
 }
 
-// Read is the period that the flags give. A flag that holds no time is wrong usage.
+// Read parses the flags. A value that is not a time is a usage error.
 func (p *Period) Read() (after, before time.Time, err error) {
 	if after, err = readTime("--created-after", p.after); err != nil {
 		return after, before, err
@@ -36,7 +36,7 @@ func readTime(flag, text string) (time.Time, error) {
 	return at, nil
 }
 
-// PeriodFlags are the flags that ask for a period again.
+// PeriodFlags are the flags that select a period again.
 func PeriodFlags(after, before time.Time) []FlagValue {
 	return []FlagValue{{Name: "created-after", Value: timeText(after)}, {Name: "created-before", Value: timeText(before)}}
 }

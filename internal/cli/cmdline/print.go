@@ -13,18 +13,18 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// Printf prints text for people: lines that are clean, whoever wrote what stands in them.
+// Printf prints text for people. The lines are cleaned, because they may quote others.
 func (a *App) Printf(format string, args ...any) error {
 	return a.Print(display.CleanLines(fmt.Sprintf(format, args...)))
 }
 
-// Print prints what is clean already.
+// Print prints text that is already clean.
 func (a *App) Print(text string) error {
 	_, err := io.WriteString(a.Stdout, text)
 	return err
 }
 
-// Printed prints a report for people, which may quote anybody.
+// Printed prints a report for people. It is cleaned, because it may quote others.
 func (a *App) Printed(report func(io.Writer) error) error {
 	var b strings.Builder
 	if err := report(&b); err != nil {
@@ -33,7 +33,7 @@ func (a *App) Printed(report func(io.Writer) error) error {
 	return a.Print(display.CleanLines(b.String()))
 }
 
-// PrintJSON prints v as one line. On a terminal the same value is written so that all of it shows.
+// PrintJSON prints v as one line. On a terminal, invisible characters are written as escapes.
 func (a *App) PrintJSON(v any) error {
 	var b strings.Builder
 	enc := json.NewEncoder(&b)
@@ -48,7 +48,7 @@ func (a *App) PrintJSON(v any) error {
 	return a.Print(words)
 }
 
-// PrintRun prints a run: as JSON, or as a table that ends with the commands that answer its waiting
+// PrintRun prints a run: as JSON, or as a table that ends with the commands that decide its waiting
 // calls.
 func (a *App) PrintRun(run wire.Run) error {
 	if a.JSON {
@@ -78,30 +78,30 @@ func (a *App) PrintRun(run wire.Run) error {
 		rows = append(rows, display.Labelled("output", display.CleanProse(text))...)
 	}
 	if run.Queued > 0 {
-		rows = append(rows, []string{"queued", fmt.Sprintf("%d message(s) behind this run", run.Queued)})
+		rows = append(rows, []string{"queued", fmt.Sprintf("%d message(s) for the next run", run.Queued)})
 	}
 	for _, p := range run.Pending {
 		rows = append(rows, a.PendingRows(run.ID, p)...)
 	}
 	if run.Status != "done" && len(run.Pending) == 0 {
-		rows = append(rows, []string{"follow it", a.Command("watch " + run.ID)})
+		rows = append(rows, []string{"follow", a.Command("watch " + run.ID)})
 	}
 	return a.Table(rows)
 }
 
-// Command is a command line for the person to copy, which reaches the same server as this one. A
-// password in the address is left out.
+// Command is a command line to copy that uses the same server as this one. A password in the URL is
+// omitted.
 func (a *App) Command(words string) string {
 	if a.URL != "" {
 		words += " --url " + scaffold.ShellWord(ShownAddress(a.URL))
 	}
-	if a.AWSIAM { // the variable is there for the next command as well
+	if a.AWSIAM { // the variable is set for the next command as well
 		words += " --aws-iam"
 	}
 	return a.Name() + " " + words
 }
 
-// waitingWords say since when a run waits for its model, and when that is asked again.
+// waitingWords say since when a run waits for its model, and when the next attempt is.
 func (a *App) waitingWords(run wire.Run) (words string) {
 	if since := run.WaitingSince; since != nil {
 		words = " since " + display.Clock(*since)
@@ -115,7 +115,7 @@ func (a *App) waitingWords(run wire.Run) (words string) {
 	return words
 }
 
-// StatusText is the status, with the reason of a run that is done, or that its model does not
+// StatusText is the status, with the reason of a finished run, or a note that its model doesn't
 // answer.
 func StatusText(run wire.Run) string {
 	switch {

@@ -4,7 +4,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// Progress is one for work that this invocation does, on standard error; nil with --json.
+// Progress reports the progress of this invocation on standard error; nil with --json.
 func (a *App) Progress() *display.Progress {
 	if a.JSON {
 		return nil

@@ -13,7 +13,7 @@ import (
 // resultMode is the resume mode in which an approved call does not run: the decision is its result.
 var resultMode = core.UseDecisionAsToolResult.String()
 
-// TakesResult says whether a yes needs a result, because the tool does not run after it.
+// TakesResult reports whether an approval needs a result, because the tool does not run after it.
 func TakesResult(p wire.Pending) bool { return p.Kind == "approval" && p.ResumeMode == resultMode }
 
 // AwaitedWhat says what a call waits for.
@@ -26,20 +26,20 @@ func AwaitedWhat(p wire.Pending) string {
 	case p.Kind == "input":
 		return "an answer to " + display.Spelled(p.Tool)
 	case p.Kind == "unknown_outcome":
-		return "word of what became of " + display.Spelled(p.Tool)
+		return "the outcome of " + display.Spelled(p.Tool)
 	case TakesResult(p):
 		return "a person's result of " + display.Spelled(p.Tool)
 	}
 	return p.Kind + " of " + display.Spelled(p.Tool)
 }
 
-// ArgumentsMean says what happens with a call's arguments if the answer is yes. It promises a run
-// only where one follows.
+// ArgumentsMean says what happens with a call's arguments after an approval. It says that the tool
+// runs only if it does.
 func ArgumentsMean(p wire.Pending) string {
 	tool := cmp.Or(display.Spelled(p.Tool), "it")
 	switch {
 	case TakesResult(p):
-		return tool + " does not run: your answer is its result. It was called with"
+		return tool + " does not run; your answer is its result. It was called with"
 	case p.Kind == "approval" && p.ResumeMode == core.PassDecisionToTool.String():
 		return tool + " would run with your answer and"
 	case p.Kind == "approval":
@@ -50,30 +50,30 @@ func ArgumentsMean(p wire.Pending) string {
 	return tool + " was called with"
 }
 
-// entry is something that an approver is told of a waiting call, on one line or several.
+// entry is a fact about a waiting call, on one line or several.
 type entry struct {
 	Name  string
 	Lines []string
 }
 
 // reached are the words before the target of a tool's calls, by the tool's kind.
-var reached = map[string]string{"http": "HTTP request to ", "lambda": "Lambda function ", "mcp": "MCP server and tool ", "go": "function of the server "}
+var reached = map[string]string{"http": "HTTP request to ", "lambda": "Lambda function ", "mcp": "MCP server and tool ", "go": "function in the server "}
 
-// Preview is what an approver reads of what a call would do. What a tool found is named as what was
-// there: under the name of a preview the old value would pass for the new one.
+// Preview describes what a call would do. The result of a preview tool is labeled current: under
+// the label preview, the old value could be taken for the new one.
 func Preview(p wire.Pending) []entry {
 	v := p.Preview
 	switch {
 	case v == nil:
 		return nil
 	case v.Tool != "" && v.Failed == "":
-		return []entry{{"was there", display.SpelledLines(v.Text)}}
+		return []entry{{"current", display.SpelledLines(v.Text)}}
 	}
 	return []entry{{"preview", display.SpelledLines(cmp.Or(v.Text, v.Failed))}}
 }
 
-// Background is who wants a call and in whose words, what its tool does and where it goes. All
-// texts but the names are of others, and spelled.
+// Background is who requested a call, what they and the model said, what its tool does and what it
+// reaches. All texts except the labels come from others, so they are spelled.
 func Background(p wire.Pending) (facts []entry) {
 	facts = mayApprove(p)
 	add := func(name string, lines ...string) { facts = append(facts, entry{name, lines}) }
@@ -109,7 +109,7 @@ func Background(p wire.Pending) (facts []entry) {
 	return facts
 }
 
-// OfRun is what is known of the run that a call waits in.
+// OfRun is what is known about the run of a waiting call.
 func OfRun(started *wire.Actor, version string, metadata []byte) (facts []entry) {
 	if started != nil {
 		facts = append(facts, entry{"started by", []string{callerWords(started.By, started.Via)}})
@@ -123,21 +123,21 @@ func OfRun(started *wire.Actor, version string, metadata []byte) (facts []entry)
 	return facts
 }
 
-// mayApprove says which callers may approve the call, if not all who may decide.
+// mayApprove says which callers may approve the call, if not everyone with the role decide.
 func mayApprove(p wire.Pending) (facts []entry) {
 	if len(p.Approvers) > 0 {
 		facts = append(facts, entry{"approvers", []string{display.Spelled(strings.Join(p.Approvers, ", "))}})
 	}
 	if p.NotBy == core.NotByStarter {
-		facts = append(facts, entry{"not by", []string{"the callers who asked for this work; they may only deny"}})
+		facts = append(facts, entry{"not by", []string{"the callers who requested this work; they may only deny"}})
 	}
 	return facts
 }
 
-// goesOn marks a text that is the beginning of a longer one.
+// goesOn marks a text that was cut.
 func goesOn(lines []string, cut bool) []string {
 	if cut {
-		return append(lines, "(this is its beginning; it goes on)")
+		return append(lines, "(cut; the text continues)")
 	}
 	return lines
 }
@@ -146,8 +146,8 @@ func callerWords(by, via string) string {
 	return cmp.Or(display.Spelled(by), "unnamed caller") + display.After(" via ", display.Spelled(via))
 }
 
-// FactRows are facts as rows of a table, their lines folded to the terminal: a line that the
-// terminal broke by itself could pass for a row of its own.
+// FactRows are facts as rows of a table, with their lines wrapped to the terminal. A line wrapped by
+// the terminal itself could be taken for a separate row.
 func (a *App) FactRows(facts []entry) (rows [][]string) {
 	width := display.ScreenOf(a.Stdout, a.Opts.Getenv).Width
 	for _, f := range facts {
@@ -162,6 +162,5 @@ func (a *App) FactRows(facts []entry) (rows [][]string) {
 	return rows
 }
 
-// widestLabel is how many columns the labels of a waiting call take at most, with the gap behind
-// them.
+// widestLabel is the maximum width of a label of a waiting call, including the gap after it.
 const widestLabel = 30

@@ -11,17 +11,17 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// FlagsFor say in this program's words what a refused decision should have been.
+// FlagsFor say which flags a refused decision should have used.
 var FlagsFor = map[string]string{
-	"unclear_decision": "; a yes is --approve and a no is --deny; dormouse approvals shows the flags that answer this call",
-	"wrong_kind":       "; dormouse approvals shows the flags that answer this call",
+	"unclear_decision": "; use --approve or --deny; dormouse approvals shows the flags for this call",
+	"wrong_kind":       "; dormouse approvals shows the flags for this call",
 }
 
-// RefusedPlainly says why the server said no, and nothing of who may ask; see [app.refused].
+// RefusedPlainly says why the server refused, without advice for the caller; see [App.Refused].
 func RefusedPlainly(p *client.Error) *Failure {
 	detail := Refusal(p.Code, p.Detail, p.Winner) + FlagsFor[p.Code]
 	if p.Code == "" { // a gateway's
-		detail = fmt.Sprintf("HTTP %d: %s", p.Status, display.OneLine(cmp.Or(p.Message, p.Detail, p.Title, "it gave no reason")))
+		detail = fmt.Sprintf("HTTP %d: %s", p.Status, display.OneLine(cmp.Or(p.Message, p.Detail, p.Title, "no reason given")))
 	}
 	if p.RunID != "" {
 		detail += "; the run is " + p.RunID
@@ -29,8 +29,8 @@ func RefusedPlainly(p *client.Error) *Failure {
 	return Fail(refusedExit(p), cmp.Or(p.Code, "failed"), detail)
 }
 
-// refusedExit: what the server cannot read was given wrongly. A decision that only does not suit
-// its call was refused.
+// refusedExit is a usage error for a request that the server can't read. A decision that only
+// doesn't match its call was refused.
 func refusedExit(p *client.Error) int {
 	if _, unsuited := FlagsFor[p.Code]; p.Status == http.StatusBadRequest && !unsuited {
 		return ExitUsage
@@ -38,13 +38,12 @@ func refusedExit(p *client.Error) int {
 	return ExitFailed
 }
 
-// Refusal is a refused decision in words, with the one that was first.
+// Refusal describes why a decision was refused: by the decision that won, if there is one.
 func Refusal(code, detail string, winner *wire.Winner) string {
-	words := display.OneLine(cmp.Or(detail, code, "the server refused and gave no reason"))
 	if winner != nil {
-		words += fmt.Sprintf("; this call was %s%s%s, decision %s", winnerWords(winner), whoAndWhen(winner), display.InQuotes(cmp.Or(winner.Reason, winner.Error)), display.OneLine(winner.DecisionID))
+		return fmt.Sprintf("already %s%s%s, decision %s", winnerWords(winner), whoAndWhen(winner), display.InQuotes(cmp.Or(winner.Reason, winner.Error)), display.OneLine(winner.DecisionID))
 	}
-	return words
+	return display.OneLine(cmp.Or(detail, code, "the server refused without a reason"))
 }
 
 // whoAndWhen is " by token:anna at 2026-11-22 11:19:03Z", as far as the server says it.
@@ -58,7 +57,7 @@ func whoAndWhen(winner *wire.Winner) (words string) {
 	return words
 }
 
-// winnerWords is what the first decision did, in words.
+// winnerWords is what the winning decision did.
 func winnerWords(winner *wire.Winner) string {
 	switch {
 	case winner.Error != "":

@@ -44,9 +44,9 @@ func ReadPrivate(hosts []string) (netguard.Private, error) {
 	return private, nil
 }
 
-// Register says what the program is called, and puts together what agents may name: what this
-// program brings, the memory "notes" in the data directory, and what is called with the AWS
-// credentials of whoever started the program. Nothing is called or looked for yet.
+// Register sets the program's name and registers what agents may name: this program's functions,
+// hooks and memories, the memory "notes" in the data directory, and models and functions on AWS,
+// called with the caller's credentials. Nothing is called or looked up yet.
 func (a *App) Register(o *local.Options) error {
 	o.Command = a.Name()
 	kept := secret.Keep(secret.Environment(a.Opts.Getenv), nil)

@@ -11,8 +11,8 @@ import (
 	"github.com/spf13/cobra"
 )
 
-// New is one invocation of a program. Answers go to stdout, and what went wrong, as one line or as
-// one JSON value, to stderr.
+// New is one invocation of a program. Results go to stdout, and errors, as one line or as one JSON
+// value, to stderr.
 func New(stdin io.Reader, stdout, stderr io.Writer, opts Options) *App {
 	if opts.Getenv == nil {
 		opts.Getenv = os.Getenv
@@ -80,7 +80,7 @@ func (a *App) Execute(ctx context.Context, root *cobra.Command, args []string) i
 	return f.Exit
 }
 
-// helpCommand is cobra's own, except that help for something that is not there is wrong usage.
+// helpCommand is cobra's own, except that an unknown topic is a usage error.
 func (a *App) helpCommand(root *cobra.Command) *cobra.Command {
 	return &cobra.Command{
 		Use:   "help [COMMAND]",
@@ -96,7 +96,7 @@ func (a *App) helpCommand(root *cobra.Command) *cobra.Command {
 	}
 }
 
-// helpExamples ask for a verb of this program, and for one of two words if it has any.
+// helpExamples ask for a command of this program, and for a subcommand if it has any.
 func (a *App) helpExamples(root *cobra.Command) string {
 	one, two := "", ""
 	for _, cmd := range root.Commands() {

@@ -13,10 +13,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// renderer names these screens in the journal, beside the fingerprint of what they showed.
+// renderer names this program in the journal, with the fingerprint of what it showed.
 const renderer = "inbox/1"
 
-// drafted is an answer to the question as it is shown, and to no other.
+// drafted is a decision on the call as it is shown, and on no other.
 func (m *inbox) drafted() wire.Decision {
 	d := wire.Decision{Target: m.item.Suspension.ID}
 	if m.item.Fingerprint != "" {
@@ -36,18 +36,18 @@ func (m *inbox) send() want {
 	return sendDraft
 }
 
-// complete puts what was typed into the decision and sends it.
+// complete adds the typed text to the decision and sends it.
 func (m *inbox) complete(typed string) want {
 	switch {
 	case m.draft.Action == "cancel":
 		m.draft.Reason = typed
 	case m.draft.Error != "" && typed == "":
-		m.notice = display.Line{{Style: display.Yellow, Text: "Say what went wrong; the model is told. Esc leaves it."}}
+		m.notice = display.Line{{Style: display.Yellow, Text: "Describe the error; the model sees it. Esc cancels."}}
 		return nothing
 	case m.draft.Error != "":
 		m.draft.Error = typed
 	case !json.Valid([]byte(typed)):
-		m.notice = display.Line{{Style: display.Red, Text: "That is not JSON. Text needs quotes: \"like this\"."}}
+		m.notice = display.Line{{Style: display.Red, Text: "This is not JSON. Put text in quotes: \"like this\"."}}
 		return nothing
 	default:
 		m.draft.Result = json.RawMessage(typed)
@@ -55,16 +55,16 @@ func (m *inbox) complete(typed string) want {
 	return m.send()
 }
 
-// changed is told the arguments as the person's editor left them.
+// changed takes the arguments from the editor.
 func (m *inbox) changed(arguments json.RawMessage, err error) {
 	_, isObject := display.Members(arguments)
 	switch {
 	case err != nil:
-		m.notice = display.Line{{Style: display.Red, Text: "The arguments were not edited: " + display.OneLine(err.Error())}}
+		m.notice = display.Line{{Style: display.Red, Text: "Editing failed: " + display.OneLine(err.Error())}}
 	case !isObject:
-		m.notice = display.Line{{Style: display.Red, Text: "That is not a JSON object whose names are there once each. Nothing was sent; e begins anew."}}
+		m.notice = display.Line{{Style: display.Red, Text: "This is not a JSON object with unique names. Nothing was sent; press e to edit again."}}
 	case len(display.Diff(m.item.Arguments, arguments)) == 0:
-		m.notice = display.Text("Nothing was changed. y approves it as it is.")
+		m.notice = display.Text("No changes. Press y to approve the call as shown.")
 	default:
 		m.draft = m.drafted()
 		m.draft.Action, m.draft.Arguments = "resume", json.RawMessage(display.Compact(arguments))
@@ -73,7 +73,7 @@ func (m *inbox) changed(arguments json.RawMessage, err error) {
 	}
 }
 
-// sent is told what became of the decision.
+// sent takes the response to a decision.
 func (m *inbox) sent(answer wire.DecisionAnswer, err error) {
 	m.sending = false
 	var problem *client.Error
@@ -84,16 +84,16 @@ func (m *inbox) sent(answer wire.DecisionAnswer, err error) {
 		m.refuse(answer.Status, cmdline.Refusal(answer.Code, answer.Detail, answer.Winner))
 	case errors.As(err, &problem):
 		m.refuse(problem.Status, cmdline.RefusedPlainly(problem).Detail)
-	default: // it may have arrived: the same again is the same decision
-		m.notice = display.Line{{Style: display.Red, Text: "No answer came; y or Enter sends the same again. " + display.OneLine(err.Error())}}
+	default: // it may have arrived: sending it again is the same decision
+		m.notice = display.Line{{Style: display.Red, Text: "No response; press y or Enter to send it again. " + display.OneLine(err.Error())}}
 	}
 }
 
-// refuse shows why, and stays where something else can be typed; a call that is answered has no
-// other answer.
+// refuse shows why a decision was refused. If another decision is still possible, the call stays on
+// the screen.
 func (m *inbox) refuse(status int, why string) {
 	if status == http.StatusConflict || status == http.StatusNotFound {
-		m.done(display.Yellow, "Not sent: "+why)
+		m.done(display.Yellow, "Not applied: "+why)
 		return
 	}
 	if m.place == atConfirm {
@@ -102,7 +102,7 @@ func (m *inbox) refuse(status int, why string) {
 	m.notice = display.Line{{Style: display.Red, Text: why}}
 }
 
-// done goes back to the list, without the call and with no other one chosen in its place.
+// done goes back to the list without the call. No other call is selected.
 func (m *inbox) done(how display.Style, words string) {
 	kept := m.items[:0:0]
 	for _, a := range m.items {
@@ -120,47 +120,46 @@ func accepted(answer wire.DecisionAnswer, d wire.Decision) string {
 		words = "approved"
 	}
 	if d.Arguments != nil {
-		words += " with other arguments"
+		words += " with edited arguments"
 	}
 	if answer.Code == "already_decided" {
-		words = "already " + words + ", the same way"
+		words = "already " + words
 	}
 	if answer.Applied != nil && !*answer.Applied {
-		words += "; it had no effect, the run was cancelled with it"
+		words += "; no effect, the run was cancelled first"
 	}
 	return words
 }
 
-// told is told what the run of a suspension did. Whoever has gone on to something else meanwhile is
-// not pulled out of it.
-func (m *inbox) told(suspension string, events []display.Line, err error) {
+// showEvents shows what the run of a suspension did, unless the person has moved on meanwhile.
+func (m *inbox) showEvents(suspension string, events []display.Line, err error) {
 	if m.item.Suspension.ID != suspension || m.place != atDetails && m.place != atEvents {
 		return
 	}
 	if err != nil {
-		m.notice = display.Line{{Style: display.Red, Text: "The events cannot be read: " + display.OneLine(err.Error())}}
+		m.notice = display.Line{{Style: display.Red, Text: "Cannot read the events: " + display.OneLine(err.Error())}}
 		return
 	}
 	m.events, m.place, m.notice = events, atEvents, nil
 	m.scroll(len(events))
 }
 
-// question is what stands above the keys while something is asked.
+// question is the line above the keys while the inbox asks for input.
 func (m *inbox) question() display.Line {
 	what := fmt.Sprintf("%s of run %s (%s)?", cmp.Or(display.Spelled(m.item.Tool), m.item.Kind), m.item.RunID, m.draft.Target)
 	switch {
 	case m.place == atConfirm && m.edited != nil:
-		return display.Line{{Style: display.Bold, Text: "Approve with these other arguments: " + what}}
+		return display.Line{{Style: display.Bold, Text: "Approve with these edited arguments: " + what}}
 	case m.place == atConfirm && m.item.Kind == "unknown_outcome":
-		return display.Line{{Style: display.Bold, Text: "It did not happen, and shall run: " + what}}
+		return display.Line{{Style: display.Bold, Text: "It did not happen; run it: " + what}}
 	case m.place == atConfirm && m.item.Kind == "interrupt":
-		return display.Line{{Style: display.Bold, Text: "Go on: " + what}}
+		return display.Line{{Style: display.Bold, Text: "Resume: " + what}}
 	case m.place == atConfirm:
 		return display.Line{{Style: display.Bold, Text: "Approve " + what}}
 	case m.draft.Action == "cancel":
-		return display.Line{{Style: display.Bold, Text: "Deny " + what + " Why? "}}
+		return display.Line{{Style: display.Bold, Text: "Deny " + what + " Reason: "}}
 	case m.draft.Error != "":
-		return display.Line{{Style: display.Bold, Text: "It failed: " + what + " With what error? "}}
+		return display.Line{{Style: display.Bold, Text: "It failed: " + what + " Error: "}}
 	}
-	return display.Line{{Style: display.Bold, Text: "The result, as JSON, of " + what + " "}}
+	return display.Line{{Style: display.Bold, Text: "Result, as JSON, of " + what + " "}}
 }

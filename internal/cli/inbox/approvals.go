@@ -75,7 +75,7 @@ func (a *app) printApprovals(list client.ApprovalFilter, page wire.Page[wire.App
 		return a.PrintJSON(page)
 	}
 	if len(page.Items) == 0 && page.Next == "" {
-		return a.Printf("nothing waits\n")
+		return a.Printf("no waiting calls\n")
 	}
 	for i, item := range page.Items {
 		if i > 0 {
@@ -98,7 +98,7 @@ func (a *app) printApprovals(list client.ApprovalFilter, page wire.Page[wire.App
 	return a.PrintMore("approvals", flags, list.Limit, page.Next)
 }
 
-// pendingIDs names the waiting calls of a run, for a person who must choose one.
+// pendingIDs lists the waiting calls of a run.
 func pendingIDs(pending []wire.Pending) string {
 	names := make([]string, len(pending))
 	for i, p := range pending {

@@ -35,10 +35,10 @@ server has none, it is the address of this request.`,
 		Args: cmdline.Takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			if req.For == "" {
-				return cmdline.Usagef("--for is missing; name the person or address that the link is sent to")
+				return cmdline.Usagef("--for is missing; set it to the name or email address of the recipient")
 			}
 			if cmd.Flags().Changed("expires-in") && (life < time.Second || life%time.Second != 0) {
-				return cmdline.Usagef("--expires-in is a number of whole seconds from 1s, such as 4h, not %v", life)
+				return cmdline.Usagef("--expires-in is %v; it must be a whole number of seconds, such as 4h or 90s", life)
 			}
 			req.ExpiresIn = life.Seconds()
 			base, err := cmdline.PublicURL(public)
@@ -54,10 +54,10 @@ server has none, it is the address of this request.`,
 	return cmd
 }
 
-// linkPath is what every link has behind the address of its server.
+// linkPath is the path of every link.
 const linkPath = "/v1/approvals/"
 
-// under puts a base before the path of a link, in place of what the server put there.
+// under replaces the base of a link.
 func under(base access.PublicURL, link string) string {
 	at := strings.LastIndex(link, linkPath)
 	if at < 0 || base.String() == "" {
@@ -95,7 +95,7 @@ func (a *app) makeLink(cmd *cobra.Command, args []string, req wire.LinkRequest, 
 		{"link", display.OneLine(l.Link)},
 		{"for", display.OneLine(l.For)},
 		{"until", display.Clock(l.ExpiresAt)},
-		{"revoke it", a.Command(fmt.Sprintf("approvals revoke %s %s", l.RunID, l.ID))},
+		{"revoke", a.Command(fmt.Sprintf("approvals revoke %s %s", l.RunID, l.ID))},
 	})
 }
 
@@ -134,7 +134,7 @@ func (a *app) printLinks(page wire.Page[wire.Link]) error {
 	return a.Table(rows)
 }
 
-// linkState says whether a link still has its time. It may have been used.
+// linkState is the state of a link by time and revocation. It doesn't know whether it was used.
 func (a *app) linkState(l wire.Link) string {
 	switch {
 	case l.RevokedAt != nil:

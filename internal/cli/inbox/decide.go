@@ -16,8 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// verdict is what the flags of decide say.
-type verdict struct {
+// decideFlags are the flags of decide.
+type decideFlags struct {
 	approve, deny     bool
 	result, errorText string
 	arguments, grant  string
@@ -26,7 +26,7 @@ type verdict struct {
 }
 
 func (a *app) decideCommand() *cobra.Command {
-	var v verdict
+	var v decideFlags
 	cmd := &cobra.Command{
 		Use:   "decide RUN [TARGET]",
 		Short: "Approve, deny or answer a waiting call",
@@ -76,7 +76,7 @@ To continue an interrupted run, use resume.`,
 	return cmd
 }
 
-// decide sends a decision on the call that args name: a run, and perhaps what waits in it.
+// decide sends a decision on the call that args name: a run, and optionally a suspension.
 func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wire.Decision, dryRun bool) error {
 	var asked wire.Pending
 	var err error
@@ -105,8 +105,8 @@ func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wir
 	return a.printAnswer(answer)
 }
 
-// pendingOf looks for a waiting call, to show what is changed about it. What cannot be found is for
-// the server to refuse.
+// pendingOf looks up a waiting call, to show the changes. If it can't be found, the server refuses
+// the decision.
 func pendingOf(ctx context.Context, c *client.Client, run, target string) wire.Pending {
 	shown, err := c.Run(ctx, run)
 	if err != nil {
@@ -115,7 +115,7 @@ func pendingOf(ctx context.Context, c *client.Client, run, target string) wire.P
 	return waitingIn(shown, target)
 }
 
-// waitingIn is the call of a run that a decision is about; the empty one if it does not wait.
+// waitingIn is the waiting call of a run that a decision is on; empty if there is none.
 func waitingIn(run wire.Run, target string) wire.Pending {
 	for _, p := range run.Pending {
 		if p.Suspension.ID == target || p.CallID == target {
@@ -125,14 +125,14 @@ func waitingIn(run wire.Run, target string) wire.Pending {
 	return wire.Pending{}
 }
 
-// printEdits shows what edited arguments change of those that were asked for.
+// printEdits shows how edited arguments differ from the requested ones.
 func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
 	if asked.Suspension.ID == "" {
 		return nil
 	}
 	changes := display.Diff(asked.Arguments, arguments)
 	if len(changes) == 0 {
-		return a.Printf("the arguments are those that %s was asked for with\n", display.Spelled(asked.Tool))
+		return a.Printf("the arguments are the same as those requested for %s\n", display.Spelled(asked.Tool))
 	}
 	colour := display.ScreenOf(a.Stdout, a.Opts.Getenv).Colour
 	out := display.Clean(display.Spelled(asked.Tool)+" will run with edited arguments:") + "\n"
@@ -142,10 +142,10 @@ func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
 	return a.Print(out)
 }
 
-// decision turns the flags into a decision without a target. A result or an error alone carries no
-// action: what it means for the call at hand is then the server's to say, so that no result is
-// taken for a yes by accident.
-func (v verdict) decision() (wire.Decision, error) {
+// decision turns the flags into a decision without a target. A result or an error alone has no
+// action: the server decides what it means for this call, so that no result is taken for an
+// approval by accident.
+func (v decideFlags) decision() (wire.Decision, error) {
 	result, err := cmdline.JsonFlag("--result", v.result)
 	if err != nil {
 		return wire.Decision{}, err
@@ -158,11 +158,11 @@ func (v verdict) decision() (wire.Decision, error) {
 	said := v.said()
 	switch {
 	case !v.approve && (v.arguments != "" || v.grant != ""):
-		return wire.Decision{}, cmdline.Usagef("--arguments and --grant go with --approve")
+		return wire.Decision{}, cmdline.Usagef("--arguments and --grant need --approve")
 	case len(said) == 0:
-		return wire.Decision{}, cmdline.Usagef("say one of --approve, --deny, --result JSON, --error TEXT")
+		return wire.Decision{}, cmdline.Usagef("use one of --approve, --deny, --result JSON and --error TEXT")
 	case len(said) > 1 && (v.deny || v.errorText != ""):
-		return wire.Decision{}, cmdline.Usagef("say one of them, not %s", strings.Join(said, " and "))
+		return wire.Decision{}, cmdline.Usagef("use only one of %s", strings.Join(said, " and "))
 	case v.deny:
 		d.Action = "cancel"
 	case v.approve:
@@ -171,8 +171,8 @@ func (v verdict) decision() (wire.Decision, error) {
 	return d, nil
 }
 
-// said are the flags that answer, of those that were given.
-func (v verdict) said() (flags []string) {
+// said are the given flags that decide a call.
+func (v decideFlags) said() (flags []string) {
 	for _, f := range []struct {
 		name  string
 		given bool
@@ -193,14 +193,14 @@ func onlyPending(ctx context.Context, c *client.Client, id string) (wire.Pending
 	run.Pending = slices.DeleteFunc(run.Pending, func(p wire.Pending) bool { return p.Kind == "interrupt" })
 	switch len(run.Pending) {
 	case 0:
-		return wire.Pending{}, cmdline.Fail(cmdline.ExitFailed, "not_suspended", fmt.Sprintf("no call of %s waits; it is %s", id, cmdline.StatusText(run)))
+		return wire.Pending{}, cmdline.Fail(cmdline.ExitFailed, "not_suspended", fmt.Sprintf("%s has no call to decide; its status is %s", id, cmdline.StatusText(run)))
 	case 1:
 		return run.Pending[0], nil
 	}
-	return wire.Pending{}, cmdline.Usagef("several calls of %s wait; name one: %s", id, pendingIDs(run.Pending))
+	return wire.Pending{}, cmdline.Usagef("%s has several waiting calls; add the id of one: %s", id, pendingIDs(run.Pending))
 }
 
-// printAnswer shows what became of the decision; a refusal is a failure.
+// printAnswer shows the response to a decision. A refusal is a failure.
 func (a *app) printAnswer(answer wire.DecisionAnswer) error {
 	if answer.Status >= http.StatusBadRequest {
 		return cmdline.Fail(cmdline.ExitFailed, answer.Code, cmdline.Refusal(answer.Code, answer.Detail, answer.Winner)+cmdline.FlagsFor[answer.Code])
@@ -210,10 +210,10 @@ func (a *app) printAnswer(answer wire.DecisionAnswer) error {
 	}
 	words := "accepted"
 	if answer.Code == "already_decided" {
-		words = "already decided, the same way"
+		words = "already decided in the same way"
 	}
 	if answer.Applied != nil && !*answer.Applied {
-		words += "; it had no effect, the run was cancelled with it"
+		words += "; no effect, the run was cancelled first"
 	}
 	return a.Printf("%s: %s\n", words, answer.Target)
 }

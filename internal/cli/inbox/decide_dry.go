@@ -16,14 +16,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// dryRun shows what a decision would send and change. Nothing is sent, so that the server's own
-// word is missing: what can be known without it is whether edited arguments fit the tool, and those
-// that do not are refused as the server would.
+// dryRun shows the decision and the changes without sending it. It can check edited arguments against
+// the tool's parameters, and refuses them as the server would. It can't check permissions.
 func (a *app) dryRun(ctx context.Context, c *client.Client, id string, d wire.Decision) error {
 	if d.Arguments == nil {
 		return a.printUnsent(d, "")
 	}
-	run, _ := c.Run(ctx, id) // a run that cannot be seen leaves everything to the server
+	run, _ := c.Run(ctx, id) // without the run, nothing can be checked here
 	asked := waitingIn(run, d.Target)
 	looked, err := argumentsFit(ctx, c, run, asked.Tool, d.Arguments)
 	if err != nil {
@@ -37,7 +36,7 @@ func (a *app) dryRun(ctx context.Context, c *client.Client, id string, d wire.De
 	}
 	note := ""
 	if looked {
-		note = fmt.Sprintf("the arguments fit the parameters of %s; whether a rule forbids them, only the server can say\n", asked.Tool)
+		note = fmt.Sprintf("the arguments match the parameters of %s; the server has not checked them against permissions\n", asked.Tool)
 	}
 	return a.printUnsent(d, note)
 }
@@ -50,15 +49,15 @@ func (a *app) printUnsent(d wire.Decision, note string) error {
 	if err != nil {
 		return err
 	}
-	return a.Printf("not sent, and not looked at by the server: %s\n%s", display.CleanJSON(body), note)
+	return a.Printf("dry run, not sent to the server: %s\n%s", display.CleanJSON(body), note)
 }
 
-// argumentsFit holds edited arguments against the parameters of the tool. looked is false if they
-// cannot be known: the server shows those of the newest version of the agent, and the run may be of
-// another one.
+// argumentsFit checks edited arguments against the parameters of the tool. looked is false if they
+// are unknown: the server shows those of the newest version of the agent, and the run may use
+// another version.
 func argumentsFit(ctx context.Context, c *client.Client, run wire.Run, tool string, arguments json.RawMessage) (looked bool, err error) {
 	if _, ok := display.Members(arguments); !ok {
-		return true, fmt.Errorf("the arguments are not a JSON object whose names are there once each")
+		return true, fmt.Errorf("the arguments are not a JSON object with unique names")
 	}
 	if tool == "" {
 		return false, nil
@@ -78,7 +77,7 @@ func argumentsFit(ctx context.Context, c *client.Client, run wire.Run, tool stri
 		return false, nil
 	}
 	if err := resolved.Validate(value); err != nil {
-		return true, fmt.Errorf("the arguments do not fit the parameters of %s: %s", tool, strings.TrimPrefix(err.Error(), "validating root: "))
+		return true, fmt.Errorf("the arguments don't match the parameters of %s: %s", tool, strings.TrimPrefix(err.Error(), "validating root: "))
 	}
 	return true, nil
 }

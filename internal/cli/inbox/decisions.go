@@ -84,7 +84,7 @@ func decisionText(d wire.RecordedDecision) string {
 	case d.TimedOut:
 		return display.OneLine(d.Action) + " (by the deadline)"
 	case d.Late:
-		return display.OneLine(d.Action) + " (late, not used)"
+		return display.OneLine(d.Action) + " (too late, not applied)"
 	case !d.Applied:
 		return display.OneLine(d.Action) + " (not applied)"
 	}

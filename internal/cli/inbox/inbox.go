@@ -9,20 +9,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// place is where a person is in the inbox.
+// place is a screen of the inbox.
 type place int
 
 const (
 	atList    place = iota
-	atDetails       // one call, whole
-	atConfirm       // the same, and the question whether to send
-	atField         // the same, and a line to type in
+	atDetails       // the whole call
+	atConfirm       // the call, and a question to confirm
+	atField         // the call, and an input line
 	atEvents        // what its run did
 )
 
-// inbox is what waits, and where a person is in it. It is told keys and news and draws itself; it
-// neither reads nor sends anything. What is answered is always item, a copy of what is shown: that
-// its row has moved, or is gone, changes nothing about it.
+// inbox is the state of the interactive inbox. It takes keys and news and draws itself; it does no
+// I/O. A decision is always on item, a copy of the call on the screen, even if its row has moved or
+// disappeared.
 type inbox struct {
 	program       string // its name
 	width, height int
@@ -30,25 +30,25 @@ type inbox struct {
 
 	place  place
 	items  []wire.Approval
-	more   bool // there are more than are shown
+	more   bool // there are more on the server
 	loaded bool
-	chosen string // the suspension of the row that is chosen; "" for none
+	chosen string // suspension id of the selected row; "" for none
 	row    int    // where it was
 
 	item   wire.Approval
 	top    int             // the first line that is shown of it
 	read   bool            // its last line was drawn
-	draft  wire.Decision   // what is asked to be confirmed, or completed by the field
-	edited json.RawMessage // the arguments it would run with instead
+	draft  wire.Decision   // to be confirmed, or completed by the field
+	edited json.RawMessage // edited arguments
 	field  []rune
 	events []display.Line
 
 	notice  display.Line
 	sending bool
-	pressed time.Time // when the last key was, or what is asked about was drawn to its end
+	pressed time.Time // of the last key, or when the whole call had been drawn
 }
 
-// want is what the inbox wants to be done outside of it.
+// want is what the inbox wants its caller to do.
 type want int
 
 const (
@@ -56,11 +56,11 @@ const (
 	quit
 	reload
 	sendDraft  // of item
-	editItem   // its arguments, by the person's editor
-	readEvents // of its run
+	editItem   // edit its arguments in the editor
+	readEvents // load the events of its run
 )
 
-// move goes to another row; without one it begins where the last one was.
+// move selects another row. Without a selection it starts at the last position.
 func (m *inbox) move(by int) {
 	if m.chosen == "" {
 		by = 0
@@ -84,9 +84,9 @@ func (m *inbox) scroll(by int) {
 	m.top = min(max(m.top+by, 0), last)
 }
 
-// drawn is told that the view stands on the screen. Only by this is a call read: a line that is
-// counted and not drawn was not seen. The time counts from here, too, since a y that was typed
-// before is no answer to what came to the screen after it.
+// drawn records that the view is on the screen. A call counts as read only after its last line was
+// drawn. The pause before a confirmation starts here too: a y typed earlier is not a decision on
+// what was drawn later.
 func (m *inbox) drawn(now time.Time) {
 	if m.read || m.place == atList || m.place == atEvents || !m.fits() || m.top+m.room() < len(m.body()) {
 		return
@@ -94,7 +94,7 @@ func (m *inbox) drawn(now time.Time) {
 	m.read, m.pressed = true, now
 }
 
-// resize is told how large the screen is.
+// resize takes the size of the screen.
 func (m *inbox) resize(width, height int) {
 	if m.width == width && m.height == height {
 		return
@@ -105,8 +105,8 @@ func (m *inbox) resize(width, height int) {
 	}
 }
 
-// news is told what waits now. A call that was chosen and is gone leaves no row chosen: the next
-// key is not about its neighbour.
+// news takes the waiting calls. If the selected call is gone, no row is selected, so that the next
+// key does not act on its neighbor.
 func (m *inbox) news(items []wire.Approval, more bool) {
 	m.items, m.more, m.loaded = items, more, true
 	find := func(id string) int {
@@ -117,10 +117,10 @@ func (m *inbox) news(items []wire.Approval, more bool) {
 	} else if m.chosen != "" {
 		m.chosen = ""
 		if m.place == atList {
-			m.notice = display.Line{{Style: display.Yellow, Text: "The chosen call does not wait any more: it was answered, its deadline passed, or its run ended."}}
+			m.notice = display.Line{{Style: display.Yellow, Text: "The selected call is no longer waiting: it was decided, its deadline passed, or its run ended."}}
 		}
 	}
 	if m.place != atList && m.place != atEvents && !m.sending && find(m.item.Suspension.ID) < 0 {
-		m.notice = display.Line{{Style: display.Yellow, Text: "This call does not wait any more: it was answered, its deadline passed, or its run ended."}}
+		m.notice = display.Line{{Style: display.Yellow, Text: "This call is no longer waiting: it was decided, its deadline passed, or its run ended."}}
 	}
 }

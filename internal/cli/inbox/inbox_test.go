@@ -126,16 +126,16 @@ func TestInboxSendsNothing(t *testing.T) {
 	for name, tt := range map[string]struct {
 		kind, keys, sees string
 	}{
-		"with no row chosen":                      {"approval", "yy", "Choose one first"},
+		"with no row chosen":                      {"approval", "yy", "Select a call first"},
 		"after one y":                             {"approval", "jy", "Approve pay of run run_1 (sus_1)?"},
 		"when the question is not answered by y":  {"approval", "jyq", "Nothing was sent."},
-		"for keys that were pasted":               {"approval", "j\x1b[200~yyy\x1b[201~", "1 call waits"},
-		"for a result of an approval":             {"approval", "jr", "That is no answer to this call."},
-		"for a yes to a client's result":          {"client", "jyy", "That is no answer to this call."},
-		"for what is no JSON":                     {"client", "jrblue" + keyEnter, "That is not JSON."},
-		"for an error without words":              {"client", "jx " + keyEnter, "Say what went wrong"},
+		"for keys that were pasted":               {"approval", "j\x1b[200~yyy\x1b[201~", "1 waiting call"},
+		"for a result of an approval":             {"approval", "jr", "This key does nothing here."},
+		"for a yes to a client's result":          {"client", "jyy", "This key does nothing here."},
+		"for what is no JSON":                     {"client", "jrblue" + keyEnter, "This is not JSON."},
+		"for an error without words":              {"client", "jx " + keyEnter, "Describe the error"},
 		"when a field is left":                    {"approval", "jnno" + keyEscape, "Nothing was sent."},
-		"for an arrow that is none of ours, or y": {"approval", "j\x1b[1;5y", "1 call waits"},
+		"for an arrow that is none of ours, or y": {"approval", "j\x1b[1;5y", "1 waiting call"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := walks(t, waits(1, tt.kind))
@@ -157,7 +157,7 @@ func TestInboxTakesAKeyThatIsHeldDownForNoAnswer(t *testing.T) {
 		}
 		p.draws()
 	}
-	p.sees("That was fast.")
+	p.sees("That was quick.")
 	if p.types("y") != sendDraft {
 		t.Error("a y after a pause is no answer")
 	}
@@ -212,11 +212,11 @@ func TestInboxAnswersWhatIsShownWhateverMovesMeanwhile(t *testing.T) {
 		p := walks(t, one, two, three)
 		p.types("j")
 		p.inbox.news([]wire.Approval{two, three}, false)
-		p.sees("does not wait any more")
+		p.sees("is no longer waiting")
 		if p.types("yy") != nothing {
 			t.Error("the neighbour was answered")
 		}
-		p.sees("Choose one first")
+		p.sees("Select a call first")
 		p.types("j" + keyEnter)
 		p.sees("sus_2")
 	})
@@ -224,13 +224,13 @@ func TestInboxAnswersWhatIsShownWhateverMovesMeanwhile(t *testing.T) {
 		p := walks(t, one, two)
 		p.types("j" + keyEnter)
 		p.inbox.news([]wire.Approval{two}, false)
-		p.sees("does not wait any more", "sus_1")
+		p.sees("is no longer waiting", "sus_1")
 	})
 	t.Run("after an answer no other call is chosen", func(t *testing.T) {
 		p := walks(t, one, two)
 		p.types("jyy")
 		p.inbox.sent(wire.DecisionAnswer{Status: 202, Code: "accepted", Target: "sus_1"}, nil)
-		p.sees("approved: sus_1", "1 call waits")
+		p.sees("approved: sus_1", "1 waiting call")
 		if p.types("yy") != nothing {
 			t.Error("the next one was answered")
 		}
@@ -248,12 +248,12 @@ func TestInboxShowsWhyAnAnswerWasRefused(t *testing.T) {
 		again      string // keys that send again; "" if nothing does
 	}{
 		"somebody was first": {"approval", "jyy", refused(409, "already_decided", "a different decision came first",
-			&wire.Winner{DecisionID: "d1", Action: "cancel", Reason: "no damage"}), []string{`this call was denied ("no damage")`, "nothing waits"}, ""},
+			&wire.Winner{DecisionID: "d1", Action: "cancel", Reason: "no damage"}), []string{`already denied ("no damage")`, "no waiting calls"}, ""},
 		"the result does not fit": {"client", "jr5" + keyEnter, refused(422, "result_invalid", "it must be an object", nil),
 			[]string{"it must be an object", "> 5"}, "\x15{}" + keyEnter},
 		"the arguments do not fit": {"approval", "jyy", refused(422, "arguments_invalid", "amount is no number", nil), []string{"amount is no number"}, "yy"},
 		"nobody answers": {"approval", "jyy", &url.Error{Op: "Post", URL: "http://x", Err: errors.New("refused")},
-			[]string{"No answer came", "sends the same again"}, "y"},
+			[]string{"No response", "press y or Enter to send it again"}, "y"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			p := walks(t, waits(1, tt.kind))
@@ -283,7 +283,7 @@ func TestInboxShowsWhatEditedArgumentsChange(t *testing.T) {
 		t.Fatal("e does not edit")
 	}
 	p.changed(json.RawMessage(`{"order": "A-1", "amount": 80}`), nil)
-	p.sees("- amount: 120", "+ amount: 80", "  amount: 80", "Approve with these other arguments: pay of run run_1 (sus_1)?")
+	p.sees("- amount: 120", "+ amount: 80", "  amount: 80", "Approve with these edited arguments: pay of run run_1 (sus_1)?")
 	if p.types("y") != sendDraft {
 		t.Fatalf("it is not sent:\n%s", p.screen())
 	}
@@ -291,7 +291,7 @@ func TestInboxShowsWhatEditedArgumentsChange(t *testing.T) {
 	if diff := cmp.Diff(want, p.inbox.draft); diff != "" {
 		t.Errorf("decision (-want +got):\n%s", diff)
 	}
-	for edited, says := range map[string]string{`{"amount": 120, "order": "A-1"}`: "Nothing was changed.", `{`: "not a JSON object", `[]`: "not a JSON object", `{"a":1,"a":2}`: "not a JSON object"} {
+	for edited, says := range map[string]string{`{"amount": 120, "order": "A-1"}`: "No changes.", `{`: "not a JSON object", `[]`: "not a JSON object", `{"a":1,"a":2}`: "not a JSON object"} {
 		p := walks(t, waits(1, "approval"))
 		p.types("je")
 		p.changed(json.RawMessage(edited), nil)
@@ -328,7 +328,7 @@ waits for   approval of pay
 agent       a<U+001B>]0;x<U+0007>
 run         run_2
 call        c1
-this        sus_2
+suspension  sus_2
 since       2026-11-21 02:28:44Z, 3 s
 deadline    2026-11-21 04:28:44Z, deadline in 1h 59m
 message     fine<U+001B>[2J
@@ -349,7 +349,7 @@ y approve  n deny  e edit the arguments  o events  q back
 		t.Errorf("details (-want +got):\n%s", diff)
 	}
 	p.types("q")
-	want = `desk approvals  2 calls wait
+	want = `desk approvals  2 waiting calls
 
       4 s  approval  refund-desk  pay order=A-1 amount=120
 >     4 s  approval  a<U+001B>]0;x<U+0007>  pay to="bob\u202e\u007f"

@@ -11,14 +11,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 )
 
-// calm is how long no key must have been pressed before the one that confirms: a key that is held
-// down, or typed ahead of what is shown, confirms nothing.
+// calm is how long no key may have been pressed before the confirming one. A key that is held down
+// or typed ahead confirms nothing.
 const calm = 250 * time.Millisecond
 
-// answerKeys begin an answer; which of them a call takes follows from its kind.
+// answerKeys start a decision. The kind of a call determines which of them it accepts.
 const answerKeys = "ynerx"
 
-// press is told a key and says what it leads to.
+// press handles a key and returns what the caller must do.
 func (m *inbox) press(k key, now time.Time) want {
 	quiet := now.Sub(m.pressed) >= calm
 	m.pressed, m.now = now, now
@@ -26,7 +26,7 @@ func (m *inbox) press(k key, now time.Time) want {
 	case k.name == "interrupt":
 		return quit
 	case k.pasted && m.place != atField, m.sending:
-		return nothing // text that happens to hold a y is no answer
+		return nothing // a y in pasted text is not a decision
 	}
 	switch m.place {
 	case atField:
@@ -59,14 +59,14 @@ func (m *inbox) pressList(k key) want {
 	return nothing
 }
 
-// open shows the chosen call, and then does what the key says about it.
+// open shows the selected call and then handles the key.
 func (m *inbox) open(k key) want {
 	i := slices.IndexFunc(m.items, func(a wire.Approval) bool { return a.Suspension.ID == m.chosen })
 	switch {
 	case k.name != "enter" && !slices.Contains([]rune(answerKeys+"o"), k.char):
 		return nothing
 	case i < 0:
-		m.notice = display.Line{{Style: display.Yellow, Text: "Choose one first, with the arrows or j and k."}}
+		m.notice = display.Line{{Style: display.Yellow, Text: "Select a call first, with the arrow keys or j and k."}}
 		return nothing
 	}
 	m.item, m.place, m.notice = m.items[i], atDetails, nil
@@ -99,7 +99,7 @@ func (m *inbox) pressDetails(k key) want {
 	return nothing
 }
 
-// moved scrolls, if that is what the key is for.
+// moved scrolls if the key is for scrolling.
 func (m *inbox) moved(k key) bool {
 	page := max(m.room()-1, 1)
 	switch {
@@ -121,7 +121,7 @@ func (m *inbox) moved(k key) bool {
 	return true
 }
 
-// answer begins an answer to the call that is shown. What can be answered follows from its kind.
+// answer starts a decision on the call on the screen. Its kind determines which ones are possible.
 func (m *inbox) answer(char rune) want {
 	kind, result := m.item.Kind, cmdline.TakesResult(m.item.Pending)
 	m.draft = m.drafted()
@@ -141,20 +141,20 @@ func (m *inbox) answer(char rune) want {
 		m.draft.Error = " " // likewise
 		m.ask(atField)
 	case strings.ContainsRune(answerKeys, char) && char != 0:
-		m.notice = display.Line{{Style: display.Yellow, Text: "That is no answer to this call. " + m.keys()}}
+		m.notice = display.Line{{Style: display.Yellow, Text: "This key does nothing here. " + m.keys()}}
 	}
 	return nothing
 }
 
-// pressConfirm sends only for a y that was pressed when all of what it is about had been shown.
+// pressConfirm sends only for a y that was pressed after the whole call had been shown.
 func (m *inbox) pressConfirm(k key, quiet bool) want {
 	switch {
 	case k.char == 'y' && !quiet:
-		m.notice = display.Line{{Style: display.Yellow, Text: "That was fast. Read it, and press y again."}}
+		m.notice = display.Line{{Style: display.Yellow, Text: "That was quick. Read the call, then press y again."}}
 	case k.char == 'y' && !m.read && !m.fits():
 		m.notice = display.Line{{Style: display.Yellow, Text: tooSmall}}
 	case k.char == 'y' && !m.read:
-		m.notice = display.Line{{Style: display.Yellow, Text: "There is more below. The space bar shows it."}}
+		m.notice = display.Line{{Style: display.Yellow, Text: "There is more below. Press space to read it."}}
 	case k.char == 'y':
 		return m.send()
 	case m.moved(k):

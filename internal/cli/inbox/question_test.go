@@ -24,7 +24,7 @@ func asked(kind, mode string) wire.Approval {
 }
 
 func TestEveryPlaceThatAsksShowsWhoWantsWhat(t *testing.T) {
-	want := []string{"192.0.2.20 → 192.0.2.99", "Move the site", "it goes on", "token:anna, role:admin", "they may only deny", "2 came with it", "bob via api", "It is for Ann", "eve via queue", "earlier messages are not shown", "shop via api", "I'll point it",
+	want := []string{"192.0.2.20 → 192.0.2.99", "Move the site", "the text continues", "token:anna, role:admin", "they may only deny", "2 came with it", "bob via api", "It is for Ann", "eve via queue", "earlier messages are not shown", "shop via api", "I'll point it",
 		"Changes a record.", "HTTP request to POST dns.example.com", "sha256:12", "T-7", "Also approves more.", "DNS needs approval."}
 	item := asked("approval", "replay_tool_call")
 	var out bytes.Buffer
@@ -70,8 +70,8 @@ func TestAPreviewStandsWithTheArguments(t *testing.T) {
 		for _, l := range details(item, edited, began) {
 			all.WriteString(l.String() + "\n")
 		}
-		found, who := strings.Index(all.String(), `was there   {"ip":"192.0.2.20"}`), strings.Index(all.String(), "who wants it")
-		if found < 0 || who < found || strings.Contains(all.String(), "before they were edited") != (edited != nil) {
+		found, who := strings.Index(all.String(), `current     {"ip":"192.0.2.20"}`), strings.Index(all.String(), "background")
+		if found < 0 || who < found || strings.Contains(all.String(), "before the edit") != (edited != nil) {
 			t.Errorf("edited %s:\n%s", edited, all.String())
 		}
 	}
@@ -82,7 +82,7 @@ func TestNothingThatDoesNotRunIsSaidToRun(t *testing.T) {
 	for _, tt := range []struct{ kind, mode, heading, keys, answers string }{
 		{"approval", "replay_tool_call", "set_dns would run with", "y approve", "--approve"},
 		{"approval", "pass_decision_to_tool", "set_dns would run with your answer and", "y approve", "--approve"},
-		{"approval", "use_decision_as_tool_result", "set_dns does not run: your answer is its result.", "r give its result", "--result JSON"},
+		{"approval", "use_decision_as_tool_result", "set_dns does not run; your answer is its result.", "r give the result", "--result JSON"},
 		{"unknown_outcome", "replay_tool_call", "set_dns may have run with", "r it happened: result", "--result JSON"},
 		{"client", "use_decision_as_tool_result", "set_dns was called with", "r result", "--result JSON"},
 	} {
@@ -128,7 +128,7 @@ func TestTheInboxAnswersTheQuestionThatItShows(t *testing.T) {
 
 // An approver who edits must not take the preview for one of the edited arguments.
 func TestAnEditSaysThatThePreviewIsOfWhatWasBefore(t *testing.T) {
-	const note = "(made for the arguments before they were edited)"
+	const note = "(for the arguments before the edit)"
 	shown := func(edited []byte) string {
 		var b strings.Builder
 		for _, l := range details(asked("approval", "replay_tool_call"), edited, began) {

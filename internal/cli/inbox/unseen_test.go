@@ -82,7 +82,7 @@ func TestInboxTakesAKeyThatWasTypedAheadOfWhatIsShownForNoAnswer(t *testing.T) {
 		if got := p.inbox.press(key{char: 'y'}, p.now.Add(calm/2)); got != nothing {
 			t.Errorf("it leads to %d with %s", got, p.inbox.draft.Arguments)
 		}
-		p.sees("That was fast.")
+		p.sees("That was quick.")
 		if p.types("y") != sendDraft {
 			t.Errorf("later it cannot be sent:\n%s", p.screen())
 		}
@@ -136,7 +136,7 @@ func TestInboxShowsEventsOnlyToWhoeverStillReadsTheirCall(t *testing.T) {
 				}
 				p.types(keys)
 				before, at := p.screen(), p.inbox.place
-				p.inbox.told("sus_1", events, err)
+				p.inbox.showEvents("sus_1", events, err)
 				if p.screen() != before || p.inbox.place != at {
 					t.Errorf("from\n%s\nto\n%s", before, p.screen())
 				}
@@ -145,9 +145,9 @@ func TestInboxShowsEventsOnlyToWhoeverStillReadsTheirCall(t *testing.T) {
 	}
 	p := walks(t, waits(1, "approval"), waits(2, "approval"))
 	p.types("joq" + "j" + "k" + keyEnter)
-	p.inbox.told("sus_1", events, nil)
-	p.sees("EVENTS OF RUN ONE", "what run_1 did")
+	p.inbox.showEvents("sus_1", events, nil)
+	p.sees("EVENTS OF RUN ONE", "events of run_1")
 	p.types("o")
-	p.inbox.told("sus_1", []display.Line{display.Text("MORE OF RUN ONE")}, nil)
+	p.inbox.showEvents("sus_1", []display.Line{display.Text("MORE OF RUN ONE")}, nil)
 	p.sees("MORE OF RUN ONE")
 }

@@ -11,7 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// view is the whole screen, a line for each of its lines.
+// view is the whole screen, line by line.
 func (m *inbox) view() []display.Line {
 	head := display.Line{{Style: display.Bold, Text: m.program + " approvals"}, {Style: display.Faint, Text: "  " + m.headline()}}
 	lines := []display.Line{head.Cut(m.width), nil}
@@ -30,33 +30,33 @@ func (m *inbox) view() []display.Line {
 func (m *inbox) headline() string {
 	switch {
 	case !m.loaded:
-		return "reading..."
+		return "loading..."
 	case m.place == atEvents:
-		return "what " + m.item.RunID + " did"
+		return "events of " + m.item.RunID
 	case m.place != atList:
 		return ""
 	case len(m.items) == 0:
-		return "nothing waits"
+		return "no waiting calls"
 	case m.more:
-		return fmt.Sprintf("the %d oldest of more", len(m.items))
+		return fmt.Sprintf("the %d oldest calls", len(m.items))
 	case len(m.items) == 1:
-		return "1 call waits"
+		return "1 waiting call"
 	}
-	return fmt.Sprintf("%d calls wait", len(m.items))
+	return fmt.Sprintf("%d waiting calls", len(m.items))
 }
 
-// feet is how many lines stand below the body: an empty one, the question with what is typed, the
+// feet is the number of lines below the body: an empty line, the question with the typed text, the
 // notice, and the keys.
 func (m *inbox) feet() int { return len(m.foot()) }
 
-// room is how many lines the body has.
+// room is the number of lines for the body.
 func (m *inbox) room() int { return max(m.height-2-m.feet(), 1) }
 
-// fits says that the head, a line of the body at least and all of the feet stand on the screen.
-// Without that, or if its size is not known, nobody can tell what was seen.
+// fits reports whether the screen has space for the head, at least one line of the body and the
+// feet. Without that, or if the size is unknown, it is not certain what the person saw.
 func (m *inbox) fits() bool { return m.width > 1 && 2+m.room()+m.feet() <= m.height }
 
-const tooSmall = "Make the window larger: it does not show what this is about."
+const tooSmall = "Make the window larger: the call does not fit."
 
 func (m *inbox) foot() []display.Line {
 	lines := []display.Line{nil}
@@ -73,7 +73,7 @@ func (m *inbox) foot() []display.Line {
 	return append(append(lines, notice.Wrap(m.width, 2)...), display.Line{{Style: display.Faint, Text: m.keys()}}.Cut(m.width))
 }
 
-// position says that there is more than the screen shows.
+// position says that there is more below.
 func (m *inbox) position(feet int) string {
 	if m.place == atList {
 		return ""
@@ -82,12 +82,12 @@ func (m *inbox) position(feet int) string {
 		return tooSmall
 	}
 	if below := len(m.body()) - m.top - max(m.height-2-feet, 1); below > 0 {
-		return "more below: space"
+		return "more below (space)"
 	}
 	return ""
 }
 
-// tail is the end of what is typed, as much of it as fits.
+// tail is the end of the typed text, as much of it as fits.
 func tail(typed []rune, columns int) string {
 	words := display.Clean(string(typed))
 	for len(typed) > 0 && display.Wide(words) > columns {
@@ -97,32 +97,32 @@ func tail(typed []rune, columns int) string {
 	return words
 }
 
-// keys are those that mean something here.
+// keys lists the keys of this screen.
 func (m *inbox) keys() string {
 	switch m.place {
 	case atList:
-		return "j k move  Enter show  y approve  n deny  e edit  r result  o events  q quit"
+		return "j k select  Enter show  q quit  y approve  n deny  e edit  r result  o events"
 	case atConfirm:
-		return "y send it  space more  any other key: do not"
+		return "y confirm  space scroll  any other key cancels"
 	case atField:
-		return "Enter send it  Esc do not"
+		return "Enter send  Esc cancel"
 	case atEvents:
-		return "j k space b move  q back"
+		return "j k space b scroll  q back"
 	}
 	switch {
 	case cmdline.TakesResult(m.item.Pending):
-		return "r give its result  n deny  o events  q back"
+		return "r give the result  n deny  o events  q back"
 	case m.item.Kind == "approval":
 		return "y approve  n deny  e edit the arguments  o events  q back"
 	case m.item.Kind == "interrupt":
-		return "y go on  o events  q back"
+		return "y resume  o events  q back"
 	case m.item.Kind == "unknown_outcome":
-		return "y it did not happen, run it  r it happened: result  x it failed  n leave it  o events  q back"
+		return "y it did not happen, run it  r it happened: result  x it failed  n don't run it  o events  q back"
 	}
-	return "r result  x it failed  n cancel it  o events  q back"
+	return "r result  x it failed  n cancel  o events  q back"
 }
 
-// rows is the list, with the chosen one on the screen.
+// rows is the part of the list around the selected row.
 func (m *inbox) rows() []display.Line {
 	room := m.room()
 	first := max(min(m.row-room/2, len(m.items)-room), 0)
@@ -141,8 +141,8 @@ func (m *inbox) rows() []display.Line {
 
 func kindWords(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
 
-// body is what is shown of one call, or of its run: whole, in lines that fit. Nothing of what would
-// run is left out or cut.
+// body is the whole call, or the events of its run, in lines that fit. It omits and cuts nothing of
+// what would run.
 func (m *inbox) body() []display.Line {
 	var all []display.Line
 	if m.place == atEvents {
@@ -157,11 +157,11 @@ func (m *inbox) body() []display.Line {
 	return lines
 }
 
-// details is everything that is known of a waiting call, as lines without end. edited, if not nil,
-// is what it would run with instead of its arguments.
+// details is everything known about a waiting call, in unwrapped lines. edited, if not nil, replaces
+// its arguments.
 func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	lines := []display.Line{row("waits for", cmdline.AwaitedWhat(a.Pending)), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
-		row("this", a.Suspension.ID), row("since", strings.TrimSpace(display.Clock(a.Since)+display.After(", ", display.Age(a.Since, now))))}
+		row("suspension", a.Suspension.ID), row("since", strings.TrimSpace(display.Clock(a.Since)+display.After(", ", display.Age(a.Since, now))))}
 	if a.Deadline != nil {
 		lines = append(lines, row("deadline", display.Clock(*a.Deadline)+display.UntilDeadline(a.Deadline.Time, now)))
 	}
@@ -170,7 +170,7 @@ func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	}
 	arguments := a.Arguments
 	if edited != nil {
-		lines = append(lines, display.Line{}, display.Line{{Style: display.Bold, Text: "what changes"}})
+		lines = append(lines, display.Line{}, display.Line{{Style: display.Bold, Text: "changes"}})
 		lines = append(lines, display.Diff(a.Arguments, edited)...)
 		arguments = edited
 	}
@@ -180,7 +180,7 @@ func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	}
 	lines = append(lines, previewLines(a.Pending, edited != nil)...)
 	if !core.IsNull(a.Suspension.ResponseSchema) {
-		lines = append(lines, display.Line{}, display.Line{{Style: display.Bold, Text: "the answer must fit"}})
+		lines = append(lines, display.Line{}, display.Line{{Style: display.Bold, Text: "schema of the answer"}})
 		for _, l := range display.CleanJSONLines(a.Suspension.ResponseSchema) {
 			lines = append(lines, display.Text(l))
 		}
@@ -188,28 +188,28 @@ func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	return append(lines, behind(a)...)
 }
 
-// previewLines are the preview of a call. It is made when the call is asked about, so it doesn't
+// previewLines are the preview of a call. It was made when the call was suspended, so it doesn't
 // know edited arguments.
 func previewLines(p wire.Pending, edited bool) (lines []display.Line) {
 	for _, f := range cmdline.Preview(p) {
 		if edited {
-			f.Lines = append(f.Lines, "(made for the arguments before they were edited)")
+			f.Lines = append(f.Lines, "(for the arguments before the edit)")
 		}
 		lines = append(append(lines, display.Line{}), block(f.Name, f.Lines)...)
 	}
 	return lines
 }
 
-// behind is who wants the call and in whose words.
+// behind is who requested the call, and what was said.
 func behind(a wire.Approval) (lines []display.Line) {
 	for _, f := range append(cmdline.Background(a.Pending), cmdline.OfRun(a.StartedBy, a.AgentVersion, a.Metadata)...) {
 		lines = append(lines, block(f.Name, f.Lines)...)
 	}
 	if a.GrantScope != "" {
-		lines = append(lines, row("wider", "a yes here is for this call alone; decide --grant run: "+display.Spelled(a.GrantScope)))
+		lines = append(lines, row("wider", "y approves this call only; decide --grant run: "+display.Spelled(a.GrantScope)))
 	}
 	if len(lines) > 0 {
-		lines = append([]display.Line{{}, {{Style: display.Bold, Text: "who wants it"}}}, lines...)
+		lines = append([]display.Line{{}, {{Style: display.Bold, Text: "background"}}}, lines...)
 	}
 	return lines
 }

@@ -28,23 +28,23 @@ const (
 	inboxPages   = 5 // of a hundred calls: more than a person walks through
 )
 
-// What a terminal is told at the beginning and the end: another screen without a cursor, and to say
-// what is pasted.
+// Escape sequences for the start and the end: the alternate screen without a cursor, and bracketed
+// paste.
 const (
 	enterScreen = "\x1b[?1049h\x1b[?25l\x1b[?2004h\x1b[H\x1b[2J"
 	leaveScreen = "\x1b[?2004l\x1b[?25h\x1b[?1049l"
 )
 
-// walkInbox lets a person walk through the calls that wait and match the filters of list. However
-// it ends, the terminal is as it was before.
+// walkInbox runs the interactive inbox for the calls that match the filters of list. It always
+// restores the terminal.
 func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.ApprovalFilter) error {
 	in, isFile := a.Stdin.(*os.File)
 	s := display.ScreenOf(a.Stdout, a.Opts.Getenv)
 	switch {
 	case a.JSON:
-		return cmdline.Usagef("-i is for people, --json for programs; leave one of them out")
+		return cmdline.Usagef("-i and --json can't be combined; remove one of them")
 	case !isFile || !term.IsTerminal(int(in.Fd())) || !s.Terminal || s.Dumb:
-		return cmdline.Usagef("-i needs a terminal that can move its cursor; list what waits with: %s, and answer with: dormouse decide", a.Command("approvals"))
+		return cmdline.Usagef("-i needs an interactive terminal; use %s to list calls, and dormouse decide to decide them", a.Command("approvals"))
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTERM)
 	defer stop()
@@ -59,7 +59,7 @@ func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.Appro
 		if err != nil {
 			return err
 		}
-		if before == nil { // later it may be what an editor left behind
+		if before == nil { // later it may be a state that an editor left
 			before = now
 		}
 		return a.Print(enterScreen)
@@ -74,7 +74,7 @@ func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.Appro
 	return w.walk(ctx)
 }
 
-// walker runs an inbox: it reads keys, sends what the inbox wants to be sent, and draws it.
+// walker runs an inbox: it reads keys, sends requests for the inbox, and draws it.
 type walker struct {
 	c       *client.Client
 	list    client.ApprovalFilter // its filters say which calls are shown
@@ -95,7 +95,7 @@ type walker struct {
 	news  chan func(*inbox)
 }
 
-// walk runs until the person leaves or ctx ends.
+// walk runs until the person quits or ctx ends.
 func (w *walker) walk(ctx context.Context) (err error) {
 	ctx, stop := context.WithCancel(ctx)
 	defer stop()
@@ -133,8 +133,8 @@ func (w *walker) walk(ctx context.Context) (err error) {
 	}
 }
 
-// keys does what was typed. What was typed behind a key that opens the editor was not meant for
-// what stands on the screen after it.
+// keys handles typed keys. It drops keys typed after the one that opens the editor: they were not
+// meant for the screen that follows it.
 func (w *walker) keys(ctx context.Context, sent []byte) (leave bool, err error) {
 	for _, k := range w.board.read(sent) {
 		what := w.inbox.press(k, w.now())
@@ -145,7 +145,7 @@ func (w *walker) keys(ctx context.Context, sent []byte) (leave bool, err error) 
 	return false, nil
 }
 
-// readKeys reads once each time it is told to: while an editor has the terminal, nobody else reads
+// readKeys reads once for each signal on again. While an editor has the terminal, nothing else reads
 // from it.
 func (w *walker) readKeys(ctx context.Context, again <-chan struct{}, failed chan<- error) {
 	for {
@@ -168,7 +168,7 @@ func (w *walker) readKeys(ctx context.Context, again <-chan struct{}, failed cha
 	}
 }
 
-// do does what the inbox wants. Requests are sent in the background; what became of them is news.
+// do executes what the inbox wants. Requests run in the background; their results are news.
 func (w *walker) do(ctx context.Context, what want) (leave bool, err error) {
 	item, draft := w.inbox.item, w.inbox.draft
 	switch what {
@@ -184,7 +184,7 @@ func (w *walker) do(ctx context.Context, what want) (leave bool, err error) {
 	case readEvents:
 		w.ask(ctx, func(ctx context.Context) func(*inbox) {
 			lines, err := w.events(ctx, item.RunID)
-			return func(m *inbox) { m.told(item.Suspension.ID, lines, err) }
+			return func(m *inbox) { m.showEvents(item.Suspension.ID, lines, err) }
 		})
 	case editItem:
 		return false, w.edit(ctx, item)
@@ -213,7 +213,7 @@ func (w *walker) reload(ctx context.Context) {
 			page, err := w.c.ApprovalPage(ctx, list)
 			if err != nil {
 				return func(m *inbox) {
-					m.notice = display.Line{{Style: display.Red, Text: "What waits cannot be read: " + display.OneLine(err.Error())}}
+					m.notice = display.Line{{Style: display.Red, Text: "Cannot read the inbox: " + display.OneLine(err.Error())}}
 				}
 			}
 			items = append(items, page.Items...)
@@ -225,14 +225,14 @@ func (w *walker) reload(ctx context.Context) {
 		return func(m *inbox) {
 			m.news(readable, list.Cursor != "")
 			if n := len(items) - len(readable); n > 0 {
-				m.notice = display.Line{{Style: display.Red, Text: display.Counted(n, "waiting run") + " cannot be read; " + m.program + " approvals names them"}}
+				m.notice = display.Line{{Style: display.Red, Text: "Cannot read " + display.Counted(n, "waiting run") + "; run " + m.program + " approvals for details"}}
 			}
 		}
 	})
 }
 
-// send sends the decision on the item. A pause is no call and has no decision: it ends with a
-// resume, if it is still the one that was shown.
+// send sends the decision on the item. A paused run has no call to decide; it is resumed, if the
+// pause is still the one that was shown.
 func (w *walker) send(ctx context.Context, item wire.Approval, d wire.Decision) (wire.DecisionAnswer, error) {
 	if item.Kind != "interrupt" {
 		return w.c.Decide(ctx, item.RunID, d)
@@ -246,10 +246,10 @@ func (w *walker) send(ctx context.Context, item wire.Approval, d wire.Decision) 
 			return w.c.Resume(ctx, item.RunID, wire.ResumeRequest{DecisionID: d.Target})
 		}
 	}
-	return wire.DecisionAnswer{}, &client.Error{Status: 409, Code: "not_waiting", Detail: "the run is not paused any more"}
+	return wire.DecisionAnswer{}, &client.Error{Status: 409, Code: "not_waiting", Detail: "the run is no longer paused"}
 }
 
-// events is what a run did until now, in words.
+// events describes what a run did so far.
 func (w *walker) events(ctx context.Context, run string) (lines []display.Line, err error) {
 	tale := narrate.NewTale(w.now)
 	for after := ""; ; {
@@ -275,7 +275,7 @@ func (w *walker) edit(ctx context.Context, item wire.Approval) error {
 		return err
 	}
 	edited, err := w.editor(ctx, item.Arguments)
-	w.flush() // what an editor did not read is no answer to what it left
+	w.flush() // input that the editor did not read is not a decision
 	w.board = keyboard{}
 	if err := w.raw(); err != nil {
 		return err
@@ -284,7 +284,7 @@ func (w *walker) edit(ctx context.Context, item wire.Approval) error {
 	return nil
 }
 
-// draw writes every line over the one that was there, so that nothing flickers.
+// draw overwrites the screen line by line, so that nothing flickers.
 func (w *walker) draw() error {
 	lines := w.inbox.view()
 	if h := w.inbox.height; h > 0 && len(lines) > h {

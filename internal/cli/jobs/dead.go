@@ -18,14 +18,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// mostLetters is how many messages of a sort are shown.
+// mostLetters is how many messages of each kind are shown.
 const mostLetters = 100
 
-// letters shows, retries or forgets the dead letters.
+// letters shows, retries or deletes dead letters.
 func (a *app) letters(ctx context.Context, f intakeFlags) error {
 	queue, err := local.OpenIntake(ctx, f.data, false)
 	if errors.Is(err, fs.ErrNotExist) {
-		return cmdline.Usagef("there is no data in %s; name the server's data directory with --data", f.data)
+		return cmdline.Usagef("%s has no store; set --data to the data directory of the server", f.data)
 	}
 	if err != nil {
 		return err
@@ -37,7 +37,7 @@ func (a *app) letters(ctx context.Context, f intakeFlags) error {
 		return a.moved("retried", n, "put back into the queue", err)
 	case f.forgetDead:
 		n, err := queue.DropDead(ctx, f.tenant)
-		return a.moved("forgotten", n, "removed", err)
+		return a.moved("forgotten", n, "deleted", err)
 	}
 	report, err := readIntake(ctx, queue, f.tenant)
 	if err != nil {
@@ -118,48 +118,48 @@ func readIntake(ctx context.Context, queue *local.Intake, tenant string) (r inta
 	return r, err
 }
 
-// letterOf shows a message as far as it can be read.
+// letterOf shows the readable part of a message.
 func letterOf(l sqlite.IntakeLetter) intakeLetter {
 	var m struct {
 		Key   string `json:"idempotency_key"`
 		Agent string `json:"agent"`
 	}
-	_ = json.Unmarshal(l.Body, &m) // what cannot be read stays empty
+	_ = json.Unmarshal(l.Body, &m) // unreadable members stay empty
 	return intakeLetter{ID: strconv.FormatInt(l.ID, 10), Key: m.Key, Agent: m.Agent, Code: l.Code, Detail: l.Detail,
 		EnqueuedAt: wire.Millis(l.At), Message: strings.ToValidUTF8(string(l.Body), "\uFFFD")}
 }
 
-// printCounts says how many messages wait and how many are dead.
+// printCounts prints how many messages are waiting and how many are dead letters.
 func (a *app) printCounts(r intakeCounts) error {
 	waiting := strconv.Itoa(r.Waiting)
 	if r.GivenBack > 0 {
-		waiting += fmt.Sprintf(", %d of them given back for now", r.GivenBack)
+		waiting += fmt.Sprintf(", %d of them to be retried later", r.GivenBack)
 	}
 	return a.Table([][]string{{"waiting", waiting}, {"dead", strconv.Itoa(r.Dead)}})
 }
 
-// printStatus is the counts alone, and where the letters behind them are.
+// printStatus prints the counts, and the command that lists the messages.
 func (a *app) printStatus(r intakeReport, f intakeFlags) error {
 	if err := a.printCounts(r.intakeCounts); err != nil || r.Dead+r.GivenBack == 0 {
 		return err
 	}
-	return a.Printf("see why: %s enqueue --dead%s\n", a.Name(), f.again())
+	return a.Printf("details: %s enqueue --dead%s\n", a.Name(), f.again())
 }
 
 func (a *app) printIntake(r intakeReport, f intakeFlags) error {
 	if err := a.printCounts(r.intakeCounts); err != nil {
 		return err
 	}
-	if err := a.printLetters("given back", "AGAIN AT", r.Back, r.GivenBack); err != nil {
+	if err := a.printLetters("to be retried", "NEXT TRY", r.Back, r.GivenBack); err != nil {
 		return err
 	}
 	if err := a.printLetters("dead", "SINCE", r.Letters, r.Dead); err != nil || r.Dead == 0 {
 		return err
 	}
-	return a.Printf("\ntry them again: %[1]s enqueue --retry-dead%[2]s\nremove them:    %[1]s enqueue --forget-dead%[2]s\n", a.Name(), f.again())
+	return a.Printf("\nretry them:  %[1]s enqueue --retry-dead%[2]s\ndelete them: %[1]s enqueue --forget-dead%[2]s\n", a.Name(), f.again())
 }
 
-// again are the flags that a command for the same messages needs.
+// again are the flags that select the same messages.
 func (f intakeFlags) again() (flags string) {
 	if f.data != ".dormouse" {
 		flags += " --data " + scaffold.ShellWord(f.data)

@@ -16,7 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/local"
 )
 
-// intakeFlags are what the command was given.
+// intakeFlags are the flags of enqueue.
 type intakeFlags struct {
 	data, tenant                    string
 	keepGoing                       bool
@@ -70,13 +70,13 @@ becomes a dead letter. See --status, --dead, --retry-dead and --forget-dead.`,
 	return cmd
 }
 
-// noServer refuses the flags of a server, which would be passed over while a directory is made
-// beside the person.
+// noServer refuses the flags for a server. They would be ignored, and a local directory would be
+// created instead.
 func noServer(cmd *cobra.Command) error {
 	for _, name := range []string{"url", "aws-iam"} {
 		if cmd.Flags().Changed(name) {
-			return cmdline.Usagef("enqueue writes into a data directory (--data) and asks no server, so it takes no --%s; "+
-				"for a stack on AWS send each line to the queue of its output IntakeQueueUrl: "+
+			return cmdline.Usagef("enqueue writes to a data directory (--data), not to a server, so it doesn't accept --%s; "+
+				"for a stack on AWS, send each line to the queue in its output IntakeQueueUrl: "+
 				"aws sqs send-message --queue-url INTAKEQUEUEURL --message-body '{\"idempotency_key\":...}'", name)
 		}
 	}
@@ -92,11 +92,11 @@ func (f intakeFlags) check(args []string) error {
 	}
 	switch {
 	case asked != 1:
-		return cmdline.Usagef("name a file of runs to start, or - for standard input, or else say one of --status, --dead, --retry-dead and --forget-dead")
+		return cmdline.Usagef("pass a file (- for standard input), or exactly one of --status, --dead, --retry-dead and --forget-dead")
 	case f.keepGoing && len(args) == 0:
-		return cmdline.Usagef("--keep-going is about the lines of a file; leave it out")
+		return cmdline.Usagef("--keep-going needs a file")
 	case f.tenant == "":
-		return cmdline.Usagef("--tenant is empty; leave it out for the tenant %s", access.Tenant)
+		return cmdline.Usagef("--tenant is empty; omit it for the tenant %s", access.Tenant)
 	}
 	if err := access.CheckTenant(f.tenant); err != nil {
 		return cmdline.Usagef("--tenant: %v", err)
@@ -104,7 +104,7 @@ func (f intakeFlags) check(args []string) error {
 	return nil
 }
 
-// enqueue looks at all lines, then stores them. Standard input is kept in a file in between.
+// enqueue checks all lines, then stores them. Standard input is copied to a file first.
 func (a *app) enqueue(ctx context.Context, name string, f intakeFlags) error {
 	file, done, err := a.messages(name)
 	if err != nil {
@@ -117,11 +117,11 @@ func (a *app) enqueue(ctx context.Context, name string, f intakeFlags) error {
 		return err
 	}
 	if e.bad > 0 && !f.keepGoing {
-		return cmdline.Usagef("%s, so that nothing was stored; mend what is bad, or store the rest with --keep-going", e.badLines())
+		return cmdline.Usagef("%s; nothing was enqueued. Fix the lines, or pass --keep-going to skip them", e.badLines())
 	}
 	if e.good+e.bad == 0 {
 		a.Warn("no_lines", e.holdsNothing(name))
-		return e.tell()
+		return e.report()
 	}
 	if _, err := file.Seek(0, io.SeekStart); err != nil {
 		return err
@@ -130,15 +130,15 @@ func (a *app) enqueue(ctx context.Context, name string, f intakeFlags) error {
 		return err
 	}
 	e.progress.End()
-	return e.tell()
+	return e.report()
 }
 
-// messages opens the file, or copies standard input into one: lines are read twice.
+// messages opens the file, or copies standard input to one, because lines are read twice.
 func (a *app) messages(name string) (file *os.File, done func(), err error) {
 	if name != "-" {
 		file, err = os.Open(name)
 		if err != nil {
-			return nil, nil, cmdline.Usagef("the file of runs to start cannot be read: %v", err)
+			return nil, nil, cmdline.Usagef("cannot read the file: %v", err)
 		}
 		if at, err := file.Stat(); err != nil || at.Mode().IsRegular() {
 			return file, func() { file.Close() }, err
@@ -163,37 +163,36 @@ func spool(from io.Reader) (*os.File, func(), error) {
 	}
 	if err != nil {
 		done()
-		return nil, nil, fmt.Errorf("the runs to start could not be read to their end, so that nothing was stored: %w", err)
+		return nil, nil, fmt.Errorf("reading the input failed, so nothing was enqueued: %w", err)
 	}
 	return file, done, nil
 }
 
-// holdsNothing tells of a file without a line, which may be what an export left that failed.
+// holdsNothing reports an empty file, which a failed export may have left.
 func (e *enqueuing) holdsNothing(name string) string {
 	if name == "-" {
-		return "standard input holds no line, so that nothing was stored; see whether what writes it failed"
+		return "standard input is empty, so nothing was enqueued; check whether the command that writes it failed"
 	}
-	return name + " holds no line, so that nothing was stored; see whether what writes it failed"
+	return name + " is empty, so nothing was enqueued; check whether the command that writes it failed"
 }
 
-// tell says what was done. Bad lines that were left out are a failure, since somebody has to look
-// at them.
-func (e *enqueuing) tell() error {
+// report prints what was done. Skipped lines are a failure, because the caller has to fix them.
+func (e *enqueuing) report() error {
 	if e.app.JSON {
 		if err := e.app.PrintJSON(map[string]any{"enqueued": e.stored, "bad": e.bad, "tenant": e.flags.tenant, "data": e.flags.data}); err != nil {
 			return err
 		}
-	} else if err := e.app.Printf("%d in the intake queue of %s; see how far it is: %[3]s enqueue --status%[4]s; a server on it starts them: %[3]s dev --data %[5]s\n",
+	} else if err := e.app.Printf("%d in the intake queue of %s\nstatus: %[3]s enqueue --status%[4]s\nserver: %[3]s dev --data %[5]s\n",
 		e.stored, e.flags.data, e.app.Name(), e.flags.again(), scaffold.ShellWord(e.flags.data)); err != nil {
 		return err
 	}
 	if e.bad > 0 {
-		return cmdline.Fail(cmdline.ExitFailed, "bad_lines", e.badLines()+", and left out; mend them and enqueue the file again: what is there starts no second run")
+		return cmdline.Fail(cmdline.ExitFailed, "bad_lines", e.badLines()+" and skipped; fix them and enqueue the file again (runs that are already queued are not started twice)")
 	}
 	return nil
 }
 
-// cut says how far it came when it did not come to the end.
+// cut adds to an error how many messages were stored before it.
 func (e *enqueuing) cut(err error) error {
 	if e.stored == 0 {
 		return err
@@ -202,6 +201,6 @@ func (e *enqueuing) cut(err error) error {
 	if errors.Is(err, context.Canceled) {
 		code, what = "interrupted", "interrupted"
 	}
-	return cmdline.Fail(cmdline.ExitFailed, code, fmt.Sprintf("%s; %d of %d are in the queue already: enqueue the same file again, what is there starts no second run",
+	return cmdline.Fail(cmdline.ExitFailed, code, fmt.Sprintf("%s; %d of %d runs are in the queue. Enqueue the same file again; no run is started twice",
 		what, e.stored, e.good))
 }

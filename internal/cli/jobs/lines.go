@@ -19,15 +19,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-// Lines are stored so many, or so many bytes, at once: a server on the same data waits for each
-// lot.
+// The size of a batch of lines. A server that uses the same data waits for each batch.
 const (
 	lotLines = 500
 	lotBytes = 4 << 20
 )
 
-// mostTold is how many bad lines are told one by one.
-const mostTold = 20
+// mostListed is how many invalid lines are listed.
+const mostListed = 20
 
 // enqueuing is one file on its way into the queue.
 type enqueuing struct {
@@ -43,7 +42,7 @@ type enqueuing struct {
 	size              int
 }
 
-// look reads the whole file and tells what is bad in it. It stores nothing.
+// look reads the whole file and reports invalid lines. It stores nothing.
 func (e *enqueuing) look(ctx context.Context, file io.Reader) error {
 	return intake.Lines(file, func(line intake.Line) error {
 		if err := ctx.Err(); err != nil {
@@ -60,14 +59,14 @@ func (e *enqueuing) look(ctx context.Context, file io.Reader) error {
 		if _, known := e.agents[m.Agent]; !known && len(e.agents) < 1000 {
 			e.agents[m.Agent] = line.Number
 		}
-		if e.good > lotLines { // a short file needs no word
-			e.progress.At(e.good+e.bad, 0, "looked at")
+		if e.good > lotLines { // a short file needs no progress
+			e.progress.At(e.good+e.bad, 0, "checked")
 		}
 		return nil
 	})
 }
 
-// keyLines are the keys of the file so far, and what each stands for.
+// keyLines are the keys of the file so far, with the line and digest of each.
 type keyLines map[[sha256.Size]byte]keyed
 
 type keyed struct {
@@ -75,9 +74,9 @@ type keyed struct {
 	digest string
 }
 
-// add refuses a key that stands for something else on another line. Whichever of the two came first
-// would be started, and nobody could say which. As everywhere, a start on a thread and one without
-// have keys apart.
+// add refuses a key that another line uses for another body. One of the two would be started, and it
+// would be unclear which. As in the API, starts on a thread and starts without one have separate
+// keys.
 func (k keyLines) add(line intake.Line, m intake.Message) error {
 	canonical, err := core.Canonical(line.Body)
 	if err != nil {
@@ -88,7 +87,7 @@ func (k keyLines) add(line intake.Line, m intake.Message) error {
 	first, there := k[name]
 	if there && first.digest != mine.digest {
 		return &frontend.Error{Code: frontend.CodeIdempotencyMismatch, Detail: fmt.Sprintf(
-			"its idempotency_key is that of line %d, and the rest is not the same; give it a key of its own", first.line)}
+			"it has the idempotency_key of line %d but another body; give it a different key", first.line)}
 	}
 	if !there {
 		k[name] = mine
@@ -96,46 +95,46 @@ func (k keyLines) add(line intake.Line, m intake.Message) error {
 	return nil
 }
 
-// refused tells of a bad line.
+// refused reports an invalid line.
 func (e *enqueuing) refused(line intake.Line, err error) error {
 	var why *frontend.Error
 	if !errors.As(err, &why) {
 		return err
 	}
 	e.bad++
-	if e.bad <= mostTold {
+	if e.bad <= mostListed {
 		e.progress.End()
 		e.app.Warn(string(why.Code), fmt.Sprintf("line %d: %s%s", line.Number, why.Detail, hint(line.Body)))
 	}
 	return nil
 }
 
-// hint says what often stands behind a bad line.
+// hint names a common cause of an invalid line.
 func hint(body []byte) string {
 	trimmed := bytes.TrimSpace(body)
 	switch {
 	case bytes.HasPrefix(trimmed, []byte("\xef\xbb\xbf")):
-		return "; it begins with a byte order mark: save the file as UTF-8 without one"
+		return "; it starts with a byte order mark; save the file as UTF-8 without one"
 	case bytes.Equal(trimmed, []byte("[")), bytes.Equal(trimmed, []byte("{")), bytes.HasPrefix(trimmed, []byte("[{")):
-		return "; write one object a line, each on a line of its own and without a list around them"
+		return "; write one object per line, without a list around them"
 	case bytes.HasSuffix(trimmed, []byte("},")):
-		return "; there is a comma at its end, take it away"
+		return "; remove the comma at its end"
 	}
 	return ""
 }
 
 func (e *enqueuing) badLines() string {
-	words := fmt.Sprintf("%d of %d lines are bad", e.bad, e.good+e.bad)
+	words := fmt.Sprintf("%d of %d lines are invalid", e.bad, e.good+e.bad)
 	if e.good+e.bad == 1 {
-		words = "the only line is bad"
+		words = "the only line is invalid"
 	}
-	if e.bad > mostTold {
-		words += fmt.Sprintf(" (the first %d are told above)", mostTold)
+	if e.bad > mostListed {
+		words += fmt.Sprintf(" (the first %d are listed above)", mostListed)
 	}
 	return words
 }
 
-// store puts the good lines into the queue, lot by lot.
+// store puts the valid lines into the queue, batch by batch.
 func (e *enqueuing) store(ctx context.Context, file io.Reader) error {
 	queue, made, err := e.open(ctx)
 	if err != nil {
@@ -143,7 +142,7 @@ func (e *enqueuing) store(ctx context.Context, file io.Reader) error {
 	}
 	defer queue.Close()
 	e.progress.End()
-	e.progress = e.app.Progress() // the rate of looking is not that of storing
+	e.progress = e.app.Progress() // storing has another rate than checking
 	if err := e.warnOfAgents(ctx, queue, made); err != nil {
 		return err
 	}
@@ -170,8 +169,8 @@ func (e *enqueuing) store(ctx context.Context, file io.Reader) error {
 	return nil
 }
 
-// open opens the queue. made says that there was none: nothing in it is started before somebody
-// serves the directory, which may be misspelt.
+// open opens the queue. made says that it was created: its messages are not started before a server
+// uses the directory, whose name may be misspelled.
 func (e *enqueuing) open(ctx context.Context) (queue *local.Intake, made bool, err error) {
 	queue, err = local.OpenIntake(ctx, e.flags.data, false)
 	if !errors.Is(err, fs.ErrNotExist) {
@@ -181,12 +180,12 @@ func (e *enqueuing) open(ctx context.Context) (queue *local.Intake, made bool, e
 	return queue, true, err
 }
 
-// changed answers a line that is bad now. It was told of, or the file is not what it was.
+// changed handles a line that is invalid in the second pass: it was reported, or the file changed.
 func (e *enqueuing) changed(line intake.Line) error {
 	if e.flags.keepGoing {
 		return nil
 	}
-	return fmt.Errorf("the file was changed while it was read, at line %d", line.Number)
+	return fmt.Errorf("line %d changed while the file was read; run the command again", line.Number)
 }
 
 func (e *enqueuing) flush(ctx context.Context, queue *local.Intake) error {
@@ -204,8 +203,8 @@ func (e *enqueuing) flush(ctx context.Context, queue *local.Intake) error {
 	return nil
 }
 
-// warnOfAgents tells of names that the servers of the directory do not have. They may come with the
-// next start, so that it is no error.
+// warnOfAgents warns of agents that the servers of the directory don't have. It is not an error,
+// because the next start may add them.
 func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake, made bool) error {
 	have, err := queue.Agents(ctx, e.flags.tenant)
 	if err != nil {
@@ -217,28 +216,28 @@ func (e *enqueuing) warnOfAgents(ctx context.Context, queue *local.Intake, made 
 	for _, name := range slices.Sorted(maps.Keys(e.agents)) {
 		if !have[name] {
 			e.progress.End()
-			e.app.Warn("agent_not_deployed", fmt.Sprintf("line %d: the server on %s had no agent %q when it was last started (it had %s); without one the run is not started",
+			e.app.Warn("agent_not_deployed", fmt.Sprintf("line %d: the server of %s had no agent %q when it last started (it had %s); runs of an unknown agent become dead letters",
 				e.agents[name], e.flags.data, name, display.Listed(slices.Sorted(maps.Keys(have)))))
 		}
 	}
 	return nil
 }
 
-// warnOfTenant tells of a tenant that is perhaps misspelt: servers of the directory have agents,
-// and it has none. If none has agents, it is the directory that may be misspelt. The queue works
-// without a server, so that it is no error.
+// warnOfTenant warns of a tenant without agents, whose name may be misspelled. If no tenant has
+// agents, the directory may be misspelled. It is not an error, because the queue works without a
+// server.
 func (e *enqueuing) warnOfTenant(ctx context.Context, queue *local.Intake, made bool) error {
 	usual, err := queue.Agents(ctx, access.Tenant)
 	e.progress.End()
 	switch {
 	case err != nil:
 	case made:
-		e.app.Warn("data_made", fmt.Sprintf("there was no data in %s, and it was made; no server has served it yet. If yours works on another directory, name that with --data",
+		e.app.Warn("data_made", fmt.Sprintf("%s did not exist and was created; no server has used it yet. If your server uses another directory, set --data",
 			e.flags.data))
 	case len(usual) == 0:
-		e.app.Warn("data_not_served", fmt.Sprintf("no server has served %s with an agent yet. If yours works on another directory, name that with --data", e.flags.data))
+		e.app.Warn("data_not_served", fmt.Sprintf("no server with an agent has used %s yet. If your server uses another directory, set --data", e.flags.data))
 	default:
-		e.app.Warn("tenant_not_served", fmt.Sprintf("no server on %s has had the tenant %s so far; a token of it makes it known: dormouse tokens add NAME --tenant %[2]s",
+		e.app.Warn("tenant_not_served", fmt.Sprintf("no server of %s knows the tenant %s yet; to add the tenant, create a token: dormouse tokens add NAME --tenant %[2]s",
 			e.flags.data, e.flags.tenant))
 	}
 	return err

@@ -12,7 +12,7 @@ import (
 // EventPage is how many events one request asks for.
 const EventPage = 100
 
-// Describe says in a few words, on one line, what an event tells beyond its type; "" if nothing.
+// Describe summarizes the data of an event on one line. It returns "" if the type says everything.
 func Describe(e wire.Event) string {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(e.Data, &members) != nil {
@@ -20,7 +20,7 @@ func Describe(e wire.Event) string {
 	}
 	words := standing(members)
 	if members["outcome"] != nil {
-		delete(members, "status") // the outcome says more
+		delete(members, "status") // the outcome is more specific
 	}
 	for _, name := range []string{"cause", "status", "outcome", "tool_name", "call_id", "kind", "action", "reason", "done_reason",
 		"code", "arguments", "result", "text", "error", "detail", "message"} {
@@ -35,14 +35,13 @@ func Describe(e wire.Event) string {
 	return display.Shorten(display.Clean(strings.Join(words, "  ")), 160)
 }
 
-// standing says of a decision what its action does not: that the deadline made it, or that it came
-// too late to count.
+// standing says whether the deadline made a decision, or whether it came too late.
 func standing(members map[string]json.RawMessage) []string {
 	switch {
 	case string(members["timed_out"]) == "true":
 		return []string{"by the deadline"}
 	case string(members["late"]) == "true":
-		return []string{"late, not used"}
+		return []string{"too late, not applied"}
 	}
 	return nil
 }

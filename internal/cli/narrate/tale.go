@@ -1,4 +1,4 @@
-// Package narrate says what a run does, event by event, in the words of people.
+// Package narrate describes the events of a run in words.
 package narrate
 
 import (
@@ -13,27 +13,27 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Tale tells what a run does in the words of people. It is shown the run's events in order and
-// remembers the calls, so that what happens to one can be told by its name. It prints nothing.
+// Tale describes a run in words. It gets the run's events in order and remembers the calls, so that
+// later events can name their tools. It prints nothing.
 type Tale struct {
 	now     func() time.Time
-	calls   map[string]told // by id
-	running map[string]bool // calls whose start was told live
-	ended   fact            // the last turn.ended: it says why a run is done
+	calls   map[string]request // by id
+	running map[string]bool    // calls whose start was shown live
+	ended   fact               // the last turn.ended: it says why a run is done
 }
 
-// told is what a call asks for.
-type told struct {
+// request is what the model asked for in a call.
+type request struct {
 	tool      string
 	arguments json.RawMessage
 }
 
-// NewTale begins a tale. now tells how long a deadline is away.
+// NewTale starts a tale. now is the clock for the time until deadlines.
 func NewTale(now func() time.Time) *Tale {
-	return &Tale{now: now, calls: map[string]told{}, running: map[string]bool{}}
+	return &Tale{now: now, calls: map[string]request{}, running: map[string]bool{}}
 }
 
-// fact is what the events of a run carry, of all sorts.
+// fact is the data of an event of any type.
 type fact struct {
 	Status     string          `json:"status"`
 	CallID     string          `json:"call_id"`
@@ -64,11 +64,11 @@ type fact struct {
 	} `json:"ops"`
 }
 
-// silent are the events that matter to programs only.
+// silent are the events that are not shown to people.
 var silent = map[string]bool{"turn.started": true, "turn.ended": true, "step.started": true, "step.ended": true, "activation.ended": true,
 	"call.resuming": true, "state.snapshot": true, "reasoning.delta": true, "reasoning.ended": true, "text.delta": true}
 
-// Tell is an event in words: no line, one, or several of which the later ones belong to the first.
+// Tell describes an event in any number of lines. Further lines belong to the first.
 func (t *Tale) Tell(e wire.Event) []display.Line {
 	var f fact
 	if len(e.Data) > 0 && json.Unmarshal(e.Data, &f) != nil {
@@ -90,7 +90,7 @@ func (t *Tale) Tell(e wire.Event) []display.Line {
 	case "decision.recorded":
 		return t.decision(f)
 	case "state.delta":
-		return []display.Line{{{Style: display.Faint, Text: "remembers " + keys(f)}}}
+		return []display.Line{{{Style: display.Faint, Text: "state changed: " + keys(f)}}}
 	case "step.reset":
 		return []display.Line{{{Style: display.Yellow, Text: t.reset(f)}}}
 	case "hook.failed":
@@ -98,48 +98,48 @@ func (t *Tale) Tell(e wire.Event) []display.Line {
 	case "memory.failed":
 		return []display.Line{{{Style: display.Yellow, Text: "the memory failed: " + f.Detail}}}
 	case "message.queued":
-		return []display.Line{display.Text("a message is queued behind this run")}
+		return []display.Line{display.Text("a message is queued for the next run")}
 	case "interrupt.recorded":
-		return []display.Line{display.Text("asked to pause" + by(f.By) + "; it was paused already, or is done")}
+		return []display.Line{display.Text("interrupt requested" + by(f.By) + "; the run was already paused or done")}
 	}
 	return []display.Line{display.Text(strings.TrimSpace(e.Type + "  " + Describe(e)))}
 }
 
-// reset says why the model is asked again.
+// reset says why the model will be asked again.
 func (t *Tale) reset(f fact) string {
 	switch f.Reason {
 	case "model_unavailable":
-		words := "the model gave no answer and is asked again: " + f.Text
+		words := "the model didn't answer: " + f.Text
 		if left := f.TryAt.Sub(t.now()); left > 0 {
 			words += "; next attempt in " + display.Lasting(left)
 		}
 		return words
 	case "repeated":
-		return "what the model was saying does not count"
+		return "the partial answer of the model was discarded"
 	}
-	return "makes way for others; the model is asked again"
+	return "yields to other runs; the model will be asked again"
 }
 
-// note remembers what later events are told by.
+// note remembers what the descriptions of later events need.
 func (t *Tale) note(e wire.Event, f fact) {
 	switch e.Type {
 	case "turn.ended":
 		t.ended = f
 	case "call.ready":
-		t.calls[f.CallID] = told{f.Tool, f.Arguments}
+		t.calls[f.CallID] = request{f.Tool, f.Arguments}
 	case "call.suspended":
-		t.calls[f.CallID] = told{f.Tool, f.Arguments} // what it would run with
+		t.calls[f.CallID] = request{f.Tool, f.Arguments} // what it would run with
 	}
 }
 
 func (t *Tale) status(e wire.Event, f fact) []display.Line {
 	switch {
 	case f.Status == "waiting":
-		return []display.Line{{{Style: display.Faint, Text: "sleeps until somebody answers"}}}
+		return []display.Line{{{Style: display.Faint, Text: "suspended until a decision arrives"}}}
 	case f.Status == "running" && e.Turn <= 1:
-		return []display.Line{{{Style: display.Faint, Text: "begins"}}}
+		return []display.Line{{{Style: display.Faint, Text: "started"}}}
 	case f.Status == "running":
-		return []display.Line{{{Style: display.Faint, Text: "wakes up"}}}
+		return []display.Line{{{Style: display.Faint, Text: "resumed"}}}
 	case f.Status != "done":
 		return []display.Line{display.Text(f.Status)}
 	}
@@ -166,11 +166,11 @@ func (t *Tale) call(e wire.Event, f fact) []display.Line {
 	case "call.ready":
 		return []display.Line{{{Style: display.AsIs, Text: "asks for "}, {Style: display.Cyan, Text: tool}, {Style: display.AsIs, Text: " " + display.InWords(f.Arguments)}}}
 	case "call.invalid":
-		return []display.Line{{{Style: display.Yellow, Text: "asked for " + tool + " in a way that does not fit: " + display.OneLine(f.Detail)}}}
+		return []display.Line{{{Style: display.Yellow, Text: "called " + tool + " with invalid arguments: " + display.OneLine(f.Detail)}}}
 	case "call.started":
 		if seen := t.running[f.CallID]; seen {
 			delete(t.running, f.CallID)
-			return nil // it was told while it ran
+			return nil // it was shown while it ran
 		}
 		t.running[f.CallID] = f.Live
 		return []display.Line{{{Style: display.AsIs, Text: "runs "}, {Style: display.Cyan, Text: tool}}}
@@ -188,7 +188,7 @@ func (t *Tale) call(e wire.Event, f fact) []display.Line {
 	return []display.Line{display.Text(e.Type + "  " + Describe(e))}
 }
 
-// progress is how far a tool is.
+// progress is the progress of a tool.
 func (f fact) progress() string {
 	words := strconv.FormatFloat(f.Done, 'f', -1, 64)
 	if f.Total > 0 {
@@ -197,12 +197,12 @@ func (f fact) progress() string {
 	return strings.TrimSpace(words + " " + display.OneLine(f.Text))
 }
 
-// longest is how much of a result is told; the messages verb shows all of it.
+// longest is how much of a result is shown; the command messages shows all of it.
 const longest = 300
 
 func (t *Tale) suspended(e wire.Event, f fact, tool string) []display.Line {
 	words := map[string]string{"approval": "approval of " + tool, "client": "the client's result of " + tool, "input": "an answer to " + tool,
-		"unknown_outcome": "word of what became of " + tool, "interrupt": "a resume", "child": "the run that " + tool + " began"}[f.Kind]
+		"unknown_outcome": "the outcome of " + tool, "interrupt": "a resume", "child": "the run that " + tool + " started"}[f.Kind]
 	rest := ""
 	if now := t.now(); now.Sub(e.At.Time) > time.Minute {
 		rest = " since " + e.At.UTC().Format("15:04")
@@ -220,7 +220,7 @@ func (t *Tale) suspended(e wire.Event, f fact, tool string) []display.Line {
 
 func (t *Tale) decision(f fact) []display.Line {
 	if f.TimedOut {
-		return []display.Line{{{Style: display.Yellow, Text: "no answer came before the deadline"}}}
+		return []display.Line{{{Style: display.Yellow, Text: "timed out: no decision before the deadline"}}}
 	}
 	how, words := display.Green, "approved"
 	switch {
@@ -233,12 +233,12 @@ func (t *Tale) decision(f fact) []display.Line {
 	}
 	words += by(f.By)
 	if f.Grant != "" {
-		words += ", and the like calls of this turn"
+		words += ", including similar calls in this turn"
 	}
 	if f.Late {
-		how, words = display.Yellow, words+", too late to count"
+		how, words = display.Yellow, words+", too late to take effect"
 	} else if f.Applied != nil && !*f.Applied {
-		how, words = display.Yellow, words+", without effect: the run was cancelled with it"
+		how, words = display.Yellow, words+", no effect: the run was cancelled first"
 	}
 	said := display.Spelled(display.OneLine(cmp.Or(f.Reason, f.why())))
 	if words := word(f.Result); said == "" && words != "" {
@@ -246,7 +246,7 @@ func (t *Tale) decision(f fact) []display.Line {
 	}
 	lines := []display.Line{{{Style: how, Text: words}, {Style: display.AsIs, Text: display.After(": ", said)}}}
 	if !core.IsNull(f.Arguments) {
-		lines = append(lines, display.Text("with other arguments:"))
+		lines = append(lines, display.Text("with edited arguments:"))
 		lines = append(lines, display.Diff(t.calls[f.CallID].arguments, f.Arguments)...)
 	}
 	return lines
@@ -258,7 +258,7 @@ func says(words string) []display.Line {
 	lead := "says: "
 	for _, l := range display.CleanProse(words) {
 		lines = append(lines, display.Line{{Style: display.AsIs, Text: lead}, {Style: display.Bold, Text: l}})
-		lead = "      " // below it: no line of the model's looks like one of ours
+		lead = "      " // indented, so that no line of the model looks like an event
 	}
 	return lines
 }

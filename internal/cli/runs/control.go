@@ -28,7 +28,7 @@ a message to its thread. Interrupting a paused run changes nothing.`,
 			if a.JSON {
 				return a.PrintJSON(run)
 			}
-			return a.Printf("accepted: %s will pause; it goes on with: %s\n", run.ID, a.Command("resume "+run.ID))
+			return a.Printf("accepted: %s will pause; to continue it: %s\n", run.ID, a.Command("resume "+run.ID))
 		},
 	}
 	cmd.Flags().StringVar(&key, "key", "", "idempotency `KEY`: the same key interrupts only once")
@@ -58,7 +58,7 @@ func (a *app) resumeCommand() *cobra.Command {
 			if answer.Code == "already_decided" {
 				return a.Printf("already resumed: %s\n", args[0])
 			}
-			return a.Printf("accepted: %s goes on\n", args[0])
+			return a.Printf("accepted: %s continues\n", args[0])
 		},
 	}
 	cmd.Flags().StringVar(&req.Reason, "reason", "", "reason `TEXT`, stored in the journal")

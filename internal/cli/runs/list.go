@@ -18,7 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// runFilters are the flags that filter runs, as they were given.
+// runFilters holds the flags that filter runs, as they were given.
 type runFilters struct {
 	metadata []string
 	created  cmdline.Period
@@ -35,7 +35,7 @@ func (f *runFilters) add(flags *pflag.FlagSet, list *client.RunFilter) {
 	flags.StringVar(&list.Cursor, "cursor", "", "`CURSOR` printed at the end of the previous page")
 }
 
-// read checks the flags and parses those that list does not hold as they are.
+// read checks the flags and parses those that list doesn't hold as text.
 func (f *runFilters) read(list *client.RunFilter) (err error) {
 	if err := cmdline.PageLimit(list.Limit, cmdline.MostRuns); err != nil {
 		return err
@@ -43,10 +43,10 @@ func (f *runFilters) read(list *client.RunFilter) (err error) {
 	for _, pair := range f.metadata {
 		key, value, ok := strings.Cut(pair, "=")
 		if !ok || key == "" {
-			return cmdline.Usagef("--metadata takes KEY=VALUE, not %q", pair)
+			return cmdline.Usagef("--metadata is %q; it must be KEY=VALUE", pair)
 		}
 		if _, twice := list.Metadata[key]; twice {
-			return cmdline.Usagef("--metadata has the key %q twice; give each key once", key)
+			return cmdline.Usagef("--metadata has the key %q twice; use each key once", key)
 		}
 		if list.Metadata == nil {
 			list.Metadata = map[string]string{}
@@ -78,8 +78,8 @@ func (a *app) listRuns(cmd *cobra.Command, list client.RunFilter) error {
 	return a.PrintMore("runs", runFlags(list), list.Limit, page.Next)
 }
 
-// listed prints runs as a table: on a terminal one that fits into 80 columns, with the run's first
-// line below each row, elsewhere one with two more columns.
+// listed prints runs as a table. On a terminal it fits into 80 columns and has the first line of the
+// input below each row; elsewhere it has more columns.
 func (a *app) listed(runs []wire.Run) error {
 	s := display.ScreenOf(a.Stdout, a.Opts.Getenv)
 	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED", "STARTED BY", "FIRST LINE"}}
@@ -119,7 +119,7 @@ func drawRuns(runs []wire.Run, rows [][]string, s display.Screen) string {
 	return b.String()
 }
 
-// starterOf is who started a run, in words; empty if that is unknown.
+// starterOf is who started a run; empty if that is unknown.
 func starterOf(run wire.Run) string {
 	if run.StartedBy == nil {
 		return ""
@@ -127,7 +127,7 @@ func starterOf(run wire.Run) string {
 	return display.OneLine(display.Spelled(run.StartedBy.By) + display.After(" via ", display.Spelled(run.StartedBy.Via)))
 }
 
-// runFlags are the flags that ask for the same runs again.
+// runFlags are the flags that select the same runs again.
 func runFlags(list client.RunFilter) []cmdline.FlagValue {
 	flags := []cmdline.FlagValue{{Name: "status", Value: list.Status}, {Name: "agent", Value: list.Agent}, {Name: "reason", Value: list.Reason}, {Name: "response-state", Value: list.ResponseState}}
 	for _, key := range slices.Sorted(maps.Keys(list.Metadata)) {

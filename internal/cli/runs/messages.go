@@ -38,7 +38,7 @@ message is refused unless you pass --on-pending.`,
 				return err
 			}
 			if len(args) == 1 && files.Any() {
-				return cmdline.Usagef("--image and --document go with a message; give its text behind %s", args[0])
+				return cmdline.Usagef("--image and --document need a message; add its text after %s", args[0])
 			}
 			if len(args) == 1 {
 				return a.showMessages(cmd, c, args[0])
@@ -69,7 +69,7 @@ message is refused unless you pass --on-pending.`,
 	return cmd
 }
 
-// threadOf is the thread that id names, or that the run it names belongs to.
+// threadOf is the thread with this id, or the thread of the run with this id.
 func threadOf(ctx context.Context, c *client.Client, id string) (string, error) {
 	if !strings.HasPrefix(id, "run_") {
 		return id, nil
@@ -93,8 +93,8 @@ func (a *app) showMessages(cmd *cobra.Command, c *client.Client, id string) erro
 	return a.Table(Transcript(page))
 }
 
-// Transcript is a conversation as rows of two columns: who, and what. That a call waits is left out
-// once it has a result.
+// Transcript is a conversation as rows of two columns: who, and what. A waiting call is omitted once
+// it has a result.
 func Transcript(messages []wire.Message) [][]string {
 	answered := map[string]bool{}
 	for _, m := range messages {
@@ -115,7 +115,7 @@ func messageRows(m wire.Message) [][]string {
 	case m.Role == "tool" && m.Error:
 		who = m.Tool + " failed"
 	case m.Role == "tool" && m.Pending:
-		who = m.Tool + " waits"
+		who = m.Tool + " waiting"
 	case m.Role == "tool":
 		who = m.Tool
 	}

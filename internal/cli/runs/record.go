@@ -41,25 +41,25 @@ A file can hold several recordings of the same thread. Readers use the longest.`
 				return recording.Write(a.Stdout, []recording.Conversation{conversation})
 			}
 			if err := recording.Append(args[1], conversation); err != nil {
-				return cmdline.Usagef("the recording cannot be written: %v", err)
+				return cmdline.Usagef("cannot write the recording: %v", err)
 			}
 			if a.JSON {
 				return a.PrintJSON(map[string]any{"run_id": args[0], "file": args[1], "messages": len(conversation.Messages)})
 			}
-			return a.Printf("recorded: %d messages, added to %s\n", len(conversation.Messages), args[1])
+			return a.Printf("recorded %d messages in %s\n", len(conversation.Messages), args[1])
 		},
 	}
 }
 
-// recorded is a run's thread, up to the end of the run. It comes from what was committed and is
-// shown to callers, so that nothing is in it that these cannot read.
+// recorded is the thread of a run, up to the end of the run. It contains only what callers of the
+// API can read.
 func recorded(ctx context.Context, c *client.Client, id string) (none recording.Conversation, err error) {
 	run, err := c.Run(ctx, id)
 	if err != nil {
 		return none, err
 	}
 	if run.Status != "done" {
-		return none, cmdline.Fail(cmdline.ExitFailed, "not_done", fmt.Sprintf("the run %s is %s; it can be recorded when it is done", id, run.Status))
+		return none, cmdline.Fail(cmdline.ExitFailed, "not_done", fmt.Sprintf("run %s is %s; record it when it is done", id, run.Status))
 	}
 	messages, err := client.Collect(c.Messages(ctx, run.ThreadID, client.MessageOptions{Data: true}))
 	if err != nil {
@@ -76,28 +76,28 @@ func recorded(ctx context.Context, c *client.Client, id string) (none recording.
 	return conversation, nil
 }
 
-// CanRecord refuses a file that cannot be written, before anything is started.
+// CanRecord refuses a file that can't be written, before a run is started.
 func CanRecord(file string) error {
 	if file == "" {
 		return nil
 	}
 	if file == "-" {
-		return cmdline.Usagef("--record: name a file; runs record prints a run's conversation")
+		return cmdline.Usagef("--record needs a file name; to print a conversation, use dormouse runs record")
 	}
 	if err := recording.CanAppend(file); err != nil {
-		return cmdline.Usagef("--record: the file cannot be written: %v", err)
+		return cmdline.Usagef("--record: cannot write the file: %v", err)
 	}
 	return nil
 }
 
-// recordFinished adds a run that was waited for to a file. The run is what was asked for: that it
-// could not be recorded is said, and is no failure of it.
+// recordFinished appends a finished run to a file. If that fails, it only warns: the command was to
+// start a run, and that succeeded.
 func (a *app) recordFinished(ctx context.Context, c *client.Client, run, file string) {
 	conversation, err := recorded(ctx, c, run)
 	if err == nil {
 		err = recording.Append(file, conversation)
 	}
 	if err != nil {
-		a.Warn("not_recorded", fmt.Sprintf("not recorded: %v; later: %s", err, a.Command("runs record "+run+" "+scaffold.ShellWord(file))))
+		a.Warn("not_recorded", fmt.Sprintf("the run was not recorded: %v; to record it later: %s", err, a.Command("runs record "+run+" "+scaffold.ShellWord(file))))
 	}
 }

@@ -77,7 +77,7 @@ the same key and input returns the first run.`,
 	return cmd
 }
 
-// afterStart is what to do once the run is started.
+// afterStart is what to do after the start of a run.
 type afterStart struct {
 	wait, watch bool
 	// file that the conversation is added to when the run is done; "" for none
@@ -104,8 +104,8 @@ func (a *app) start(cmd *cobra.Command, req wire.StartRequest, key string, after
 	return err
 }
 
-// watchStarted follows a run that was just started. Its id comes first, so that it is known if the
-// command is interrupted; programs read it from every event.
+// watchStarted follows a run that was just started. It prints the id first, so that it is known if
+// the command is interrupted. Programs read it from every event.
 func (a *app) watchStarted(ctx context.Context, c *client.Client, started wire.Run) error {
 	if !a.JSON {
 		if err := a.Table([][]string{{"run", started.ID}, {"thread", started.ThreadID}}); err != nil {
@@ -119,13 +119,13 @@ func (a *app) watchStarted(ctx context.Context, c *client.Client, started wire.R
 	return errors.Join(a.printPending(run), cmdline.Ended(run))
 }
 
-// butStarted says of an error that came after the start which run there is.
+// butStarted adds the id of the started run to a later error.
 func (a *app) butStarted(id string, err error) error {
 	f := a.Failure(err)
-	return cmdline.Fail(f.Exit, f.Code, "the run is "+id+", but: "+f.Detail)
+	return cmdline.Fail(f.Exit, f.Code, "run "+id+" was started, but: "+f.Detail)
 }
 
-// text is an argument as JSON text; - stands for standard input.
+// text is an argument as a JSON string; - reads standard input.
 func (a *app) text(arg string) (json.RawMessage, error) {
 	if arg == "-" {
 		body, err := io.ReadAll(a.Stdin)
@@ -135,7 +135,7 @@ func (a *app) text(arg string) (json.RawMessage, error) {
 		arg = strings.TrimRight(string(body), "\n")
 	}
 	if strings.TrimSpace(arg) == "" {
-		return nil, cmdline.Usagef("the input is empty")
+		return nil, cmdline.Usagef("the input is empty; pass the user's message, or - to read it from standard input")
 	}
 	return core.EncodeAny(arg)
 }

@@ -72,7 +72,7 @@ func (a *app) cancelCommand() *cobra.Command {
 	}
 }
 
-// finish shows a run that was started or spoken to, after waiting for it if asked to.
+// finish shows a run that was started or got a message. If wait is set, it waits first.
 func (a *app) finish(cmd *cobra.Command, c *client.Client, run wire.Run, wait bool) error {
 	if wait {
 		id := run.ID

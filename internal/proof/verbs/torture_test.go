@@ -30,8 +30,8 @@ func TestTortureRefusesWhatDoesNotGoTogether(t *testing.T) {
 			"--kills is about a server that this command starts"},
 		"a server and nothing to run":      {[]string{"--url", url}, "say with --agent what to run"},
 		"a time without a server":          {[]string{"--for", "3s"}, "--for goes with --url"},
-		"no kills":                         {[]string{"--kills", "0"}, "--kills is a number from 1"},
-		"no callers":                       {[]string{"--callers", "0"}, "--callers is a number from 1"},
+		"no kills":                         {[]string{"--kills", "0"}, "--kills is 0; it must be at least 1"},
+		"no callers":                       {[]string{"--callers", "0"}, "--callers is 0; it must be at least 1"},
 		"no time to live":                  {[]string{"--every", "0s"}, "times above 0"},
 		"a directory with something in it": {[]string{"--dir", full}, "is not empty"},
 	} {
@@ -132,7 +132,7 @@ func TestTortureSaysHowItIsRepeated(t *testing.T) {
 		t.Errorf("exit %d, %q, %q", exit, stdout, stderr)
 	}
 	exit, _, stderr = said(t, "torture", "--url", url, "--agent", "asks,dsk", "--for", "1ms")
-	if exit != cmdline.ExitUsage || !strings.Contains(stderr, `there is no agent "dsk"; there is: asks`) {
+	if exit != cmdline.ExitUsage || !strings.Contains(stderr, `agent "dsk" doesn't exist; the server has: asks`) {
 		t.Errorf("exit %d, %q", exit, stderr)
 	}
 }

@@ -1,5 +1,5 @@
-// Package agents has the verbs about definitions: make an agent, check, play, test and deploy it,
-// and import tools.
+// Package agents has the commands for agent files: create, check, test and deploy agents, and import
+// tools.
 package agents
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// app is one invocation of the program, for the verbs of this package.
+// app is one invocation of the program, for the commands of this package.
 type app struct{ *cmdline.App }
 
-// Commands are the verbs, for the tree of the program's commands.
+// Commands returns the commands of this package.
 func Commands(of *cmdline.App) []*cobra.Command {
 	a := &app{of}
 	return []*cobra.Command{a.newCommand(), a.agentsCommand(), a.toolsCommand()}

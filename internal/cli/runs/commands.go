@@ -1,4 +1,4 @@
-// Package runs has the verbs about runs: start one, list, follow, steer and record them.
+// Package runs has the commands for runs: start, list, follow, control and record them.
 package runs
 
 import (
@@ -7,10 +7,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// app is one invocation of the program, for the verbs of this package.
+// app is one invocation of the program, for the commands of this package.
 type app struct{ *cmdline.App }
 
-// Commands are the verbs, for the tree of the program's commands.
+// Commands returns the commands of this package.
 func Commands(of *cmdline.App) []*cobra.Command {
 	a := &app{of}
 	return []*cobra.Command{a.runCommand(), a.runsCommand(), a.watchCommand(), a.messagesCommand(), a.interruptCommand(), a.resumeCommand(), a.retryCommand()}

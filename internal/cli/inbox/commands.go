@@ -1,5 +1,5 @@
-// Package inbox has the verbs of approvers: list what waits, walk through it on the terminal,
-// decide, and read decisions.
+// Package inbox has the commands for approvers: list waiting calls, decide them, on the command line
+// or in an interactive inbox, and list decisions.
 package inbox
 
 import (
@@ -8,10 +8,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// app is one invocation of the program, for the verbs of this package.
+// app is one invocation of the program, for the commands of this package.
 type app struct{ *cmdline.App }
 
-// Commands are the verbs, for the tree of the program's commands.
+// Commands returns the commands of this package.
 func Commands(of *cmdline.App) []*cobra.Command {
 	a := &app{of}
 	return []*cobra.Command{a.approvalsCommand(), a.decideCommand(), a.decisionsCommand()}

@@ -1,0 +1,17 @@
+// Package jobs has the command enqueue, which adds lines to the intake queue and shows their status.
+package jobs
+
+import (
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+)
+
+// app is one invocation of the program, for the commands of this package.
+type app struct{ *cmdline.App }
+
+// Commands returns the commands of this package.
+func Commands(of *cmdline.App) []*cobra.Command {
+	a := &app{of}
+	return []*cobra.Command{a.enqueueCommand()}
+}
