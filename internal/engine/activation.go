@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
@@ -119,23 +120,23 @@ func (a *activation) letGo(ctx context.Context) error {
 	return a.stop(ctx, errDeadline)
 }
 
-// endBroken lets a run end with error whose next write the store refused because of an invariant:
-// the same plan would be refused again and again. It does so once; if the end is refused as well,
-// the step fails, and the run comes back when its lease is over. A fault of this program is behind
-// it either way, so it is logged as one.
+// endBroken ends the run with an error after the store refused a write that breaks an invariant:
+// the same plan would be refused again. It does so once. If the end is refused too, the step fails
+// and another worker claims the run after the lease. Either way it is a bug in the program, and
+// logged as one.
 func (a *activation) endBroken(err error) bool {
-	invariant, ok := errors.AsType[*core.InvariantError](err)
+	broken, ok := errors.AsType[*invariant.Error](err)
 	if !ok {
 		return false
 	}
 	h := a.view.Head
 	a.e.o.Logger.Error("a write was refused because it would leave the run in a state that nothing can set right; this is a fault of the program",
-		"run", h.Run, "thread", h.Thread, "tenant", h.Tenant, "rule", invariant.Rule, "detail", invariant.Detail)
+		"run", h.Run, "thread", h.Thread, "tenant", h.Tenant, "rule", broken.Rule, "detail", broken.Detail)
 	if a.refused {
 		return false
 	}
 	a.refused = true
-	a.view.Broken = &core.Reason{Kind: core.Failed, Code: "head_invariant", Detail: "the program made a write that breaks the rule " + string(invariant.Rule)}
+	a.view.Broken = &core.Reason{Kind: core.Failed, Code: "head_invariant", Detail: "the program made a write that breaks the rule " + string(broken.Rule)}
 	return true
 }
 

@@ -1,10 +1,13 @@
 package engine
 
-import "maps"
+import (
+	"maps"
 
-// Check says whether the write may be made: a [*core.InvariantError] if the head that it leaves is
-// one that nothing could ever set right. Every store calls it before it writes anything; it reads
-// nothing but the request.
+	"github.com/dormouse-dev/dormouse/internal/core/invariant"
+)
+
+// Check returns an [*invariant.Error] if the write would leave a head that nothing could ever
+// repair. Every store calls it before it writes anything. It reads only the request.
 func (r CommitRequest) Check() error {
 	left := r.Next
 	if len(r.Drained) > 0 && len(left.Inbox) > 0 {
@@ -13,14 +16,14 @@ func (r CommitRequest) Check() error {
 			delete(left.Inbox, key)
 		}
 	}
-	return left.CheckWritten()
+	return invariant.CheckWritten(left)
 }
 
-// Check is [CommitRequest.Check] of the run whose place a start takes, if the caller owns it. One
-// that has not ended is refused by the store's own condition.
+// Check checks the run that the start replaces, like [CommitRequest.Check], if the caller owns it.
+// The store's own condition refuses a run that has not ended.
 func (r StartRequest) Check() error {
 	if r.Owned && r.Prior.End != nil {
-		return r.Prior.CheckEnded()
+		return invariant.CheckEnded(*r.Prior)
 	}
 	return nil
 }

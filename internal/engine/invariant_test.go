@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -40,7 +41,7 @@ func TestARunWhoseWriteBreaksAnInvariantEndsWithErrorAndSaysSo(t *testing.T) {
 	r, log := meddledRig(t, 1)
 	r.work()
 	r.wantRun(core.RunDone, core.Failed)
-	if end := r.head().End; end.Code != "head_invariant" || !strings.Contains(end.Detail, string(core.WaitsForNothing)) {
+	if end := r.head().End; end.Code != "head_invariant" || !strings.Contains(end.Detail, string(invariant.WaitsForNothing)) {
 		t.Errorf("ended %+v", end)
 	}
 	if !strings.Contains(log.String(), "level=ERROR") || !strings.Contains(log.String(), "rule=waits_for_nothing") || !strings.Contains(log.String(), "thread=thr_t") {
@@ -56,7 +57,7 @@ func TestAWriteThatIsRefusedForGoodFailsTheStepAndNothingIsWritten(t *testing.T)
 			break
 		}
 	}
-	if broken, ok := errors.AsType[*core.InvariantError](err); !ok || broken.Rule != core.DoneWithoutEnd {
+	if broken, ok := errors.AsType[*invariant.Error](err); !ok || broken.Rule != invariant.DoneWithoutEnd {
 		t.Fatalf("got %v", err)
 	}
 	if h := r.head(); h.Status != core.RunRunning || h.Lease == 0 || h.Due == 0 {

@@ -23,7 +23,7 @@ type Store interface {
 	// the drained signals, and returns the head as it is then, with the signals that came
 	// meanwhile. Both or neither become visible. A repeat of a commit that landed, known by its
 	// stamp, is a success. [ErrFenced] if epoch or rev differ; [ErrSignals] (with the head) if
-	// only the demanded sigs differ. [*core.InvariantError] if [CommitRequest.Check] refuses
+	// only the demanded sigs differ. [*invariant.Error] if [CommitRequest.Check] refuses
 	// it, before anything is written.
 	Commit(ctx context.Context, req CommitRequest) (Written, error)
 
@@ -36,7 +36,7 @@ type Store interface {
 
 	// Start creates a run. The engine uses it for the run that a held message begins, in place
 	// of the one it owns: req.Owned. Errors as for the frontend's Store; [ErrFenced],
-	// [ErrSignals] and [*core.InvariantError] as for Commit.
+	// [ErrSignals] and [*invariant.Error] as for Commit.
 	Start(ctx context.Context, req StartRequest) (Written, error)
 
 	// Payload reads what was put under its digest. [ErrNotFound] if it is not there.
@@ -64,7 +64,8 @@ type Receiver interface {
 	// has waited longest for its turn.
 	Receive(ctx context.Context, max int) ([]Delivery, error)
 
-	// Ack removes a delivery. [ErrRefused] if its visibility ended and somebody else has it.
+	// Ack removes a delivery. It returns [ErrRefused] if the delivery's visibility timeout
+	// ended and another consumer has it.
 	Ack(ctx context.Context, d Delivery) error
 
 	// Nack gives it back, visible after delay; cause is kept for the dead letters. [ErrRefused]
@@ -83,18 +84,17 @@ type Delivery struct {
 // Overdue is what the sweep needs of a store.
 type Overdue interface {
 	// TakeOverdue moves up to limit entries that were due at or before now to next, and returns
-	// their threads. It moves first, so that several sweeps do not send one entry twice, and
-	// what it returned and nobody sent comes back at next. An entry that cannot be moved stays
-	// due and does not keep those behind it: what was moved comes with the error, which is
-	// [Failures] if it is about single entries.
+	// their threads. Moving comes first, so concurrent sweeps don't send an entry twice, and an
+	// entry that was returned but never sent comes back at next. An entry that can't be moved
+	// stays due and doesn't block later ones: the moved entries are returned with the error,
+	// which is [Failures] if it concerns single entries.
 	TakeOverdue(ctx context.Context, now, next int64, limit int) ([]Wakeup, error)
 }
 
 // Clock tells the time and wakes later. Real or virtual.
 type Clock interface {
 	Now() time.Time
-	// AfterFunc calls f once, d from now, in a goroutine of its own unless stop is called
-	// before.
+	// AfterFunc calls f once in a new goroutine, after d, unless stop is called first.
 	AfterFunc(d time.Duration, f func()) (stop func())
 }
 
@@ -106,11 +106,11 @@ type Random interface {
 
 // Agents finds pinned definitions.
 type Agents interface {
-	// Load returns the version of the agent that a run is pinned to, narrowed by what the
-	// version deployed now denies, by the policy over all agents, and by the run's own
-	// permissions. [ErrNotFound] if that version, or something it cannot do without, is not
-	// there any more; [*AgentUnavailableError] if it will be there again; [ErrUnavailable] if
-	// it cannot be told now.
+	// Load returns the agent version that a run is pinned to, narrowed by what the deployed
+	// version now denies, by the policy for all agents, and by the run's own permissions. It
+	// returns [ErrNotFound] if that version, or a part that it needs, is gone for good;
+	// [*AgentUnavailableError] if it is missing temporarily; and [ErrUnavailable] if the store
+	// can't answer.
 	Load(ctx context.Context, pin Pin) (Agent, error)
 
 	// Newest is the version that a new run of the agent starts with. [ErrNotFound] if there is
@@ -128,7 +128,7 @@ type Pin struct {
 type Agent struct {
 	Instructions string
 	Rules        core.Rules
-	Offered      []core.ToolSpec // what the model is told of, in a fixed order
+	Offered      []core.ToolSpec // the tools the model sees, in a fixed order
 	Model        Model
 	Tools        map[string]Tool // the bodies; a client tool has none
 	Hooks        []Hook
@@ -157,14 +157,14 @@ type Prompt struct {
 	// for this request only, as hooks want them; an adapter takes what it knows
 	Parameters map[string]any
 
-	// Patient: the run may soon wait for somebody, longer than minutes. What a provider caches
-	// for this prompt is worth keeping for an hour.
+	// Patient: the run may soon wait for a person, for longer than minutes. The provider should
+	// cache this prompt for an hour.
 	Patient bool
 
-	// Say takes what the model says while it speaks, for readers who look on; nil if nobody
-	// can. It may be called from the goroutine of Ask alone, returns at once and stores
-	// nothing: the turn that Ask returns is all that counts. Restart says that what was said so
-	// far is void.
+	// Say receives the model's output while it is generated, for readers who follow along; nil
+	// if there can be none. Only the goroutine of Ask may call it. It returns immediately and
+	// stores nothing: only the turn that Ask returns counts. Restart voids everything said so
+	// far.
 	Say func(Delta)
 }
 
@@ -172,14 +172,14 @@ type Prompt struct {
 type Delta struct {
 	Kind    string // [core.TextPart] or [core.ReasoningPart]
 	Text    string
-	Restart bool // the model begins anew; Text is empty
+	Restart bool // the model restarts; Text is empty
 }
 
 // Tool runs a call's body.
 type Tool interface {
-	// Run executes the body. For an at-least-once tool it may run again after a crash, with the
-	// same key. When ctx ends it must return soon. An error is a failure that the model is told
-	// of; to suspend, return an outcome with a ticket.
+	// Run executes the body. An at-least-once body may run again after a crash, with the same
+	// idempotency key. It must return soon after ctx ends. An error is a failure that the model
+	// sees; to suspend, return an outcome with a ticket.
 	Run(ctx context.Context, req ToolRequest) (core.Outcome, error)
 }
 
@@ -201,13 +201,13 @@ type ToolRequest struct {
 	Again bool
 }
 
-// Notifier tells people that a call waits. It may be told twice. An error leaves the entry in the
-// outbox.
+// Notifier tells approvers that a call waits. Notices are delivered at least once. On an error the
+// entry stays in the outbox and is retried.
 type Notifier interface {
 	Notify(ctx context.Context, n Notice) error
 }
 
-// Notice is what a notifier is told.
+// Notice is one notification about a suspended call.
 type Notice struct {
 	Tenant, Thread, Run string
 	Call                core.SuspendedCall

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
@@ -196,7 +197,7 @@ func (p *scriptPlayer) commit(v *planner.View, c *planner.Commit) (over bool) {
 	for _, line := range sayCommit(c, v.Head, p.now) {
 		p.say("%s", line)
 	}
-	if err := c.Head.CheckWritten(); err != nil {
+	if err := invariant.CheckWritten(c.Head); err != nil {
 		p.t.Errorf("the commit breaks an invariant: %v", err)
 	}
 	if c.Segment != nil {

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -15,50 +16,50 @@ var invariantCases = []storeCase{
 
 // brokenHeads are writes of the owner of h, each with one thing wrong.
 var brokenHeads = []struct {
-	rule  core.Invariant
+	rule  invariant.Rule
 	write func(h core.Head) engine.CommitRequest
 }{
-	{core.BackToCreated, func(h core.Head) engine.CommitRequest {
+	{invariant.BackToCreated, func(h core.Head) engine.CommitRequest {
 		req := next(h, 1, "one")
 		req.Next.Status = core.RunCreated
 		return req
 	}},
-	{core.WaitsForNothing, func(h core.Head) engine.CommitRequest {
+	{invariant.WaitsForNothing, func(h core.Head) engine.CommitRequest {
 		req := suspend(h, 1, "sus_1")
 		req.Next.Calls = map[string]core.Call{"c1": {Status: core.CallSucceeded}}
 		return req
 	}},
-	{core.WaitsWithSignals, func(h core.Head) engine.CommitRequest {
+	{invariant.WaitsWithSignals, func(h core.Head) engine.CommitRequest {
 		req := suspend(h, 1, "sus_1")
 		req.Drained = nil
 		return req
 	}},
-	{core.WaitsWithOutbox, func(h core.Head) engine.CommitRequest {
+	{invariant.WaitsWithOutbox, func(h core.Head) engine.CommitRequest {
 		req := suspend(h, 1, "sus_1")
 		req.Next.Out = map[string]core.Out{"n:sus_1": {Kind: planner.OutNotify, Call: "c1", Sus: "sus_1"}}
 		return req
 	}},
-	{core.DoneWithoutEnd, func(h core.Head) engine.CommitRequest {
+	{invariant.DoneWithoutEnd, func(h core.Head) engine.CommitRequest {
 		req := finish(h, 1)
 		req.Next.End = nil
 		return req
 	}},
-	{core.DoneWithOpenCall, func(h core.Head) engine.CommitRequest {
+	{invariant.DoneWithOpenCall, func(h core.Head) engine.CommitRequest {
 		req := finish(h, 1)
 		req.Next.Calls = map[string]core.Call{"c0": {Status: core.CallSucceeded}, "c1": {Status: core.CallSuspended, Wait: core.Wait{Sus: "sus_1"}}}
 		return req
 	}},
-	{core.DoneWithSignals, func(h core.Head) engine.CommitRequest {
+	{invariant.DoneWithSignals, func(h core.Head) engine.CommitRequest {
 		req := finish(h, 1)
 		req.Drained = nil
 		return req
 	}},
-	{core.DoneWithOutbox, func(h core.Head) engine.CommitRequest {
+	{invariant.DoneWithOutbox, func(h core.Head) engine.CommitRequest {
 		req := finish(h, 1)
 		req.Next.Out = map[string]core.Out{"memory": {Kind: planner.OutMemory}}
 		return req
 	}},
-	{core.DoneWithHeld, func(h core.Head) engine.CommitRequest {
+	{invariant.DoneWithHeld, func(h core.Head) engine.CommitRequest {
 		req := finish(h, 1)
 		req.Next.Held = []core.Held{{Seq: 1, Key: "m:1"}}
 		return req
@@ -80,9 +81,9 @@ func testBrokenHeads(t *storeTest) {
 
 // wantInvariant demands an error of its own, which no caller takes for a conflict or for an answer
 // that is missing.
-func (t *storeTest) wantInvariant(err error, rule core.Invariant) {
+func (t *storeTest) wantInvariant(err error, rule invariant.Rule) {
 	t.Helper()
-	broken, ok := errors.AsType[*core.InvariantError](err)
+	broken, ok := errors.AsType[*invariant.Error](err)
 	if !ok || broken.Rule != rule {
 		t.Fatalf("got %v, want a refusal for %s", err, rule)
 	}
@@ -102,6 +103,6 @@ func testBrokenPrior(t *storeTest) {
 	follow := succeed(h, "run_a_1")
 	follow.Owned, follow.Seen = true, h.Sigs
 	_, err := t.store.Start(t.Context(), follow)
-	t.wantInvariant(err, core.DoneWithOpenCall)
+	t.wantInvariant(err, invariant.DoneWithOpenCall)
 	t.unchanged(h)
 }

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
@@ -102,7 +103,7 @@ func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.
 
 // refused: no store ever has to refuse a write because of what it would leave.
 func (w *watched) refused(err error) {
-	if broken, ok := errors.AsType[*core.InvariantError](err); ok {
+	if broken, ok := errors.AsType[*invariant.Error](err); ok {
 		w.s.wrong("the store refused a write: %v", broken)
 	}
 }

@@ -1,0 +1,54 @@
+package invariant_test
+
+import (
+	"errors"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/invariant"
+)
+
+func TestWhatAWriteMayLeave(t *testing.T) {
+	end := &core.Reason{Kind: core.NaturalEnd}
+	waits := map[string]core.Call{"c1": {Status: core.CallSuspended}}
+	settled := map[string]core.Call{"c1": {Status: core.CallSucceeded}, "c2": {Status: core.CallCancelled}}
+	signals := map[string]core.Signal{core.KeyCancel: {}}
+	outbox := map[string]core.Out{"n": {}}
+	for name, c := range map[string]struct {
+		head core.Head
+		want invariant.Rule
+	}{
+		"running, whatever else":              {core.Head{Status: core.RunRunning, Out: outbox, Inbox: signals, Ending: core.Ending{End: end}, Calls: waits}, ""},
+		"waiting for a call":                  {core.Head{Status: core.RunWaiting, Calls: waits}, ""},
+		"waiting for a moment":                {core.Head{Status: core.RunWaiting, Schedule: core.Schedule{Deadline: 5}}, ""},
+		"done, every call settled":            {core.Head{Status: core.RunDone, Ending: core.Ending{End: end}, Calls: settled}, ""},
+		"created":                             {core.Head{Status: core.RunCreated, Calls: waits}, invariant.BackToCreated},
+		"waiting for nothing":                 {core.Head{Status: core.RunWaiting, Calls: settled}, invariant.WaitsForNothing},
+		"waiting with something in the inbox": {core.Head{Status: core.RunWaiting, Calls: waits, Inbox: signals}, invariant.WaitsWithSignals},
+		"waiting with something to send":      {core.Head{Status: core.RunWaiting, Calls: waits, Out: outbox}, invariant.WaitsWithOutbox},
+		"done without a reason":               {core.Head{Status: core.RunDone}, invariant.DoneWithoutEnd},
+		"done with something in the inbox":    {core.Head{Status: core.RunDone, Ending: core.Ending{End: end}, Inbox: signals}, invariant.DoneWithSignals},
+		"done with something to send":         {core.Head{Status: core.RunDone, Ending: core.Ending{End: end}, Out: outbox}, invariant.DoneWithOutbox},
+		"done with a held message":            {core.Head{Status: core.RunDone, Ending: core.Ending{End: end}, Held: []core.Held{{Seq: 1}}}, invariant.DoneWithHeld},
+	} {
+		if got := ruleOf(invariant.CheckWritten(c.head)); got != c.want {
+			t.Errorf("%s: got %q, want %q", name, got, c.want)
+		}
+	}
+	for _, status := range []core.CallStatus{core.CallNew, core.CallRunning, core.CallSuspended, core.CallResuming} {
+		h := core.Head{Status: core.RunDone, Ending: core.Ending{End: end}, Calls: map[string]core.Call{"c0": {Status: core.CallFailed}, "c1": {Status: status}}}
+		if got := ruleOf(invariant.CheckWritten(h)); got != invariant.DoneWithOpenCall {
+			t.Errorf("done with a call that is %s: got %q", status, got)
+		}
+		if got := ruleOf(invariant.CheckEnded(h)); got != invariant.DoneWithOpenCall {
+			t.Errorf("ended with a call that is %s: got %q", status, got)
+		}
+	}
+}
+
+func ruleOf(err error) invariant.Rule {
+	if broken, ok := errors.AsType[*invariant.Error](err); ok {
+		return broken.Rule
+	}
+	return ""
+}
