@@ -28,13 +28,13 @@ type HTTP struct {
 
 // The bodies that have a name.
 const (
-	BodyJSON = "json" // the arguments that stand nowhere else, as an object
+	BodyJSON = "json" // the arguments used nowhere else, as an object
 	BodyForm = "form" // the same, as a form
 	BodyNone = "none"
 )
 
-// Verb is the method that counts: GET if none was said.
-func (h HTTP) Verb() string {
+// RequestMethod returns the request method, GET by default.
+func (h HTTP) RequestMethod() string {
 	if h.Method == "" {
 		return "GET"
 	}
@@ -42,12 +42,12 @@ func (h HTTP) Verb() string {
 }
 
 // Safe says whether the method only reads.
-func (h HTTP) Safe() bool { return h.Verb() == "GET" || h.Verb() == "HEAD" }
+func (h HTTP) Safe() bool { return h.RequestMethod() == "GET" || h.RequestMethod() == "HEAD" }
 
 // Payload is the body by name, or else the template.
 func (h HTTP) Payload() (named string, template json.RawMessage) {
 	switch {
-	case h.Body == nil && slices.Contains([]string{"POST", "PUT", "PATCH"}, h.Verb()):
+	case h.Body == nil && slices.Contains([]string{"POST", "PUT", "PATCH"}, h.RequestMethod()):
 		return BodyJSON, nil
 	case h.Body == nil:
 		return BodyNone, nil
@@ -81,8 +81,8 @@ func (h HTTP) Again() int {
 	return *h.Retries
 }
 
-// Target is the URL of an [HTTP] cut at the places where its parts end, so that nothing that stands
-// for a placeholder can move them.
+// Target is the URL of an [HTTP], split into its parts before placeholders are filled in. An
+// argument's value can't move the boundary between two parts.
 type Target struct {
 	Scheme, Host string
 	Path         []Template // its segments, the text in them escaped as it was written
@@ -233,8 +233,8 @@ func readQuery(raw string) ([]Field, error) {
 // Methods are the methods of HTTP that a tool may use.
 var Methods = []string{"GET", "HEAD", "POST", "PUT", "PATCH", "DELETE"}
 
-// Loopback says that the target is this machine itself, by its address or by the one name that
-// nobody else can have.
+// Loopback reports whether the target is this machine, by its address or by the reserved name
+// localhost.
 func (t Target) Loopback() bool {
 	u, err := url.Parse(t.Scheme + "://" + t.Host)
 	if err != nil {

@@ -54,7 +54,7 @@ func (d Definition) Subject(tool string) subject {
 func (h HTTP) place() place {
 	target, err := ReadTarget(h.URL)
 	p := placed(target.Scheme, target.Host)
-	p.kind, p.method, p.path = aimHTTP, h.Verb(), target.Path
+	p.kind, p.method, p.path = aimHTTP, h.RequestMethod(), target.Path
 	p.odd = p.odd || err != nil
 	return p
 }

@@ -39,8 +39,8 @@ func (d Definition) Reach(tool string) (kind, target string, ok bool) {
 func (h HTTP) reach() string {
 	target, err := ReadTarget(h.URL)
 	if err != nil {
-		return h.Verb()
+		return h.RequestMethod()
 	}
 	usual := map[string]string{"http": ":80", "https": ":443"}[target.Scheme]
-	return h.Verb() + " " + strings.TrimSuffix(target.Host, usual)
+	return h.RequestMethod() + " " + strings.TrimSuffix(target.Host, usual)
 }

@@ -34,7 +34,7 @@ type Turn struct {
 	OutputTokens int64
 	CacheRead    int64 // of InputTokens, what came out of the provider's cache
 	CacheWritten int64 // of InputTokens, what was put into it
-	NoUsage      bool  // nobody said what the answer used; it counts as nothing
+	NoUsage      bool  // the provider did not report usage; it counts as zero
 }
 
 // Without is the turn without the calls of the given ids, and what is wrong with those that are
@@ -51,9 +51,9 @@ func (t Turn) Without(ids []string, faults []string) (Turn, []string) {
 	return t, rest
 }
 
-// Parts is the turn's content as it is stored, once its calls have the ids that the thread knows
-// them by: renamed holds them by the id that the model gave, of which it may have given one twice.
-// A call's place is kept only where something stands behind it.
+// Parts returns the turn's content as it is stored, after its calls got ids that are unique in the
+// thread: renamed maps the ids that the model gave, possibly twice, to the new ones. The position
+// of a call is stored only if another part follows it.
 func (t Turn) Parts(calls []ToolCall, renamed map[string][]string) []Part {
 	if t.Content == nil {
 		return TextParts(t.Text)
@@ -94,8 +94,8 @@ type turnUsage struct {
 	CacheWritten int64 `json:"cache_write_tokens,omitempty"`
 }
 
-// Told is what a step.started event says of the turn.
-func (t Turn) Told() stepStarted {
+// StepStarted returns the data of the step.started event for the turn.
+func (t Turn) StepStarted() stepStarted {
 	s := stepStarted{AskedAt: t.AskedAt}
 	if t.AskedAt != 0 {
 		s.LatencyMS = since(t.AskedAt, t.EndedAt)

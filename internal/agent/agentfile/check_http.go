@@ -145,7 +145,7 @@ func (s *source) header(at *yaml.Node, name, text string, set []string, seen map
 func (c *httpCheck) body() {
 	named, template := c.t.HTTP.Payload()
 	if (named != agent.BodyNone || template != nil) && c.t.HTTP.Safe() {
-		c.Refuse(c.member("body"), "%s sends no body; remove body, or use POST", c.t.HTTP.Verb())
+		c.Refuse(c.member("body"), "%s sends no body; remove body, or use POST", c.t.HTTP.RequestMethod())
 	}
 	c.inside(agent.DecodeValue(template))
 }

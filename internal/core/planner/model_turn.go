@@ -17,7 +17,7 @@ func (d *draft) foldTurn() error {
 	d.h.StepOpen, d.h.ModelSawAll, d.h.UserSpokeSince = true, true, false
 	d.h.YieldsInRow = 0
 	d.modelAnswered()
-	d.event(core.EventStepStarted, d.v.Turn.Told(), 0)
+	d.event(core.EventStepStarted, d.v.Turn.StepStarted(), 0)
 	request, err := d.takeRequest()
 	if err != nil {
 		return err

@@ -33,7 +33,7 @@ var errAbsent = errors.New("an argument is missing")
 
 // compose builds the request from the arguments.
 func (r *request) compose(args map[string]json.RawMessage, s secret.Values, key string) (message, error) {
-	m := message{method: r.http.Verb(), headers: http.Header{}, own: http.Header{}}
+	m := message{method: r.http.RequestMethod(), headers: http.Header{}, own: http.Header{}}
 	var err error
 	if m.url, err = r.composeURL(args, s); err != nil {
 		return m, err
