@@ -60,7 +60,7 @@ var logged = map[string]string{
 	"openai: ": "The endpoint failed or its turn is incomplete; the line has the status. The run retries or ends.",
 	"a run control gave no answer; that counts as no":                               "The program's `RunControl` failed, panicked or took over a second. Fix it. Logged once; runs continue.",
 	"a newer version of the program wrote this run; only that version continues it": "Happens after a rollback. Deploy the newer version again; runs and decisions are kept.",
-	"it cannot be told whether a newer run waits; the run makes no way":             "-The run continues.",
+	"the store cannot say whether a newer run waits; the run does not yield":        "-The run continues.",
 	"an MCP server did not answer a call":                                           "The call failed, or its outcome is unknown. Check the server.",
 	"a preview could not be made":                                                   "The approver sees the arguments without it. Check the tool of the preview.",
 	"nothing recalled":                                                              "Check the agent's memory. The run continues without it.",

@@ -30,7 +30,7 @@ func (a *activation) yields(ctx context.Context) bool {
 	})
 	if err != nil {
 		if !errors.Is(err, context.Canceled) {
-			a.e.o.Logger.Warn("it cannot be told whether a newer run waits; the run makes no way", "run", h.Run, "tenant", h.Tenant, "error", err)
+			a.e.o.Logger.Warn("the store cannot say whether a newer run waits; the run does not yield", "run", h.Run, "tenant", h.Tenant, "error", err)
 		}
 		return false
 	}

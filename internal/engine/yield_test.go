@@ -90,7 +90,7 @@ func TestARunMakesWayForANewerOne(t *testing.T) {
 		r.build(engine.Options{Newest: unlisted{}, Logger: slog.New(slog.NewTextHandler(&log, nil))})
 		r.work()
 		r.wantEnd(core.NaturalEnd, "")
-		if !strings.Contains(log.String(), "cannot be told whether a newer run waits") {
+		if !strings.Contains(log.String(), "cannot say whether a newer run waits") {
 			t.Errorf("log %s", &log)
 		}
 	})
