@@ -86,7 +86,7 @@ func (a arguments) onlyText() (any, bool) {
 	return found, found != nil
 }
 
-// EqualValues compares scalars, numbers by value; it cannot be told for two of different types.
+// EqualValues compares two scalars, numbers by value. The result is unknown if their types differ.
 func EqualValues(got, want any) truth {
 	switch want := want.(type) {
 	case json.Number:

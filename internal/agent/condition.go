@@ -8,14 +8,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Condition puts a test to one argument of a call. Argument is a path of members joined by dots, in
-// which a number is a place in a list; empty, it is the one argument that is text, and cannot be
-// told for a call that has none or several. What Load reads has exactly one test; the four bounds
-// together are one.
+// Condition tests one argument of a call. Argument is a path of members joined by dots; a number in
+// it is an index into a list. An empty path means the call's only text argument. Load accepts
+// exactly one test per condition; the four bounds count as one.
 //
-// Of a test that cannot be put to the argument, because it is missing or of another type, or
-// because the stored expression does not compile, it cannot be told whether it holds: it does for
-// rules that block, deny and ask, and does not for rules that allow.
+// The result is unknown if the argument is missing, has another type, or the stored expression
+// doesn't compile, or if an empty path finds no text argument or several. An unknown result counts
+// as a match for rules that block, deny or ask, and as no match for rules that allow.
 type Condition struct {
 	Argument string `json:"argument"`
 
@@ -30,7 +29,7 @@ type Condition struct {
 	NotEquals json.RawMessage   `json:"not_equals,omitempty"`
 	In        []json.RawMessage `json:"in,omitempty"`
 
-	// Text. In a glob, * stands for any text; a regular expression may match anywhere in it.
+	// Text. In a glob, * matches any text; a regular expression may match anywhere in it.
 	Glob     string `json:"glob,omitempty"`
 	NotGlob  string `json:"not_glob,omitempty"`
 	Regex    string `json:"regex,omitempty"`
@@ -41,8 +40,8 @@ type Condition struct {
 	Exists *bool `json:"exists,omitempty"`
 }
 
-// Conditions must all hold. In JSON a single one stands for itself, as it did before there could be
-// several.
+// Conditions must all hold. In JSON a single condition may be written without a list, the form that
+// older versions stored.
 type Conditions []Condition
 
 // MarshalJSON writes one condition as an object and several as a list.
@@ -197,7 +196,7 @@ func matched(expression string) test {
 	}
 }
 
-// TextSlot is where the pattern of an operator on text stands; nil for other operators.
+// TextSlot returns the field that holds the pattern of a text operator, or nil for other operators.
 func (c *Condition) TextSlot(operator string) *string {
 	return map[string]*string{"~": &c.Glob, "!~": &c.NotGlob, "=~": &c.Regex, "!=~": &c.NotRegex}[operator]
 }

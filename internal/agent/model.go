@@ -44,8 +44,9 @@ type Model struct {
 	// does not fit is asked for again.
 	Output json.RawMessage `json:"output,omitempty"`
 
-	// Request holds further members of the provider's request, as they stand: of Bedrock in
-	// additionalModelRequestFields, of openai in the body. What the program itself sends wins.
+	// Request holds further members of the provider's request, sent unchanged: for Bedrock in
+	// additionalModelRequestFields, for openai in the body. Members that the program itself
+	// sets take precedence.
 	Request json.RawMessage `json:"request,omitempty"`
 
 	// of bedrock: [CacheOff], "5m" or "1h"; chosen by whether the run may wait, if empty

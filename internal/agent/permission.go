@@ -19,17 +19,17 @@ type Permissions struct {
 	Allow   []Rule      `json:"allow,omitempty"`
 }
 
-// Rule matches calls by the tool's name, with Target by where they go and, with When, by their
-// arguments. Tool is a name, or a pattern in which * stands for any text.
+// Rule matches calls by tool name, by Target (where the call goes) and, with When, by their
+// arguments. Tool is a name or a pattern in which * matches any text.
 type Rule struct {
 	Tool string `json:"tool"`
 	// as readAim reads it; with it, Tool may be *
 	Target string `json:"target,omitempty"`
-	// of a refusal, told to the model; of an ask, shown to the person
+	// of a denial, shown to the model; of an ask, shown to the approver
 	Reason string `json:"reason,omitempty"`
 	// of an ask: how the decision becomes a result
 	Mode core.ResumeMode `json:"mode,omitempty"`
-	// of an ask: each call is asked about, whatever was approved before
+	// of an ask: every call needs its own approval; grants don't apply
 	NoGrant bool `json:"no_grant,omitempty"`
 	// of an ask: core.NotByStarter, or empty: any approver
 	NotBy string     `json:"not_by,omitempty"`
@@ -216,8 +216,8 @@ func grantKey(tool string, opinions []opinion) string {
 	return tool + ":" + core.Digest(core.Encode(by))[:16]
 }
 
-// RefusesAlways says by what no call of the tool can ever run, whatever its arguments; false if
-// some can.
+// RefusesAlways returns the effect that stops every call of the tool, regardless of its arguments.
+// It returns false if some calls can run.
 func (p Permissions) RefusesAlways(s subject) (core.Effect, bool) {
 	whole := func(r Rule) bool { return len(r.When) == 0 && r.aimed(s, nil) == Yes }
 	switch {

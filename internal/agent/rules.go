@@ -90,8 +90,8 @@ func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
 	return spec, true
 }
 
-// Offered are the tools the model is told of, in the order of the definition: those that exist and
-// are not denied or blocked whatever their arguments.
+// Offered returns the tools that the model sees, in the order of the definition. It leaves out
+// tools that don't exist and tools of which every call would be denied or blocked.
 func (r *Rules) Offered() []core.ToolSpec { return r.offered }
 
 // Tool implements [core.Rules].

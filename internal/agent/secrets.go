@@ -34,8 +34,8 @@ func (m Model) Secrets() []string {
 	return names
 }
 
-// SecretsIn are the names of the secrets in headers. A stored text that cannot be read needs none:
-// whoever sends it says so.
+// SecretsIn returns the names of the secrets in headers. A stored value that can't be parsed has
+// none; the adapter that sends it reports the error.
 func SecretsIn(headers map[string]string) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
 		value, _ := ReadTemplate(headers[name])

@@ -9,7 +9,8 @@ import (
 // Template is a text with placeholders, in order.
 type Template []Piece
 
-// Piece is plain text, or the name of what stands in its place. Exactly one member is set.
+// Piece is plain text, or the name of the argument or secret that replaces it. Exactly one member
+// is set.
 type Piece struct{ Text, Argument, Secret string }
 
 // Mistake says what is wrong with a text and what to do.
@@ -20,8 +21,8 @@ var (
 	SecretName   = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 )
 
-// ReadTemplate reads a text in which {name} stands for an argument, {secret:NAME} for a secret, and
-// {{ and }} for braces.
+// ReadTemplate parses a text in which {name} is an argument, {secret:NAME} a secret, and {{ and }}
+// are literal braces.
 func ReadTemplate(text string) (Template, error) {
 	var t Template
 	for text != "" {

@@ -7,7 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Budget limits tool calls. 0 is no limit. A call beyond it fails and the model is told.
+// Budget limits tool calls; 0 means no limit. A call beyond it fails, and the model sees why.
 type Budget struct {
 	Step int `json:"step,omitempty"`
 	Run  int `json:"run,omitempty"`

@@ -40,7 +40,7 @@ type Wait struct {
 type Attempt struct {
 	// raised by each applied decision, never by a crash
 	Number int `json:"at,omitempty"`
-	// bodies of the call that ran before the one at hand, also those of crashed workers
+	// bodies of the call that ran before the current one, including those of crashed workers
 	RanBefore int `json:"r,omitempty"`
 	// epoch of the open intent of an at-most-once body; 0: none
 	IntentEpoch int64 `json:"ie,omitempty"`

@@ -35,9 +35,9 @@ type Part struct {
 	Data  []byte `json:"data,omitempty"`    // of an image or a document
 	Call  string `json:"call_id,omitempty"` // of a call's place
 
-	// Provider names who wrote a reasoning part, and Sealed is what that one wants back with it
-	// unchanged: a signature, or what nobody else can read. To any other provider the part says
-	// nothing and is left out.
+	// Provider names the provider that wrote a reasoning part. Sealed is the content it needs
+	// back unchanged: a signature, or text that only it can decrypt. Other providers don't get
+	// the part.
 	Provider string `json:"provider,omitempty"`
 	Sealed   []byte `json:"sealed,omitempty"`
 }

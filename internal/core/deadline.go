@@ -21,7 +21,7 @@ type DeadlineOutcome uint8
 
 const (
 	DeadlineFail   DeadlineOutcome = iota // it failed
-	DeadlineCancel                        // it is cancelled, as if somebody had said no
+	DeadlineCancel                        // it is cancelled, as by a denial
 	// it has a result that was set in advance; not for approvals
 	DeadlineResult
 )

@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 )
 
-// DecisionRecord is the data of a decision.recorded event. Applied is false for a decision that was
-// accepted but overtaken, by a cancel drained with it. TimedOut is set if nobody answered and the
-// deadline did; Late for an answer that came after that and changes nothing.
+// DecisionRecord is the data of a decision.recorded event. Applied is false for an accepted
+// decision that a cancel in the same commit overtook. TimedOut marks the record that a passed
+// deadline writes, and Late an answer that arrived after it and has no effect.
 type DecisionRecord struct {
 	CallID     string `json:"call_id"`
 	Suspension string `json:"suspension"`

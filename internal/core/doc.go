@@ -1,37 +1,38 @@
-// Package core says what a run is; package planner, in it, says what happens next. It decides and
-// never does: given the head of a thread, the signals waiting in it, the time and the last outcome,
-// planner.Decide returns the next thing to do. They know no clock, no randomness and no I/O, and
-// import the standard library alone; times are milliseconds since the Unix epoch and come in as
-// arguments.
+// Package core defines what a run is: its head, journal, signals and decisions, and the tables of
+// its status changes. Package planner decides what happens next. Both are pure: they have no clock,
+// randomness or I/O and import only the standard library. Times are arguments, in milliseconds
+// since the Unix epoch.
 //
 // # Terms
 //
-//   - A thread is a conversation and has at most one open run. A run is one execution in it, from
-//     an input to done.
-//   - A step is one model call and the tool round it asks for. An activation is one invocation
-//     working on a run.
-//   - The head ([Head]) is the small record of what is true now; the journal ([Segment]) is what
-//     happened, append-only.
-//   - A signal ([Signal]) is what outsiders leave in the head for the run: an input, a message, a
-//     decision, a late answer, an interrupt, a cancel.
-//   - A suspension ([Suspension]) is why a tool call waits; a decision ([Resume]) is the answer to
-//     one suspension. A run that waits itself does so on a synthetic call, which no model sees.
-//   - A phase ([Phase]) is where hooks are called; effects ([Effects]) are what they want. The
-//     state ([State]) is what tools and hooks share.
+//   - A thread is a conversation with at most one open run. A run is one execution in it, from an
+//     input until it is done.
+//   - A step is one model call and the tool round it requests. An activation is one invocation of a
+//     worker on a run.
+//   - The head ([Head]) is the small record of the current state; the journal ([Segment]) is the
+//     append-only history.
+//   - A signal ([Signal]) is what callers store in the head for the run: an input, a message, a
+//     decision, a late answer, an interrupt or a cancel.
+//   - A suspension ([Suspension]) is one wait of a tool call; a decision ([Resume]) answers one
+//     suspension. A run that waits itself does so on a synthetic call, which no model sees.
+//   - A phase ([Phase]) is a point where hooks are called; effects ([Effects]) are what they
+//     request. The state ([State]) is shared by tools and hooks.
 //
 // # Reading order
 //
-// Start with [Head], what is known, and the two tables in transitions.go, the only ways a status
-// changes. Go on with View and Plan in package planner, what a plan is made from and what it can
-// ask for. Then follow one decision through planner/decide.go:
+// Start with [Head] and the two tables in transitions.go, the only ways a status changes. Continue
+// with View and Plan in package planner: the input and the output of a decision about the next
+// step. Then follow planner/decide.go:
 //
-//	decide ── foldOutbox ── foldTurn ── foldOutcomes ── applyInbox ── foldFailure ── startRun ── goOn
+//	decide ── foldOutbox ── foldTurn ── foldOutcomes ── applyInbox ── foldFailure ── startRun
+//	       ── goOn
 //	goOn   ── settle: every call that needs no body ── next
-//	next   ── runBodies | await | finish | releaseWaiting | endStep ── end | releaseRunning | ask
+//	next   ── runBodies | await | finish | releaseWaiting
+//	       ── endStep ── end | releaseRunning | ask
 //
-// A draft collects the next commit on the way. Whatever must be durable before the next effect is
-// committed first, and the plan is made anew from what was committed. So work after a crash and
-// work without one are asked for in the same way.
+// A draft collects the next commit on the way. Everything that must be durable before the next
+// effect is committed first, and the planner decides again from the committed head. Recovery after
+// a crash therefore follows the same path as normal work.
 //
 // # Where is it
 //

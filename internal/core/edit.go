@@ -9,11 +9,11 @@ import (
 // are checked, gated, shown and journaled in place of the model's, whose own stay in the
 // transcript.
 
-// anyAsk is lifted by somebody who wrote the arguments himself.
+// anyAsk is the wildcard: an approval with edited arguments waives every ask.
 const anyAsk = "*"
 
-// Edit makes the call run with the arguments of the decision on a suspension. Whoever wrote them
-// has answered for the call as it is now.
+// Edit makes the call run with the arguments of the decision on a suspension. It waives every ask,
+// because the approver who wrote the arguments answers for the whole call.
 func (a *Approval) Edit(suspension string) { a.EditedBy, a.WaivedAsk = suspension, anyAsk }
 
 // DigestArguments notes what a decision was about: the call as it would have run without it.

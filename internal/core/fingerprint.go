@@ -10,13 +10,11 @@ import (
 // with a new one by chance.
 const fingerprintVersion = "v1:"
 
-// Fingerprint names one question exactly: for which tenant, run and version of the agent, on which
-// suspension, which tool with which argument bytes, and the preview that came with it. An approver
-// sends it back with the decision, so that what was read is what runs. Each part has its length
-// before it: no two questions share the text that is hashed.
-//
-// It covers what is journaled with the suspension and the run, and neither changes. A question with
-// other arguments has a suspension, and an id, of its own.
+// Fingerprint identifies one question: the tenant, run, agent version, suspension, tool and
+// argument bytes, and the preview shown with it. The approver sends it back with the decision, so
+// the call that runs is the one the approver read. Each part is hashed after its length, so no two
+// questions share the hashed text. All parts are journaled and never change: edited arguments get a
+// new suspension.
 func Fingerprint(tenant, run, version string, c SuspendedCall) string {
 	parts := []string{tenant, run, c.Suspension.ID, version, c.ToolName, string(c.Pending.Arguments)}
 	if p := c.Preview; p != nil {

@@ -203,8 +203,8 @@ func CloneMap[V any](m map[string]V) map[string]V {
 	return maps.Clone(m)
 }
 
-// Visible is the status that readers are shown: a run with something in its inbox is on its way,
-// and a run that has ended but still owes somebody a message is running until that is sent.
+// Visible returns the status that readers see. A waiting run with signals in its inbox is shown as
+// running, and a run that has ended stays running until its outbox is empty.
 func (h Head) Visible() RunStatus {
 	if h.Status == RunWaiting && len(h.Inbox) > 0 {
 		return RunRunning

@@ -33,7 +33,7 @@ type Message struct {
 	CallID string `json:"call_id,omitempty"` // of a tool message: the call it answers
 	Tool   string `json:"tool,omitempty"`
 	Error  bool   `json:"error,omitempty"` // the result tells of a failure
-	// stands where a result will be; left out of the model's view once one is there
+	// a placeholder for a result; left out of the model's view once the result follows
 	Pending bool `json:"pending,omitempty"`
 
 	// of a result: see [Message.CallOutcome]

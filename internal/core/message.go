@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// AnswerOf is what a message says to a call that waits for input, as a result in JSON: its text.
-// Images and documents follow as a message of their own.
+// AnswerOf returns the text of a message as the JSON result of the call it answers. Images and
+// documents follow in a separate message.
 func AnswerOf(parts []Part) json.RawMessage {
 	text := TextOf(parts)
 	if text == "" && len(parts) > 0 {

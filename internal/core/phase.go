@@ -17,8 +17,8 @@ func (f Firing) Answer(e Effects) Fired {
 	return fired
 }
 
-// Digest tells apart two firings of one phase between two commits: the outcome that was seen may
-// not be the one that stands, if a signal comes in between.
+// Digest distinguishes two firings of one phase between two commits: a signal that arrives in
+// between may change the outcome that hooks see.
 func (f Firing) Digest() string {
 	of := map[string]any{"step": f.Step, "rev": f.Rev, "call": f.Call, "reason": f.Reason}
 	if out := f.Outcome; out != nil {
@@ -115,8 +115,8 @@ type Effects struct {
 	Conflict string
 }
 
-// ContextMessage is text for the model that is no part of the conversation. With a cooldown of n,
-// the same text under the same key is left out of the n-1 requests that follow.
+// ContextMessage is text for the model outside the conversation. With a cooldown of n, the next n-1
+// requests omit the same text under the same key.
 type ContextMessage struct {
 	Key      string
 	Text     string

@@ -42,7 +42,7 @@ type Reason struct {
 	Via    string     `json:"via,omitempty"` // and the entry point it came through
 }
 
-// UnmarshalJSON refuses what names no kind: an end that nobody can tell.
+// UnmarshalJSON refuses a reason without a known kind.
 func (r *Reason) UnmarshalJSON(raw []byte) error {
 	type plain Reason
 	var read plain
@@ -96,7 +96,7 @@ func ParseReason(old string) Reason {
 	return Reason{Kind: Failed, Detail: old}
 }
 
-// RunState is the slot that a change of the run's status is told in.
+// RunState is the part of an event that reports a change of the run's status.
 type RunState struct {
 	ID         string    `json:"id"`
 	Status     RunStatus `json:"status"`

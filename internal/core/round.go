@@ -14,8 +14,8 @@ type Round struct {
 	// what calls keep from one run of their body to the next, by call
 	Scratch map[string]json.RawMessage
 
-	// since the model's last turn words of a caller came after their deadline: it is told of
-	// them in the next one
+	// a late answer with text arrived since the model's last turn; the next model call reports
+	// it
 	LateWords bool
 }
 

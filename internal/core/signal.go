@@ -38,7 +38,7 @@ const (
 	PendingRefuse OnPending = "" // it is not taken
 	// what is waited for is given up, and the run goes on with the message
 	PendingAbandon OnPending = "abandon"
-	PendingQueue   OnPending = "queue" // it begins a run of its own when this one is done
+	PendingQueue   OnPending = "queue" // it starts a new run when this one is done
 )
 
 // SignalKind says what a signal asks for.

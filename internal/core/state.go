@@ -9,7 +9,7 @@ import (
 	"unicode/utf8"
 )
 
-// Conflict is two writes of one exclusive key that nobody put into an order.
+// Conflict reports two unordered writes of one exclusive key.
 type Conflict string
 
 func (c Conflict) Error() string { return "conflict: " + string(c) }

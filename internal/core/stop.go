@@ -5,7 +5,7 @@ package core
 type Progress struct {
 	Steps  int   // completed model calls, this one included
 	Tokens int64 // of the whole run, in and out
-	Awake  int64 // ms since the run began, without the time it waited for somebody
+	Awake  int64 // ms since the run began, without the time it was suspended
 	Errors int   // rounds in a row in which every tool that was executed failed
 	Turn   Turn
 	// what the rounds before asked for, oldest first, as [Turn.Signature] says it

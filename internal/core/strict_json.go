@@ -32,10 +32,10 @@ func CheckJSON(raw []byte) error {
 }
 
 // ReadArguments returns the canonical form of a call's arguments: the one text that rules, schemas,
-// approvers and services see. Nothing at all is an empty object. It refuses whatever two readers
-// could understand differently: in addition to [CheckJSON], members of one object that differ only
-// by case, and what exceeds the bounds. Whether the value fits the tool is for its schema to say.
-// The error's text is for the model.
+// approvers and services see. Empty input becomes an empty object. It refuses everything that two
+// parsers could read differently: what [CheckJSON] refuses, members of one object that differ only
+// by case, and input beyond the limits. It doesn't check the tool's schema. The error's text is for
+// the model.
 func ReadArguments(raw json.RawMessage) (json.RawMessage, error) {
 	switch {
 	case len(jsonTrim(raw)) == 0:

@@ -34,11 +34,11 @@ type Kind uint8
 const (
 	KindNone     Kind = iota
 	KindApproval      // a person says whether the call may run
-	KindClient        // whoever calls the API runs the tool and sends its result
+	KindClient        // the API client runs the tool and sends its result
 	KindInput         // the tool asked for something
-	// the process was lost in an at-most-once body: a person says what happened
+	// the worker crashed during an at-most-once body: a person reports what happened
 	KindUnknownOutcome
-	// somebody asked the run to pause: it goes on when told to, or with a message
+	// a caller interrupted the run: a resume or a message continues it
 	KindInterrupt
 )
 

@@ -28,7 +28,7 @@ func (d *Delivery) UnmarshalText(b []byte) error {
 	return unmarshalName("delivery", deliveryNames, b, d)
 }
 
-// ToolSpec is what a tool promises and what the model is told of it.
+// ToolSpec is what a tool promises and what the model sees of it.
 type ToolSpec struct {
 	Name        string          `json:"name"`
 	Description string          `json:"description,omitempty"`
@@ -36,7 +36,7 @@ type ToolSpec struct {
 	// JSON Schema of what a client answers
 	Result   json.RawMessage `json:"result,omitempty"`
 	Delivery Delivery        `json:"delivery,omitempty"`
-	Client   bool            `json:"client,omitempty"`    // whoever calls the API runs it
+	Client   bool            `json:"client,omitempty"`    // the API client runs it
 	ReadOnly bool            `json:"read_only,omitempty"` // it changes nothing in the world
 	// built in: it ends the run with an output
 	Finish bool `json:"finish,omitempty"`

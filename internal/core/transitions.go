@@ -52,7 +52,7 @@ var callTransitions = map[CallStatus][]CallStatus{
 	CallCancelled: {},
 }
 
-// TransitionError reports a move that the tables do not have. Whoever asked for it must not write
+// TransitionError reports a status change that the tables don't allow. The caller must not write
 // anything.
 type TransitionError struct{ What, From, To string }
 

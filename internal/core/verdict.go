@@ -10,7 +10,7 @@ type Effect uint8
 const (
 	Ask Effect = iota // a person decides; what is not stated is asked
 	Allow
-	Deny      // the call fails and the model is told
+	Deny      // the call fails and the model sees why
 	Block     // the run ends
 	SetResult // the call has this result without running
 )
@@ -46,7 +46,7 @@ func (e *Effect) UnmarshalText(b []byte) error { return unmarshalName("effect", 
 // Verdict is a gate's answer for one call.
 type Verdict struct {
 	Effect Effect
-	Reason string // of a denial, told to the model; of an ask, shown to the person
+	Reason string // of a denial, shown to the model; of an ask, shown to the approver
 	// Mode and Schema shape the suspension of an ask.
 	Mode   ResumeMode
 	Schema json.RawMessage

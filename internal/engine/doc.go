@@ -1,25 +1,26 @@
-// Package engine works on runs: it claims one, asks package core what to do, commits that, then
-// does it, until the claim is given up. One call of [Engine.Step] is one step of a run: at most one
-// model call and the tool round it asks for.
+// Package engine runs agents: it claims a run, asks the planner what to do next, commits the
+// answer, carries it out, and repeats this until it releases the claim. One call of [Engine.Step]
+// is one step of a run: at most one model call and the tool round it asks for.
 //
-// The package owns the ports ([Store], [Waker], [Clock], [Model], [Tool], ...); adapters implement
-// them and package enginetest holds what each must pass. It decides nothing itself and knows no
-// technology.
+// The package owns the ports ([Store], [Waker], [Clock], [Model], [Tool], ...). Adapters implement
+// them, and package enginetest has the conformance suites. The engine makes no decisions about a
+// run and depends on no technology.
 //
 // # What a crash costs
 //
 //	claim ── commit ── body ── commit ── release
-//	  ✗         ✗        ✗        ✗         ✗       the process may be lost at any of these
+//	  ✗         ✗        ✗        ✗         ✗       the worker may crash at any of these
 //
-// Whatever was committed stays; the rest is done again by the next owner, who claims when the lease
-// is over: a model is asked again only if its turn was not committed, an at-least-once body runs
-// again under the same idempotency key, and an at-most-once body whose intent was committed is not
-// run again: a person is asked what happened.
+// Everything committed survives. The next owner claims the run once the lease has expired and
+// repeats the rest. It calls the model again only if the turn was not committed, and runs an
+// at-least-once body again under the same idempotency key. It never repeats an at-most-once body
+// whose intent was committed: the run asks a person what happened.
 //
 // # Fencing
 //
-// Every write of the owner carries epoch and revision. An owner that was replaced is refused by its
-// next write ([ErrFenced]) and stops. A clock decides when somebody else may start, never whose
-// write counts; only the start of an at-most-once body looks at the clock, since no store can
-// refuse what happens outside.
+// Every write of the owner carries its epoch (the fencing token) and revision, and the store
+// applies it as a compare-and-set. A replaced owner's next write fails with [ErrFenced], and the
+// owner stops. Clocks decide when another worker may claim, never whose write counts. The one
+// exception is the start of an at-most-once body, which checks the lease, because no store can undo
+// an external side effect.
 package engine

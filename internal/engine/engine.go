@@ -18,10 +18,10 @@ type Options struct {
 	Agents   Agents
 	Clock    Clock
 	Random   Random
-	Notifier Notifier   // nil: nobody is told of suspensions
+	Notifier Notifier   // nil: no one is notified of suspensions
 	Control  RunControl // nil: no run yields for it, and nothing but a stored cancel cancels
 	Newest   Newest     // nil: no run makes way for newer ones
-	Live     Live       // nil: nobody looks on while a model speaks
+	Live     Live       // nil: no live text
 	Logger   *slog.Logger
 
 	// Lease is how long one activation may take, where the context of a step has no deadline;
@@ -75,10 +75,10 @@ func New(o Options) *Engine {
 	return &Engine{o}
 }
 
-// Step works on the thread a wake-up names: claim, one step, release. A nil error means that the
-// message can be deleted, whatever the outcome. An error means that it should be delivered again
-// later; nothing is lost if it is not, since the sweep finds what is due. The deadline of ctx, if
-// it has one, is read on the engine's clock.
+// Step works on the thread of a wake-up: it claims the run, does one step and releases it. A nil
+// error means that the caller can delete the message, for every outcome. An error means that the
+// queue should deliver it again; if it doesn't, the sweep finds the run. Step compares the deadline
+// of ctx, if it has one, with the engine's clock.
 func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 	until, err := e.until(ctx)
 	if err != nil {

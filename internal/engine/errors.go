@@ -39,11 +39,11 @@ var (
 	// with it.
 	ErrRefused = errors.New("engine: refused by a condition")
 
-	// ErrFenced: somebody else owns the run now. Stop and touch nothing.
+	// ErrFenced: another owner has claimed the run. Stop without writing anything.
 	ErrFenced = errors.New("engine: another owner has the run")
 
-	// ErrSignals: the commit closes a door and a signal is there that it has not seen. Nothing
-	// was written; the head with the signal comes with it.
+	// ErrSignals: the closing commit was refused because of a signal that the owner hasn't
+	// seen. Nothing was written; the head with the signal comes with the error.
 	ErrSignals = errors.New("engine: unseen signals")
 
 	// ErrNewerSchema: the head was written by a newer program. Nothing was written; give the

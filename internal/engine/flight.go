@@ -9,16 +9,16 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
-// flight is the set of bodies that an activation has begun, under one watch, until all have ended.
-// It outlives commits: a decision that arrives while bodies run is committed beside them.
+// flight is the set of bodies that an activation has begun, with one watch, until all have ended.
+// It spans commits: a decision that arrives while bodies run is committed beside them.
 //
-//	activation   begin A, B ── await ──────┐ plan ── commit the decision ── begin C ── await ──┐ plan
-//	A            ──────── ended            │                                                   │
-//	B            ──────────────────────────┼──────────────────────────────────────────── ended │
-//	C                                      │                                      ────── ended │
-//	watch               sees a decision ───┘                       all have ended ─────────────┘
+//	activation   begin A, B ── await ───┐ plan ── commit it ── begin C ── await ──┐ plan
+//	A            ──────── ended         │                                         │
+//	B            ───────────────────────┼───────────────────────────────── ended  │
+//	C                                   │                           ────── ended  │
+//	watch            sees a decision ───┘          all have ended ────────────────┘
 //
-// Only the activation touches the view; it takes outcomes into it after each await.
+// Only the activation changes the view; it adds the outcomes after each await.
 type flight struct {
 	a        *activation
 	ctx      context.Context

@@ -7,13 +7,14 @@ import (
 )
 
 // Hook takes part in the runs of an agent: it implements one or more of the interfaces below, one
-// for each [core.Phase]. What a hook wants is told in [core.Effects]; which members count is said
-// there. What it writes to the state of its request becomes visible to others after the phase. A
-// hook may be called again after a crash, unless what it wanted was committed.
+// for each [core.Phase]. It returns [core.Effects], which documents the members that apply to each
+// phase. Its writes to the request's state become visible to others after the phase. After a crash
+// a hook is called again unless its effects were committed: the effects count once, so external
+// side effects must be idempotent.
 //
-// An error of a hook is journaled and the run goes on without its effects; of a BeforeToolHook it
-// refuses the call, and a panic in a ToolGateHook denies it. The hooks of one phase are isolated
-// from one another, in what they write and in how they fail.
+// A hook's error is journaled and the run continues without its effects. An error of a
+// BeforeToolHook refuses the call, and a panic in a ToolGateHook denies it. The hooks of one phase
+// are isolated from each other, both in their writes and in their failures.
 type Hook interface {
 	// Name is what definitions call it, and what the journal says of its failures.
 	Name() string

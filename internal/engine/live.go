@@ -9,15 +9,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Live is told what models say while they speak, and what bodies do while they run, for readers who
-// look on. It is no part of what is durable: what it loses, the commit brings. Every method returns
-// at once, and neither fails nor panics; the engine goes on if one does.
+// Live receives what models say and what bodies report while they run, for readers who follow
+// along. It is not durable: what Live loses, the commit delivers. Every method returns immediately,
+// without errors or panics; the engine survives a panic.
 //
-//	Begin(1)  Say(1) Say(1) ...  the turn is committed  End(1)
-//	Begin(1)  Say(1)  the model begins anew  End(1)  Begin(2)  Say(2) ...  the turn is committed  End(2)
-//	Begin(1)  Say(1)  the process dies: nothing more is heard of 1
+//	Begin(1)  Say(1) Say(1) ...  committed  End(1)
+//	Begin(1)  Say(1)  the model restarts  End(1)  Begin(2)  Say(2) ...  committed  End(2)
+//	Begin(1)  Say(1)  the worker crashes: no further calls for 1
 type Live interface {
-	// Begin says that an attempt speaks. Whatever attempt of the thread spoke before is void.
+	// Begin starts an attempt. Earlier attempts of the thread are void.
 	Begin(a Attempt)
 
 	// Say is what it says next. Offsets of one kind follow one another without gaps, and no
@@ -39,7 +39,7 @@ type Attempt struct {
 	Turn, Step          int
 
 	// Epoch and Restart name the attempt among those of its thread: the claim it is made under,
-	// and how often the model began anew in it.
+	// and how often the model restarted in it.
 	Epoch   int64
 	Restart int
 

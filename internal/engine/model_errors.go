@@ -27,7 +27,7 @@ func (e *CutShort) Unwrap() error { return e.Cause }
 // TryLater is a failure that may pass: the run sleeps, and asks again. It wraps [ErrTryAgain].
 type TryLater struct {
 	Detail string        // safe to show to callers
-	Busy   bool          // the provider had no room for the call and did nothing; for the log
+	Busy   bool          // the provider was at capacity and did nothing; for the log
 	After  time.Duration // for which the provider wants to be left alone; 0 if it did not say
 	Cause  error         // for the log; may be nil
 

@@ -30,7 +30,7 @@ func (p *Pad) Get(scope core.Scope, key string) json.RawMessage {
 	return p.state.Get(scope, key)
 }
 
-// Set writes a value; nobody else may write the key at the same time. The error says that value has
+// Set writes a value. No other writer may write the key at the same time. It fails if the value has
 // no JSON form.
 func (p *Pad) Set(scope core.Scope, key string, value any) error {
 	raw, err := core.EncodeAny(value)
@@ -40,7 +40,7 @@ func (p *Pad) Set(scope core.Scope, key string, value any) error {
 	return err
 }
 
-// Delete removes a key; nobody else may write it at the same time.
+// Delete removes a key. No other writer may write it at the same time.
 func (p *Pad) Delete(scope core.Scope, key string) {
 	p.write(core.StateOp{Scope: scope, Key: key, Op: core.StateDelete})
 }

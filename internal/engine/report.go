@@ -10,7 +10,7 @@ import (
 type Outcome string
 
 const (
-	// there was nothing to claim: the wake-up was stale, or somebody else has the run
+	// there was nothing to claim: the wake-up was stale, or another worker has the run
 	Dropped  Outcome = "dropped"
 	Released Outcome = "released" // the step was done and the claim given up
 	// another owner took over; nothing of what was not committed counts
@@ -33,7 +33,7 @@ type Report struct {
 
 	InputTokens, OutputTokens int64 // that the model said it used
 
-	TookOver bool          // whoever had the run before was lost
+	TookOver bool          // the previous owner crashed
 	Waited   time.Duration // how long the run had slept when it was claimed; 0 if it had not
 }
 

@@ -2,7 +2,7 @@ package engine
 
 import "context"
 
-// Tracer is told what an activation spends its time on. It must be quick, and cannot fail.
+// Tracer receives how long the parts of an activation take. It must be fast and cannot fail.
 type Tracer interface {
 	// Begin is called before something that takes time: a claim, a commit, a read of the
 	// journal, a model call, a body. What runs inside gets the context that it returns; end is

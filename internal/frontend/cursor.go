@@ -15,7 +15,8 @@ import (
 type Cursor struct {
 	Seq  int64
 	Read int
-	// read is 0 if somebody hears, and seq the segment that will say what became of it
+	// what the reader has heard of live text; Read is then 0, and Seq is the segment that
+	// settles it
 	Live Hearing
 }
 

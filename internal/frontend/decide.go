@@ -12,9 +12,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Decide answers a suspended call. The first decision on a suspension counts: it is answered with
-// [CodeAccepted], the same one again with [CodeAlreadyDecided] and Same, whatever became of the run
-// since. Every refusal is an [*Error]. Status of the answer is left to whoever speaks HTTP.
+// Decide answers a suspended call. The first decision on a suspension counts and returns
+// [CodeAccepted]; a repeat returns [CodeAlreadyDecided] with Same, regardless of what has happened
+// to the run since. Every refusal is an [*Error]. The HTTP layer sets the answer's Status.
 func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Decision) (wire.DecisionAnswer, error) {
 	in, err := decisionInput(d, f.Now())
 	if err != nil {

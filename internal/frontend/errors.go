@@ -73,9 +73,9 @@ func Codes() []Code {
 		CodeUnreadable, CodeUnavailable}
 }
 
-// Error is a refusal that the caller is told of. Nothing was stored, except with [CodeUnavailable]
-// and [CodeStorageFailing]: then it may have been, and the same request may be sent again. Any
-// other error of this package is a fault of ours.
+// Error is a refusal that the caller sees. Nothing was stored, except possibly with
+// [CodeUnavailable] and [CodeStorageFailing]; the caller may then send the same request again. Any
+// other error of this package is a bug.
 type Error struct {
 	Code   Code
 	Detail string // a sentence, safe to show

@@ -36,9 +36,9 @@ type Options struct {
 	// does not make its callers wait, nor wait for them. Nil never does.
 	Stopping <-chan struct{}
 
-	// Watch, if set, returns a channel that gets a signal soon after the thread has changed, or
-	// with an empty thread after the feed of the tenant has, and a function that ends that. It
-	// is a hint: held reads look again by themselves as well, less often where they are told.
+	// Watch, if set, returns a channel that gets a signal soon after the thread has changed,
+	// or, for an empty thread, after the tenant's feed has; stop ends it. It is only a hint:
+	// held reads also poll, less often if there is a Watch.
 	Watch func(tenant, thread string) (changed <-chan struct{}, stop func())
 
 	// Live, if set, is what models are saying just now, for readers who ask for it. Nil: they
@@ -57,11 +57,11 @@ type Options struct {
 	// frontend's to change. Nil: all can be served.
 	Unavailable func() map[string]string
 
-	// Check says why a call with edited arguments cannot run in the version that the run is
-	// pinned to, in words that may be shown; nil if it can. An error that wraps
-	// [engine.ErrUnavailable] says that it cannot be told now. notBy is who must not approve
-	// the call with these arguments, as in [core.SuspendTicket]. Without a Check all are
-	// accepted.
+	// Check explains, in words for the caller, why a call with edited arguments can't run in
+	// the version that the run is pinned to; nil if it can. An error that wraps
+	// [engine.ErrUnavailable] means that the check can't be made now. notBy names who must not
+	// approve the call with these arguments, as in [core.SuspendTicket]. A nil Check accepts
+	// all arguments.
 	Check func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
 
 	// Starters are the callers who may start runs of a version of an agent and send them

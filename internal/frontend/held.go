@@ -15,9 +15,9 @@ const (
 // head, and how fast a model speaks shall not say how often that is.
 const spokenLook = 100 * time.Millisecond
 
-// Until calls look until it says enough, or wait (at most the limit) is over, or the server stops.
-// It looks again when the thread changes, where that is told, when something is said in it, if live
-// is set, and after a pause that grows.
+// Until calls look until it reports enough, wait (capped at the limit) has passed, or the server
+// stops. It looks again when the thread changes, if a Watch reports that; when live text arrives,
+// if live is set; and after a pause with backoff.
 func (f *Frontend) Until(ctx context.Context, c Caller, thread string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
 	if wait <= 0 {
 		_, err := look()

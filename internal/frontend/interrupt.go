@@ -10,11 +10,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Interrupt asks a run to pause after the commit at hand; it then waits until it is resumed or gets
-// a message. Asking again with the same key changes nothing, whatever has happened since, and is
-// answered alike; nor does asking while an interrupt is under way, which is then answered by that
-// one. Nor, without a key, does asking a run that is interrupted. [CodeRunDone] if the run has
-// ended.
+// Interrupt asks a run to pause after its next commit; the run then waits until a caller resumes it
+// or sends a message. It is idempotent per key, and a request that finds an interrupt under way is
+// answered by that one. Without a key, interrupting an interrupted run has no effect. It returns
+// [CodeRunDone] if the run has ended.
 func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wire.Run, error) {
 	if err := readKey(key); err != nil {
 		return wire.Run{}, err
@@ -63,9 +62,9 @@ func (f *Frontend) interrupted(ctx context.Context, c Caller, p Place, record st
 	return f.Show(ctx, p)
 }
 
-// Resume lets an interrupted run go on: a decision on the suspension that it waits on, answered as
-// by [Frontend.Decide]. A repeat that carries the decision's id is known, also if the run was
-// interrupted anew since: it was not about that. [CodeNotWaiting] if the run is not interrupted.
+// Resume continues an interrupted run: it is a decision on the suspension that the run waits on,
+// answered like [Frontend.Decide]. A repeat with the same decision id is recognized even if the run
+// was interrupted again since. It returns [CodeNotWaiting] if the run isn't interrupted and
 // [CodeRunDone] if it has ended.
 func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.ResumeRequest) (wire.DecisionAnswer, error) {
 	if err := readDecisionID(req.DecisionID); err != nil {

@@ -14,7 +14,7 @@ type Place struct {
 	Head    core.Head // of the thread; the run's own if current
 	Record  core.Record
 	Current bool
-	Whole   bool // the record stands for all runs of the thread
+	Whole   bool // the record represents all runs of the thread
 }
 
 // accepts says whether the run may still be sent something.

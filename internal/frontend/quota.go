@@ -14,9 +14,9 @@ type Quota struct {
 	Bytes int64 // stored, of inputs, messages, the journal and what is beside it
 	Runs  int   // that are not done
 
-	// Stored says what a tenant has stored. It is asked before a run or a message is stored,
-	// and never for what lets a run end: decisions, cancels, interrupts and resumes are taken
-	// whatever the quota.
+	// Stored returns how much a tenant has stored. It is checked before a run or a message is
+	// stored, never before a request that lets a run end: decisions, cancels, interrupts and
+	// resumes work beyond the quota.
 	Stored func(ctx context.Context, tenant string) (Stored, error)
 }
 

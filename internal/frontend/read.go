@@ -21,8 +21,7 @@ func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, erro
 	return f.Show(ctx, p)
 }
 
-// AwaitRun reads a run as soon as it waits for somebody or is done, or when wait is over, whichever
-// comes first.
+// AwaitRun returns a run once it is suspended or done, or after wait, whichever comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
 	var p Place
 	thread, _ := core.ThreadOf(id)

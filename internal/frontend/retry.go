@@ -8,13 +8,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Retry starts a run that goes on from the journal of one that ended in error, with fresh budgets
-// and the newest version of the agent; what the first one was started with still holds. A run is
-// retried once, whoever asks: without a key its own id is one.
+// Retry starts a run that continues from the journal of one that ended in error, with fresh budgets
+// and the newest version of the agent. What the first run was started with still applies. A run is
+// retried once only, even by different callers: without a key, the run's id is the idempotency key.
 //
-// Answers, looked for in this order: the run that the key stands for; [CodeRunSuperseded] if the
-// thread has a newer run; [CodeRunOpen] while the run is not done; [CodeNotFailed] if it ended
-// otherwise than in error or by a stop rule.
+// The checks have an order: it returns the run that the key already started; [CodeRunSuperseded] if
+// the thread has a newer run; [CodeRunOpen] while the run is open; [CodeNotFailed] unless the run
+// ended in error or by a stop rule.
 func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Started, error) {
 	if err := readKey(key); err != nil {
 		return Started{}, err

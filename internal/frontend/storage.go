@@ -28,8 +28,8 @@ type storageRefusal struct {
 	detail string
 }
 
-// StoreError is what a caller is told of an [engine.ErrUnavailable]: why the store cannot do it, if
-// that is known, else that it is busy.
+// StoreError translates an [engine.ErrUnavailable] for the caller: the reason why the store can't
+// do it, if known, otherwise that it is busy.
 func StoreError(cause error) *Error {
 	i := slices.IndexFunc(storage, func(s storageRefusal) bool { return errors.Is(cause, s.reason) })
 	if i < 0 {

@@ -41,11 +41,11 @@ func readThreadKey(key string) error {
 	return nil
 }
 
-// startKeyed gives the conversation of a caller's key its next run, and creates the conversation if
-// it isn't there. Each attempt is one write, conditional on what was read: of two first starts one
-// creates the thread, and the other meets its open run.
+// startKeyed starts the next run in the conversation of a caller's key, and creates the
+// conversation if necessary. Each attempt is one compare-and-set: of two concurrent first starts,
+// one creates the thread and the other finds its open run.
 //
-//	start "chat-7" ── read: none ─────────────── create: refused ── read: open ── run_open, or a message
+//	start "chat-7" ── read: none ── create: refused ── read: open ── run_open, or a message
 //	start "chat-7" ── read: none ── create: done
 func (f *Frontend) startKeyed(ctx context.Context, c Caller, key string, b beginning) (Started, error) {
 	thread := keyedThread(c.Tenant, key)

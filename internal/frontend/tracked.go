@@ -19,9 +19,9 @@ func (p Place) AsTracked(call wire.Call) wire.Call {
 	return call
 }
 
-// Settles says whether the segment behind what was heard does away with it: it is the turn of that
-// activation and brings every part that was heard, whole, or it takes back whatever was said. What
-// a run that failed or was cancelled had said, neither does.
+// Settles reports whether the segment after live text replaces it: the segment is the turn of that
+// activation and has every part that was heard in full, or it resets the step. The live text of a
+// run that failed or was cancelled is not settled.
 func Settles(s core.Segment, heard Hearing) bool {
 	brought := map[core.EventType]bool{}
 	for _, e := range s.Events {

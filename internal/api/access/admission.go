@@ -10,9 +10,8 @@ import (
 	"strings"
 )
 
-// Admission says who a caller is whom an authorizer in front of us has let in already: it knows
-// that the token or the signature is good, and the admission knows which tenant and roles that
-// stands for.
+// Admission maps a caller whom an authorizer has already authenticated to a tenant and roles. The
+// authorizer checks the token or the signature; the admission only reads the result.
 type Admission struct {
 	TenantClaim string // the claim of a JWT that names the tenant
 	RolesClaim  string // the claim that names the roles
@@ -23,8 +22,8 @@ type Admission struct {
 	IAMRoles IAMRoles
 }
 
-// NotAdmittedError is a caller whom the authorizer let in, and who is nobody here. What it says is
-// for whoever set up the authorizer, and holds no token.
+// NotAdmittedError reports an authenticated caller that has no tenant or role. Its text is for the
+// operator who configures the authorizer and contains no token.
 type NotAdmittedError struct{ Why string }
 
 func (e NotAdmittedError) Error() string { return "access: " + e.Why }

@@ -8,9 +8,9 @@ import (
 // RolePrefix marks a role in a list of callers.
 const RolePrefix = "role:"
 
-// Listed says whether a caller is in a list of callers: by a name as the journal has it, in which *
-// stands for any text, or by a role. A caller without a name is only listed by a role, and an admin
-// only by a name or role:admin. An empty list lists no caller.
+// Listed reports whether a caller is in a list of callers, by its journaled name (in which *
+// matches any text) or by a role. A caller without a name can only be listed by a role, and an
+// admin only by name or as role:admin. An empty list contains no caller.
 func Listed(list []string, by string, roles []Role) bool {
 	return slices.ContainsFunc(list, func(entry string) bool {
 		if role, ok := strings.CutPrefix(entry, RolePrefix); ok {

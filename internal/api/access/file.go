@@ -18,7 +18,7 @@ func (g Grant) Line() string {
 	return fmt.Sprintf("%s %s %s %s", g.Name, g.Tenant, joinRoles(g.Roles), g.Hash)
 }
 
-// Keys are the grants of a file, found by token. The zero value knows nobody.
+// Keys are the grants of a token file, found by token. The zero value contains none.
 type Keys struct {
 	grants []Grant
 	byHash map[Hash]int
@@ -88,8 +88,8 @@ func parseLine(fields []string) (Grant, error) {
 	return g, g.Check()
 }
 
-// Find is who holds the token; ok is false if nobody does. A token is looked up by its hash, so
-// that the time this takes says nothing of the tokens there are.
+// Find returns the principal of a token; ok is false if the token is unknown. The lookup uses the
+// token's hash, so its duration reveals nothing about the stored tokens.
 func (k Keys) Find(token string) (p Principal, ok bool) {
 	i, ok := k.byHash[HashOf(token)]
 	if !ok {

@@ -14,7 +14,7 @@ type IAMRoles []IAMRule
 
 // IAMRule gives roles to the callers whose ARN the pattern matches.
 type IAMRule struct {
-	Pattern string // * stands for any characters but a slash
+	Pattern string // * matches any characters but a slash
 	Roles   []Role
 }
 
@@ -22,10 +22,11 @@ type IAMRule struct {
 // written out: a wildcard there would let in the same name of every account.
 var iamARN = regexp.MustCompile(`^arn:[a-z0-9-]+:(iam|sts)::[0-9]{12}:(root|(user|assumed-role|federated-user)/[A-Za-z0-9_+=,.@*/-]+)$`)
 
-// ParseIAMRoles reads rules as PATTERN=ROLE,ROLE with semicolons between them. A pattern is the ARN
-// of a caller, as the authorizer says it, in which * stands for any characters but a slash:
+// ParseIAMRoles parses rules of the form PATTERN=ROLE,ROLE, separated by semicolons. A pattern is a
+// caller's ARN as the authorizer reports it; * matches any characters but a slash:
 //
-//	arn:aws:sts::123456789012:assumed-role/approver/*=decide,read; arn:aws:iam::123456789012:user/ann=admin
+//	arn:aws:sts::123456789012:assumed-role/approver/*=decide,read
+//	arn:aws:iam::123456789012:user/ann=admin
 func ParseIAMRoles(text string) (IAMRoles, error) {
 	var all IAMRoles
 	var wrong []error

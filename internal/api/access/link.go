@@ -36,7 +36,8 @@ type LinkKeys [][]byte
 // more.
 const linkForm = "approval-link-2"
 
-// Sign is the link's text, fit for a path. It can be read by everybody and made by nobody else.
+// Sign returns the link as text that is safe in a path. Anyone can read its content, but only a
+// holder of the key can create it.
 func (k LinkKeys) Sign(l Link) string {
 	return k.sign(linkForm, l.Expires, l.Tenant, l.Run, l.Suspension, l.ID)
 }

@@ -23,8 +23,8 @@ func NewRing(fetch func(context.Context) (LinkKeys, error), now func() time.Time
 	return &Ring{fetch: fetch, now: now}
 }
 
-// Keys are the keys as they were at most so long ago. An error is that of fetching them; keys that
-// are older do not stand in for them.
+// Keys returns the keys, fetched at most age ago. It returns an error if they can't be fetched,
+// because older keys may include one that was removed.
 func (r *Ring) Keys(ctx context.Context, age time.Duration) (LinkKeys, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()

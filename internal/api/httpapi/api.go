@@ -20,8 +20,8 @@ import (
 // Keys knows who holds a bearer token. It is asked at each request, so that a token that is taken
 // away is so at once.
 type Keys interface {
-	// Find says who holds the token; ok is false if nobody does. An error means that it cannot
-	// be told now.
+	// Find returns the principal of a token; ok is false if the token is unknown. An error
+	// means that the keys can't be read now.
 	Find(ctx context.Context, token string) (p access.Principal, ok bool, err error)
 
 	// Named says who holds the token of this name, as Find does for the token.
@@ -33,13 +33,12 @@ type Options struct {
 	Frontend *frontend.Frontend
 	Clock    engine.Clock
 
-	// Keys decides who is let in. Where there is no Gate either, nil lets everybody in as
-	// [access.Anyone], so that whoever listens must do so on a loopback address only; requests
-	// must then name one as their host.
+	// Keys authenticates callers. If Keys and Gate are both nil, every caller is admitted as
+	// [access.Anyone]: the server must then listen only on a loopback address, and requests
+	// must name a loopback host.
 	Keys Keys
 
-	// Gate says who is let in where an authorizer stands in front. It is asked in place of
-	// Keys.
+	// Gate authenticates callers behind an authorizer, instead of Keys.
 	Gate Gate
 
 	// Part is what of the API is served here; the zero value is all of it.

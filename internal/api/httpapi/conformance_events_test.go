@@ -18,8 +18,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// real is a whole runtime with the agent of docs/reference/agent-file.md, whose events are held against the
-// document.
+// real is a whole runtime with the agent of docs/reference/agent-file.md. Its events are checked
+// against the document.
 type real struct {
 	*client.Client
 	t    *testing.T

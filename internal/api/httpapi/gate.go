@@ -8,10 +8,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// Gate says who sends a request, by what an authorizer that stands in front of this server has put
-// into the request's context; the headers are not looked at. ok is false for a request that went
-// past no authorizer: it gets what needs no role. An [access.NotAdmittedError] is somebody who is
-// nobody here.
+// Gate returns the caller that an authorizer in front of this server put into the request's
+// context; it ignores the headers. ok is false for a request that passed no authorizer: such a
+// request can use only routes without a role. An [access.NotAdmittedError] means that the caller
+// has no tenant or role here.
 type Gate func(ctx context.Context) (p access.Principal, ok bool, err error)
 
 // NobodyEnters is the gate where nothing is served that needs a role.

@@ -29,11 +29,12 @@ const (
 	newKeysAge = 5 * time.Second
 )
 
-// openSigned opens a link or a ticket:
+// openSigned opens a link or a ticket. If no known key has signed it, it reads the keys again,
+// since another server may already sign with a newer one:
 //
-//	a key is added      server A reads the keys, signs a link with the new one
-//	                    server B, whose keys are a minute old, is shown the link: no key of its own has signed it
-//	                    B reads the keys again, and opens it
+//	a key is added      server A reads the keys and signs a link with the new one
+//	                    server B has keys that are a minute old and gets the link
+//	                    B reads the keys again and opens the link
 func openSigned[T any](a *api, r *http.Request, open func(access.LinkKeys) (T, error)) (signed T, err error) {
 	if a.links == nil {
 		return signed, access.ErrBadLink

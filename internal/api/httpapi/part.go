@@ -1,7 +1,7 @@
 package httpapi
 
-// Part is what of the API a server answers. Where it is divided, what stands in front sends each
-// request to the server that has its route.
+// Part is the subset of the API that a server answers. In a divided deployment the gateway sends
+// each request to the server that has its route.
 type Part int
 
 // The parts. Each route but that of streams is in exactly one of PartRuns and PartDecisions.
@@ -26,15 +26,14 @@ func (p Part) serves(rt route) bool {
 
 func (rt route) decision() bool { return rt.tag == "decisions" }
 
-// RouteInfo is what somebody in front of the API must know of a route.
+// RouteInfo is what a gateway in front of the API must know about a route.
 type RouteInfo struct {
 	Method, Path string // the path as in "/v1/runs/{id}"
 	Decision     bool   // it is in [PartDecisions]
-	// it is in [PartStreams], which is served at an address of its own and needs no route in
-	// front
+	// the route is in [PartStreams], which has a separate address and needs no route in the
+	// gateway
 	Stream bool
-	// it is served without an authorizer: whoever calls needs no role, or shows a link or a
-	// ticket
+	// the route has no authorizer: it needs no role, or a link or ticket grants access
 	Public bool
 }
 

@@ -77,15 +77,15 @@ func wantsJSON(r *http.Request) bool {
 	return weights[mediaJSON] > weights[mediaStream]
 }
 
-// eventStream sends what is there and then what comes, and between the two what the model is saying
-// just now:
+// eventStream sends the stored events, then the live text of the current model call, then new
+// events as they are committed:
 //
-//	events ... turn.ended   the run is done or waits: the stream ends once everything up to there was sent
-//	reopened at a wait      it holds until somebody answers, and goes on from there to the next end
-//	reopened at the end     204
+//	events ... turn.ended      the run is done or suspended: the stream ends after that commit
+//	reopened while suspended   it stays open until an answer arrives, then until the turn ends
+//	reopened after the end     204
 //
-// Where it breaks, stops or has lived long enough, it ends behind a whole event, from which the
-// reader goes on.
+// If the stream breaks, is stopped or reaches its maximum age, it ends after a whole event, and the
+// reader resumes from there.
 func (a *api) eventStream(r *http.Request, f *openStream) error {
 	leave, err := a.streams.enter(principal(r).Tenant)
 	if err != nil {

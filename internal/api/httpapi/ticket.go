@@ -35,14 +35,14 @@ func (a *api) sendStreamsTo(address string) error {
 	return nil
 }
 
-// sendToStream answers with where the stream is, once it is sure that there will be one: what is
-// refused is refused here.
+// sendToStream redirects to the address of the stream, once it knows that the stream will open:
+// every refusal happens here.
 //
-//	reader   GET /v1/runs/R/events        the API: who, which run, may they read it
+//	reader   GET /v1/runs/R/events   the API authenticates the caller and checks access
 //	         307 Location: .../v1/streams/TICKET?after=C
-//	reader   GET /v1/streams/TICKET       the stream's address: the ticket says so, for one minute
+//	reader   GET /v1/streams/TICKET  the stream's address accepts the ticket for one minute
 //	         events ... the stream ends
-//	reader   GET /v1/runs/R/events        with Last-Event-ID: is asked anew, and is given another ticket
+//	reader   GET /v1/runs/R/events   with Last-Event-ID: checked again, for a new ticket
 func (a *api) sendToStream(r *http.Request, f *openStream) error {
 	page, err := a.readEvents(r, f.id, query.EventQuery{After: f.after, Tail: f.tail, Limit: 1})
 	if err != nil {

@@ -15,7 +15,7 @@ import (
 // past none.
 type Caller struct {
 	Claims map[string]string // of a JWT that it checked; nil for none
-	ARN    string            // of whoever signed the request with IAM; empty for nobody
+	ARN    string            // of the caller who signed with IAM; empty without a signature
 }
 
 func callerOf(a *events.APIGatewayV2HTTPRequestContextAuthorizerDescription) (c Caller) {
@@ -54,8 +54,7 @@ func RequestID(ctx context.Context) string { return factsOf(ctx).id }
 // CallerFrom is who sends the request whose context it is, as the authorizer says.
 func CallerFrom(ctx context.Context) Caller { return factsOf(ctx).caller }
 
-// AdmitJWT lets in callers with a JWT, and nobody else. ok is false for a request that went past no
-// such authorizer.
+// AdmitJWT admits only callers with a JWT. ok is false for a request that passed no JWT authorizer.
 func AdmitJWT(a access.Admission) func(context.Context) (p access.Principal, ok bool, err error) {
 	return func(ctx context.Context) (access.Principal, bool, error) {
 		claims := CallerFrom(ctx).Claims
@@ -67,8 +66,8 @@ func AdmitJWT(a access.Admission) func(context.Context) (p access.Principal, ok 
 	}
 }
 
-// AdmitIAM lets in callers who sign with IAM, and nobody else. ok is false for a request that went
-// past no such authorizer.
+// AdmitIAM admits only callers who sign with IAM. ok is false for a request that passed no IAM
+// authorizer.
 func AdmitIAM(a access.Admission) func(context.Context) (p access.Principal, ok bool, err error) {
 	return func(ctx context.Context) (access.Principal, bool, error) {
 		arn := CallerFrom(ctx).ARN

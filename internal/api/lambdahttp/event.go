@@ -1,7 +1,7 @@
-// Package lambdahttp puts an http.Handler behind the two doors that a Lambda function has to HTTP:
-// an HTTP API of API Gateway ([Buffered]) and a function URL that streams ([Streamed]). It
-// translates events to requests and answers to what Lambda takes, and says who the gateway's
-// authorizer found the caller to be. It routes nothing, checks no token, and knows nothing of runs.
+// Package lambdahttp serves an http.Handler from the two kinds of HTTP events that a Lambda
+// function receives: those of an API Gateway HTTP API ([Buffered]) and those of a function URL that
+// streams ([Streamed]). It translates events and responses, and returns the caller that the
+// gateway's authorizer identified. It doesn't route, check tokens or know runs.
 package lambdahttp
 
 import (

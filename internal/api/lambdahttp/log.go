@@ -7,9 +7,9 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 )
 
-// Logger adds to each record that is made with the context of a request, or of its invocation, what
-// both are called: request_id is the invocation's name, as in the platform's own lines, and
-// gateway_request_id that of the door in front.
+// Logger adds the ids of a request and of its invocation to each record logged with its context:
+// request_id is the invocation's id, as in Lambda's own lines, and gateway_request_id is the
+// gateway's.
 func Logger(log *slog.Logger) *slog.Logger {
 	if _, ok := log.Handler().(named); ok {
 		return log

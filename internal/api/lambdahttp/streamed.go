@@ -12,19 +12,19 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 )
 
-// Streamed answers events of a function URL, whose InvokeMode is RESPONSE_STREAM, with what the
-// handler answers, as it comes. The program must be built with the tag lambda.norpc. The request's
-// context ends a second before the invocation does, and what is not taken by then is cut off; it
-// ends too when Lambda takes no more. What is wrong with an event, and a panic before anything was
-// answered, are answered with a problem document; a panic later ends the answer where it is.
+// Streamed answers events of a function URL whose InvokeMode is RESPONSE_STREAM, and passes the
+// handler's response on as it is written. The program must be built with the tag lambda.norpc. The
+// request's context ends one second before the invocation does, or when Lambda stops reading; what
+// is unread then is cut off. A malformed event, and a panic before the first byte, get a problem
+// document; a later panic ends the response where it is.
 //
 //	Lambda            this package            handler
 //	event ----------> request --------------> ServeHTTP
 //	                  status, headers <------ WriteHeader
 //	prelude <-------- response
-//	Read  <========== pipe <================= Write, Flush: back once Lambda has taken it
+//	Read  <========== pipe <================= Write, Flush: return once Lambda has read
 //	end of body <---- closed <--------------- returns
-//	Close ----------> context ends, pipe breaks, and the handler has returned before the next invocation begins
+//	Close ----------> context ends, the pipe breaks; the handler returns before the next event
 func Streamed(h http.Handler, log *slog.Logger) func(context.Context, events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {
 	log = Logger(log)
 	return func(ctx context.Context, asked events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error) {

@@ -7,7 +7,7 @@ import (
 // An owner that finds an intent of another epoch does not run the body again: it asks a person what
 // happened.
 //
-//	intend ── commit ── body ──✗ crash     next owner: settleRunning ── askWhatHappened ── settleResuming
+//	intend ── commit ── body ──✗   next: settleRunning ── askWhatHappened ── settleResuming
 
 // settleRunning clears a call whose body this owner is about to run, or that may run again. Of an
 // at-most-once body that another owner began nobody knows.

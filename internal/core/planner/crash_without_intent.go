@@ -4,10 +4,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// rememberOrphans marks the calls whose bodies a lost owner may have begun, before a commit makes
-// the run this owner's: their bodies may be run by another one still.
+// rememberOrphans marks the calls whose bodies a crashed owner may have begun, before a commit
+// makes this owner look like the one that began them. A later owner that runs a body passes the
+// mark on.
 //
-//	owner 1: body ──✗ lost     owner 2: interrupt ── commit, waits     owner 3: body, and is told
+//	owner 1: body ──✗ crash    owner 2: interrupt ── commit, waits    owner 3: body, marked
 func (d *draft) rememberOrphans() {
 	if !d.v.Orphaned {
 		return

@@ -6,12 +6,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Decide says what the owner of a run does next. It is pure but for v.Fresh and for what v.Gates
-// remembers: the same view, the same plan.
+// Decide returns what the owner of a run does next. It is pure except for v.Fresh and the memo
+// v.Gates: the same view gives the same plan.
 //
-// An error comes without a plan. It names what in the view contradicts itself or cannot be read: a
-// fault of the program, or of what is stored. Nothing may be written then, and the same view gives
-// the same error again.
+// An error comes without a plan. It names a contradiction in the view or a part of it that can't be
+// read: a bug, or damaged data. Nothing may be written then, and the same view gives the same error
+// again.
 func Decide(v View) (Plan, error) {
 	plan, err := newDraft(v).decide()
 	if torn, ok := errors.AsType[core.Conflict](err); ok {

@@ -64,13 +64,13 @@ func (s said) of(call core.ToolCall) bool {
 	return s.call.Name == call.Name && bytes.Equal(s.call.Arguments, call.Arguments)
 }
 
-// Revision names a state by the writes that made it out of the state that an activation began with.
-// Equal revisions are equal states. A count of the writes would not do: a refused commit is planned
-// again, and the new plan may have other writes in the same number.
+// Revision identifies a state by the writes applied since the activation began. Equal revisions
+// mean equal states. Counting the writes wouldn't suffice: after a refused commit, the new plan may
+// have as many writes with other content.
 //
-//	Decide: a body wrote ── the hook after a denied call wrote     2 writes; call c is asked about
+//	Decide: a body wrote ── the hook after a denied call wrote   2 writes: the gate asks
 //	        ErrSignals: a decision came
-//	Decide: a body wrote ── the hook after the decided call wrote  2 writes, and another state
+//	Decide: a body wrote ── the hook after the decision wrote    2 writes: another state
 type Revision string
 
 // after is the revision once the writes are applied.

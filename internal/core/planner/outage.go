@@ -32,11 +32,11 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 	return plan, true, err
 }
 
-// waitForModel sets the time of the next attempt, or returns why there is none. An endpoint that
-// does not answer is waited for until a time; answers that are no turn are counted, since each of
-// them is paid for.
+// waitForModel schedules the next model call with backoff, or returns the reason to end the run. A
+// provider that doesn't answer is retried until the outage limit; answers that are no valid turn
+// are counted, because each one costs money.
 //
-//	failure ── 2 s ── failure ── 4 s ── … ── 15 min ── failure ── … ── failure at Since + the bound: the run ends
+//	failure ── 2 s ── failure ── 4 s ── … ── 15 min ── failure ── … ── Since + the limit: end
 func (d *draft) waitForModel(f ModelFailure) *core.Reason {
 	out := d.noteFailure(f)
 	until := out.Since + d.longestOutage()

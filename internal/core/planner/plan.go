@@ -6,9 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Plan is the one next thing to do: one of the types below. After a [*Commit] the plan is made anew
-// from what was committed, so that work after a crash and work without one are asked for in the
-// same way.
+// Plan is the next thing to do: one of the types below. After a [*Commit] the planner decides again
+// from the committed head, so recovery after a crash follows the same path as normal work.
 type Plan interface{ plan() }
 
 // Commit is one write of the owner: a segment and the head after it. It must be durable before

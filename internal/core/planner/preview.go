@@ -30,13 +30,13 @@ type unpreviewed struct{ read core.ToolCall }
 
 func (unpreviewed) Error() string { return "core: a preview must be read first" }
 
-// preview is what the approver of a call is shown of its effect; nil if the definition says nothing
-// about it. What keeps a preview from being made never keeps the question from being asked.
+// preview returns what the approver is shown of a call's effect, or nil if the definition has no
+// preview. A preview that fails never prevents the question.
 //
-// Reading is no body: it changes nothing, so nothing is committed before it, and after a crash it
-// is done again. What it found becomes durable with the suspension.
+// Reading a preview changes nothing, so nothing is committed before it and the next owner reads it
+// again after a crash. Its text becomes durable with the suspension.
 //
-//	ReadPreview ── read ──✗ crash     next owner: ReadPreview ── read ── commit: call.suspended
+//	ReadPreview ── read ──✗ crash   next owner: ReadPreview ── read ── commit: call.suspended
 func (d *draft) preview(call core.ToolCall) (*core.Preview, error) {
 	rules, ok := d.v.Rules.(Previewer)
 	if !ok {

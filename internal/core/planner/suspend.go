@@ -6,7 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// PlaceholderText stands in the log where a result will be.
+// PlaceholderText is the content of a tool message whose result is still pending.
 const PlaceholderText = "This call waits for an answer; its result will follow."
 
 // suspend makes a call wait, under a fresh id.

@@ -59,8 +59,8 @@ type Conditions struct {
 	// it.
 	Ending *core.Reason
 
-	// Broken: the run cannot go on whatever is tried, for example because its pinned version is
-	// gone.
+	// Broken: the run can't continue under any circumstances, for example because the agent
+	// version it is pinned to is gone.
 	Broken *core.Reason
 }
 
@@ -92,7 +92,7 @@ type Limits struct {
 	Outage int64
 }
 
-// DefaultLimits are the limits of a run unless it is told otherwise.
+// DefaultLimits are the limits of a run unless the engine is configured with others.
 var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, Calls: 64, Outage: 24 * 60 * 60_000}
 
 // BodyOutcome is the result of running one call's body.

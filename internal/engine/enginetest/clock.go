@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// Clock is a virtual clock that stands still until it is moved. It implements engine.Clock and is
+// Clock is a virtual clock that only moves when a test moves it. It implements engine.Clock and is
 // safe for concurrent use.
 type Clock struct {
 	mu     sync.Mutex

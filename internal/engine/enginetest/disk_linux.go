@@ -8,13 +8,13 @@ import (
 	"testing"
 )
 
-// SmallDisk is a directory on a file system of its own, of that size in bytes. It skips the test
-// where this process may not mount one.
+// SmallDisk returns a directory on a separate file system with the given size in bytes. It skips
+// the test if this process may not mount one.
 func SmallDisk(t *testing.T, size int) string {
 	t.Helper()
 	dir := t.TempDir()
 	if err := syscall.Mount("tmpfs", dir, "tmpfs", 0, "mode=0700,size="+strconv.Itoa(size)); err != nil {
-		t.Skipf("a file system of its own takes the right to mount one: %v", err)
+		t.Skipf("mounting a file system needs the right to do so: %v", err)
 	}
 	t.Cleanup(func() {
 		if err := syscall.Unmount(dir, syscall.MNT_DETACH); err != nil {

@@ -1,8 +1,8 @@
-// Package enginetest holds the suites that every store and every queue behind the engine must pass,
-// and the clock and the randomness they, and other tests, run on. It is imported by tests alone.
+// Package enginetest has the conformance suites for every store and queue behind the engine, and
+// the clock and randomness for tests. Only tests import it.
 //
-// The suites check what callers can see: answers and what is read afterwards. How a store keeps it
-// and how fast is tested beside each store; what survives kill -9 of many processes is what
-// [Torture] looks for. Subtests are named by the behaviour they check; where it closes a known hole
-// or is one of the cases, its id (H1, C191) stands first.
+// The suites check what callers can see: responses, and what is read afterwards. Each store tests
+// its storage format and speed itself; [Torture] checks what survives kill -9 of many processes. A
+// subtest is named by the behavior it checks, after the id of the hole or case that it covers (H1,
+// C191), if there is one.
 package enginetest

@@ -11,8 +11,8 @@ import (
 // given up.
 var heldCases = []storeCase{
 	{"C110 the next run takes the head of an ended one, which is kept as done", testHeldTakesThePlace},
-	{"HF10 the reply was lost: the same start again is a success until somebody has the run", testHeldRepeated},
-	{"a head that has not ended, or that somebody else owns, is fenced", testHeldFenced},
+	{"HF10 the reply was lost: the same start again is a success until a worker has the run", testHeldRepeated},
+	{"a head that has not ended, or that another owner has, is fenced", testHeldFenced},
 	{"H6 a signal that the owner has not seen refuses it", testHeldUnseen},
 	{"16 copies of one start at once: one run, its input once", testHeldTogether},
 	{"of the owner and the one who took over one starts the run", testHeldRace},

@@ -62,20 +62,20 @@ var queueCases = []struct {
 	run  func(t *queueTest)
 }{
 	{"C175 C182 a delayed message is visible at its time and not before", testDelay},
-	{"a message carries tenant and thread, whatever is in them", testCarries},
+	{"a message carries tenant and thread, with any text in them", testCarries},
 	{"what was received is hidden until its visibility ends", testVisibility},
 	{"C179 an ack with a wrong receipt is refused, the message still taken", testWrongReceipt},
 	{"C180 C182 what was given back is visible after its delay, one attempt counted", testNack},
 	{"C181 the second nack of two makes a dead letter", testDeadByNack},
 	{"two visibilities that end make a dead letter", testDeadByTime},
-	{"C192 a late ack is refused once somebody else has the message", testLateAck},
-	{"a late ack is taken while nobody else has the message", testLateAckAlone},
+	{"C192 a late ack is refused once another consumer has the message", testLateAck},
+	{"a late ack is taken while no other consumer has the message", testLateAckAlone},
 	{"C194 the ack was lost: the message is handed over again", testAckLost},
 	{"a redriven dead letter is handed over as new", testRedrive},
 	{"20 consumers at once: each message has one", testConsumers},
 	{"a page is never larger than asked for", testReceiveMax},
 	{"what was sent twice comes twice", testSentTwice},
-	{"tenants take turns, whatever each has queued", testTurns},
+	{"tenants take turns, however much each has queued", testTurns},
 	{"a backlog that is settled fast keeps no other tenant waiting", testTurnsWhenSettled},
 }
 

@@ -18,7 +18,7 @@ var signalCases = []storeCase{
 	{"H8 a message with a key is stored once, drained or not", testMessageKey},
 	{"a refused message leaves no key behind", testMessageAtomic},
 	{"H29 the inbox is full at the limit, not below", testInboxFull},
-	{"a message that needs nobody to wait is refused while a call does", testNobodyWaits},
+	{"a message that requires no open wait is refused while a call is suspended", testNobodyWaits},
 	{"C172 50 signals at once are all stored", testSignalsTogether},
 	{"a cancel twice is stored once", testCancelTwice},
 	{"H25 HC4 a late answer is stored once, and only for a suspension whose deadline closed it", testLate},
@@ -71,7 +71,7 @@ func testDecisionRace(t *storeTest) {
 	}
 	for i, id := range seen {
 		if id != numbered("d", winners[0]) {
-			t.Errorf("number %d was told of %q, the winner is %d", i, id, winners[0])
+			t.Errorf("number %d got %q, the winner is %d", i, id, winners[0])
 		}
 	}
 	if got := t.load(h); got.Sigs != h.Sigs+1 {

@@ -16,7 +16,7 @@ var startCases = []storeCase{
 	{"H14 an old owner cannot write into the next run", testStartFencesOldOwner},
 	{"H14 a signal for the old run does not reach the next one", testStartFencesSignals},
 	{"the next run is refused while this one is open, or at another revision", testStartRefused},
-	{"H15 a key starts one run, whatever came since", testStartKey},
+	{"H15 a key starts one run, regardless of what came since", testStartKey},
 	{"16 starts on a thread with one key at once: one run", testStartKeyRace},
 	{"a refused start leaves no key behind", testStartAtomic},
 	{"a thread that a newer program has written is left alone", testStartNewerSchema},
@@ -215,7 +215,7 @@ func testStartKeyRace(t *storeTest) {
 		case !errors.As(err, &taken):
 			t.Errorf("number %d: %v", i, err)
 		case taken.Key.Run != t.load(old).Run:
-			t.Errorf("number %d is told of %s", i, taken.Key.Run)
+			t.Errorf("number %d got the run %s", i, taken.Key.Run)
 		}
 	}
 	if won != 1 {

@@ -41,8 +41,7 @@ type Torture struct {
 	Open func(t *testing.T) TortureStore
 }
 
-// TortureWork is what one process is told. It has a JSON form, so that it can be handed over as
-// text.
+// TortureWork is the task of one process. It has a JSON form, so that it can be passed as text.
 type TortureWork struct {
 	Log    string `json:"log"` // file that it writes down in what it was answered; it makes it
 	Worker int    `json:"worker"`

@@ -89,12 +89,12 @@ func (t *tortureCheck) heldTo(line told) {
 	th := t.thread(line.Thread)
 	if th == nil {
 		if line.What != toldRefused {
-			t.Errorf("%s was told that it %s on %s, which is not there: %+v", line.By, line.What, line.Thread, line)
+			t.Errorf("%s reported that it %s on %s, which is missing: %+v", line.By, line.What, line.Thread, line)
 		}
 		return
 	}
 	if at := positionOf(th.head); at.behind(line.Head) {
-		t.Errorf("%s was told of %+v in thread %s, whose head is behind that: %+v", line.By, line.Head, line.Thread, at)
+		t.Errorf("%s reported %+v in thread %s, whose head is behind that: %+v", line.By, line.Head, line.Thread, at)
 	}
 	switch line.What {
 	case toldStart:
@@ -106,7 +106,7 @@ func (t *tortureCheck) heldTo(line told) {
 		t.wantTimes(line, th.ids[line.ID], 0)
 	case toldCommit:
 		if !th.stamps[line.Stamp] {
-			t.Errorf("%s was told that it committed %d on thread %s; the journal does not have it", line.By, line.Stamp, line.Thread)
+			t.Errorf("%s reported that it committed %d on thread %s; the journal does not have it", line.By, line.Stamp, line.Thread)
 		}
 	}
 }
@@ -114,7 +114,7 @@ func (t *tortureCheck) heldTo(line told) {
 func (t *tortureCheck) wantTimes(line told, got, want int) {
 	t.Helper()
 	if got != want {
-		t.Errorf("%s was told that it %s %s on thread %s; journal and inbox have it %d times", line.By, line.What, line.ID, line.Thread, got)
+		t.Errorf("%s reported that it %s %s on thread %s; journal and inbox have it %d times", line.By, line.What, line.ID, line.Thread, got)
 	}
 }
 
@@ -124,7 +124,7 @@ func (t *tortureCheck) runIsThere(line told, th *tortureThread) {
 		return
 	}
 	if _, err := t.store.Archived(t.Context(), tenant, line.Run); err != nil {
-		t.Errorf("%s was told that it started %s: %v", line.By, line.Run, err)
+		t.Errorf("%s reported that it started %s: %v", line.By, line.Run, err)
 	}
 }
 
@@ -160,7 +160,7 @@ func (t *tortureCheck) oneOwner() {
 	seen := map[key]told{}
 	once := func(k key, line told) {
 		if before, twice := seen[k]; twice {
-			t.Errorf("%s and %s were told the same of thread %s: %+v and %+v", before.By, line.By, line.Thread, before, line)
+			t.Errorf("%s and %s reported the same for thread %s: %+v and %+v", before.By, line.By, line.Thread, before, line)
 		}
 		seen[k] = line
 	}
@@ -191,7 +191,7 @@ func (t *tortureCheck) oneRunOfAKey() {
 			}
 			used, err := t.store.Used(t.Context(), tenant, line.Key)
 			if err != nil || used.Run != line.Run {
-				t.Errorf("%s was told that the key %q stands for %s; now it is %q (%v)", line.By, line.Key, line.Run, used.Run, err)
+				t.Errorf("%s reported that the key %q belongs to %s; now it is %q (%v)", line.By, line.Key, line.Run, used.Run, err)
 			}
 		}
 	}
@@ -207,7 +207,7 @@ func (t *tortureCheck) nobodyForgotten() {
 		}
 		waits := th.head.Status == core.RunWaiting && th.head.Calls["c1"].Status == core.CallSuspended
 		if len(th.head.Inbox) > 0 || th.head.Open() && !waits {
-			t.Errorf("nobody will ever look at thread %s: %+v", id, th.head)
+			t.Errorf("nothing will ever wake thread %s: %+v", id, th.head)
 		}
 	}
 }
@@ -224,7 +224,7 @@ func (t *tortureCheck) post() {
 	}
 	for _, line := range t.told.of(toldAcked) {
 		if acked[line.ID]++; acked[line.ID] > 1 {
-			t.Errorf("%s took the message %s out of the queue, as somebody else did", line.By, line.ID)
+			t.Errorf("%s took the message %s out of the queue, as another worker did", line.By, line.ID)
 		}
 	}
 	for _, line := range t.told.of(toldSent) {

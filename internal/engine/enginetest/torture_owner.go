@@ -56,7 +56,7 @@ func (h *hand) commit(head *core.Head, req engine.CommitRequest) (on bool, err e
 			return false, err
 		}
 		if req.AllSeen && len(w.Head.Inbox) > 0 {
-			line.What, line.Text = toldBroken, "a commit that closes a door left a signal behind that it had not seen"
+			line.What, line.Text = toldBroken, "a closing commit left an unseen signal behind"
 			if err := h.tell(line); err != nil {
 				return false, err
 			}

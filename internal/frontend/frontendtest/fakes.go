@@ -12,8 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Clock stands still except while somebody waits: a wait moves it on by its length and is over at
-// once.
+// Clock advances only while a test waits: a wait moves it by the waiting time and returns at once.
 type Clock struct {
 	mu  sync.Mutex
 	now time.Time
@@ -92,7 +91,7 @@ func (c Catalog) Deployed(context.Context, string) ([]engine.Definition, error) 
 	return all, nil
 }
 
-// Waker counts what it is asked to send, and fails if told to.
+// Waker counts the wake-ups it is asked to send, and can be set to fail.
 type Waker struct {
 	mu   sync.Mutex
 	sent []engine.Wakeup

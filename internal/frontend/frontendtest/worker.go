@@ -1,5 +1,5 @@
-// Package frontendtest puts runs into the states that tests of callers' requests need: it plays the
-// worker's part by claims and commits of its own, without the planner. It is for tests and checks
+// Package frontendtest brings runs into the states that tests of callers' requests need: it plays
+// the worker with its own claims and commits, without the planner. It is for tests and checks
 // nothing.
 package frontendtest
 
@@ -229,7 +229,7 @@ func rest(h *core.Head) {
 	}
 }
 
-// Ask lets the model ask for calls that have no end yet and wait for nobody.
+// Ask lets the model request calls that stay open and are not suspended.
 func (w Worker) Ask(run string, calls ...Call) core.Head {
 	return w.step(run, func(c *commit) {
 		c.ask(calls)
@@ -310,7 +310,7 @@ func (w Worker) TimeOut(run, id string) core.Head {
 	return w.step(run, func(c *commit) {
 		call := c.head.Calls[id]
 		c.event(core.EventDecisionRecorded, core.DecisionRecord{CallID: id, Suspension: call.Sus, By: "deadline", Applied: true, TimedOut: true,
-			Resume: core.Resume{DecisionID: "deadline", Action: core.ActionResume, Error: "nobody answered"}})
+			Resume: core.Resume{DecisionID: "deadline", Action: core.ActionResume, Error: "no answer arrived"}})
 		call.Status = core.CallFailed
 		c.head.Calls[id] = call
 		c.head.TimedOut[call.Sus] = 1

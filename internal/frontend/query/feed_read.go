@@ -58,12 +58,12 @@ func (r *journalReader) head(ctx context.Context, thread string) (headRead, erro
 	return r.heads[thread], nil
 }
 
-// segment reads a segment of the feed and says whether it is in the journal. A head names one
-// segment for each number, and a store finds the named one among several as soon as a head names
-// one; before that none is shown.
+// segment reads a segment of the feed and reports whether it is in the journal. A head names one
+// segment for each number, and a store returns the named one of several once a head names it;
+// before that, none is shown.
 //
-//	put 5 (w 11) ── listed ──────────────── refused: a signal ── put 5 (w 12) ── listed ── the head names 5, w 12
-//	                head: 4, undecided      head: 4, undecided                             5 (w 11) orphaned, 5 (w 12) committed
+//	put 5 (w 11) ── listed ── refused: a signal ── put 5 (w 12) ── listed ── head: w 12
+//	                undecided                      undecided                 w 11 is orphaned
 func (r *journalReader) segment(ctx context.Context, thread string, seq int64, w core.Stamp) (s core.Segment, is fate, err error) {
 	h, err := r.head(ctx, thread)
 	switch {

@@ -148,9 +148,9 @@ func badListCursor() *frontend.Error {
 	return frontend.Refuse(frontend.CodeBadCursor, "this cursor belongs to another list or to other filters; start again without a cursor")
 }
 
-// Messages reads a page of a thread's conversation, oldest first. The log is append-only: where a
-// call waited, the entry marked Pending stays, and its result stands later. What the runtime itself
-// told the model is no part of it.
+// Messages returns a page of a thread's conversation, oldest first. The log is append-only: if a
+// call was suspended, its entry marked Pending stays and the result follows later. Messages from
+// the runtime itself to the model are left out.
 func (f *Reader) Messages(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Message], error) {
 	page := wire.Page[wire.Message]{Items: []wire.Message{}}
 	h, err := f.LoadThread(ctx, c, thread)

@@ -19,25 +19,25 @@ func (f *Reader) spoken(c frontend.Caller, thread string, wanted bool) (engine.S
 	return f.Live.Spoken(c.Tenant, thread)
 }
 
-// liveEvents are for a reader who has read all that is committed: what the model has said beyond
-// what the reader heard, each kind in one piece. If what was heard is void, a step.reset comes
-// first. Both are told from what was being said, and from the head as it was after that:
+// liveEvents returns live text for a reader who has all committed events: what the model has said
+// beyond what the reader has heard, each kind in one piece, after a step.reset if what was heard is
+// void. It reads the live text first and the head after it:
 //
 //	worker  Begin(X) Say(X) ............ commit ... End(X)
-//	reader                 said: X, head: no commit          X is shown
-//	reader                 said: X ........ head: commit     the commit is shown, which says what became of X
-//	reader                 nothing said ............ head: commit         as above
+//	reader               said: X, head: no commit         X is shown
+//	reader               said: X ........ head: commit    the commit is shown and settles X
+//	reader               nothing said ......... head: commit      as above
 //
 //	worker  Begin(X) Say(X) ... gives up: End(X)
-//	reader                                 nothing said, head: no commit    X is void: what commits ends after its commit
+//	reader                 nothing said, head: no commit    X is void
 //
-//	worker  Begin(X) Say(X) ... is lost, or frozen
-//	another                     claim: epoch+1 ...... Begin(Y) Say(Y)
-//	reader                      said: X, head: epoch+1                 X is void, even if its worker goes on: it can commit no more
-//	reader                                            said: Y          Y is shown, from its beginning
+//	worker  Begin(X) Say(X) ... crashes or freezes
+//	another                     claim: epoch+1 ... Begin(Y) Say(Y)
+//	reader                      said: X, head: epoch+1    X is void: its worker is fenced
+//	reader                                  said: Y       Y is shown from its beginning
 //
-// Who looked at the head first would find, between a commit and the end of what it commits,
-// neither, and take the text back that the next look brings again.
+// In the other order, a reader could find neither the live text nor its commit, and would take back
+// text that the next read shows again.
 func liveEvents(p frontend.Place, at frontend.Cursor, said engine.Speech, spoken bool, most int) ([]wire.Event, frontend.Cursor) {
 	h, heard := p.Head, at.Live
 	// a run that is over says no more; the next one does

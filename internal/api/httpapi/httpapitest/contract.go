@@ -1,6 +1,6 @@
-// Package httpapitest holds what a client and a server of the HTTP API say to one another against
-// the OpenAPI document: whatever passes a [Contract]'s transport must be in it. It is for tests. It
-// does not judge whether an answer is the right one.
+// Package httpapitest checks the exchange between a client and a server of the HTTP API against the
+// OpenAPI document: everything that passes a [Contract]'s transport must be documented. It is for
+// tests, and doesn't check whether a response is the right one.
 package httpapitest
 
 import (

@@ -9,7 +9,7 @@ import (
 	"sync"
 )
 
-// Reporter is told what is not in the document. A test is one.
+// Reporter receives what the document doesn't describe. A test is a Reporter.
 type Reporter interface {
 	Helper()
 	Errorf(format string, args ...any)
