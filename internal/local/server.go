@@ -105,8 +105,8 @@ type inner struct {
 	elapsed func() time.Duration
 }
 
-// drainTime is how long steps at hand may take when the process is asked to stop; farewell, when it
-// stops because of its store, how long requests are still refused with the reason.
+// drainTime is how long steps in progress may take when the process is asked to stop; farewell,
+// when it stops because of its store, how long requests are still refused with the reason.
 const (
 	drainTime = 15 * time.Second
 	farewell  = 2 * time.Second
@@ -145,8 +145,8 @@ type Server struct {
 func (s *Server) Unavailable() []program.Unavailable { return s.unavailable }
 
 // Start opens the data, deploys the agents and serves until ctx ends; then it takes no more work,
-// finishes what is at hand and closes. What it cannot finish in time is left as after a crash:
-// nothing is lost.
+// finishes the steps in progress and closes. What it cannot finish in time is left as after a
+// crash: nothing is lost.
 func Start(ctx context.Context, o Options) (*Server, error) {
 	if err := CheckAddr(o.Addr, o.TokensFile != ""); err != nil {
 		return nil, err
@@ -170,6 +170,9 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := free(o.Addr); err != nil {
+		return nil, err
+	}
 	if o.Commands {
 		hook.Seclude()
 	}
@@ -182,6 +185,16 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, errors.Join(err, d.close())
 	}
 	return s, nil
+}
+
+// free reports an address that is in use, so that a server that can't listen doesn't create a
+// store. Another program may still take the address before the server listens.
+func free(addr string) error {
+	listener, err := net.Listen("tcp", addr)
+	if err != nil {
+		return err
+	}
+	return listener.Close()
 }
 
 // serve deploys the agents and puts workers, sweep and API around the data. It closes the data when
