@@ -141,7 +141,7 @@ func TestAPersonSeesAPageAndAnswersByItsForm(t *testing.T) {
 		t.Errorf("another site's page was listened to: %d", fromElsewhere.StatusCode)
 	}
 	no := url.Values{"action": {"cancel"}, "reason": {"not this one"}, "shown": {shownOn(t, page)}}.Encode()
-	if got := s.send("POST", link, no, html, form, header("Sec-Fetch-Site", "same-origin")); got.StatusCode != 202 || !strings.Contains(got.text, "stored") {
+	if got := s.send("POST", link, no, html, form, header("Sec-Fetch-Site", "same-origin")); got.StatusCode != 202 || !strings.Contains(got.text, "recorded") {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
 	if got := s.send("POST", link, "action=resume", html, form); got.StatusCode != 409 || !strings.Contains(got.text, "Your answer was not used.") || !strings.Contains(got.text, "Answered: No") || !strings.Contains(got.text, "not this one") {

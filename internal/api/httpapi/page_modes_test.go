@@ -37,7 +37,7 @@ func (s *server) postForm(link string, fields url.Values) answer {
 func TestThePageSaysWhatAYesDoes(t *testing.T) {
 	for mode, want := range map[core.ResumeMode]string{
 		core.ReplayToolCall:          "The tool gets these arguments and no others.</p>",
-		core.PassDecisionToTool:      "is handed your answer and its reason beside them.",
+		core.PassDecisionToTool:      "also gets your decision and its reason.",
 		core.UseDecisionAsToolResult: "The tool does not run: your answer is its result.",
 	} {
 		s, _, link := linked(t, frontendtest.Call{Tool: "pay", Mode: mode})
@@ -158,7 +158,7 @@ func TestHostileTextsAreFramedWhereverThePageShowsThem(t *testing.T) {
 		Preview: &core.Preview{Text: hostile, Tool: "get"}})
 	page := s.page(s.makeLink(run.ID, "c1", "cleo").Link)
 	for label, times := range map[string]int{"Rule": 1, "An earlier message": 1, "The request": 1, "The assistant says": 1, "About the tool": 1, "HTTP request to": 1,
-		"What was there when this was asked": 1, "Metadata of the run": 1, "Requested by": 2, "Run started by": 1} {
+		"Current value when this was asked": 1, "Metadata of the run": 1, "Requested by": 2, "Run started by": 1} {
 		if strings.Count(page.text, `<div class="zone"><dl><div class="row wide"><dt>`+label+`</dt>`) != times {
 			t.Errorf("%s is not framed", label)
 		}
@@ -171,7 +171,7 @@ func TestHostileTextsAreFramedWhereverThePageShowsThem(t *testing.T) {
 
 func TestThePageSaysHowFarAGrantReaches(t *testing.T) {
 	s, _, link := linked(t, frontendtest.Call{Tool: "pay"})
-	if page := s.page(link).text; !strings.Contains(page, "Your yes is for this call alone.") || !strings.Contains(page, "Also approves every later call of pay") {
+	if page := s.page(link).text; !strings.Contains(page, "Your approval is for this call only.") || !strings.Contains(page, "Also approves every later call of pay") {
 		t.Error(page[strings.Index(page, "<main"):])
 	}
 }
@@ -184,7 +184,7 @@ func TestThePreviewIsShownAndCoveredByTheFingerprint(t *testing.T) {
 	}{
 		{nil, "will be done"},
 		{&core.Preview{Text: "192.0.2.20 -> 192.0.2.99"}, `<dt>In short</dt><dd class="value" dir="auto">192.0.2.20 -&gt; 192.0.2.99<`},
-		{&core.Preview{Text: "192.0.2.20", Tool: "get_dns"}, `<dt>What was there when this was asked</dt><dd class="value" dir="auto">192.0.2.20<`},
+		{&core.Preview{Text: "192.0.2.20", Tool: "get_dns"}, `<dt>Current value when this was asked</dt><dd class="value" dir="auto">192.0.2.20<`},
 		{&core.Preview{Failed: "The preview could not be made: it took too long", Tool: "get_dns"}, `<dt>Preview</dt><dd class="value" dir="auto">The preview could not be made: it took too long<`},
 		{&core.Preview{Tool: "get_dns"}, "The preview of this call is empty."},
 	} {

@@ -52,7 +52,7 @@ func TestThePageShowsNumbersDigitForDigitInGroups(t *testing.T) {
 func TestThePageSaysHowMuchTimeIsLeft(t *testing.T) {
 	begins := frontendtest.NewClock().Now()
 	for left, want := range map[time.Duration]string{
-		72 * time.Hour:  `<p class="time"><strong>3 days left.</strong> It is not done unless you say yes by Wednesday 4 March 2026, 12:00:00 UTC.`,
+		72 * time.Hour:  `<p class="time"><strong>3 days left.</strong> It does not run unless you approve it by Wednesday 4 March 2026, 12:00:00 UTC.`,
 		48 * time.Hour:  `<p class="time"><strong>48 hours left.</strong>`,
 		3 * time.Hour:   `<p class="time urgent"><strong>3 hours left.</strong>`,
 		5 * time.Minute: `<p class="time urgent"><strong>5 minutes left.</strong>`,

@@ -181,7 +181,7 @@ func saysWhatRuns(t *testing.T, page seen, text, arguments string) {
 		t.Errorf("the reason is shown as %q, and is %q", said["Rule"], text)
 	}
 	short := shortened(text)
-	for label, want := range map[string]string{"The request": requestOf(text), "The assistant says": short, "About the tool": short, "What was there when this was asked": short,
+	for label, want := range map[string]string{"The request": requestOf(text), "The assistant says": short, "About the tool": short, "Current value when this was asked": short,
 		"HTTP request to": short, "Metadata of the run": string(metadataOf(text)), "Requested by": "a caller without a name, by api"} {
 		if said[label] != want {
 			t.Errorf("%s: shown is %q, and it is %q", label, said[label], want)

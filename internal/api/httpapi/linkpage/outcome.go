@@ -24,7 +24,7 @@ func Outcome(o wire.Outcome, above string) string {
 	case query.OutcomeTimedOut:
 		timedOutOutcome(&b, o)
 	default:
-		fmt.Fprintf(&b, "<h1>No answer is needed any more</h1>\n<p>The run ended, or went on, without an answer. %s did not run by this question.</p>\n", shown(o.Tool))
+		fmt.Fprintf(&b, "<h1>No decision is needed any more</h1>\n<p>The run ended or continued without a decision. %s did not run because of this question.</p>\n", shown(o.Tool))
 	}
 	fmt.Fprintf(&b, "<dl><dt>Tool</dt><dd>%s</dd><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd></dl>\n</main>\n", shown(o.Tool), shown(o.Agent), shown(o.RunID))
 	return b.String()
@@ -50,7 +50,7 @@ func answeredOutcome(b *strings.Builder, o wire.Outcome) {
 func timedOutOutcome(b *strings.Builder, o wire.Outcome) {
 	b.WriteString("<h1>Time ran out</h1>\n")
 	if o.Deadline != nil {
-		fmt.Fprintf(b, "<p>No answer came before the deadline, %s.</p>\n", moment(*o.Deadline))
+		fmt.Fprintf(b, "<p>There was no decision before the deadline, %s.</p>\n", moment(*o.Deadline))
 	}
 	fmt.Fprintf(b, "<p>%s</p>\n", shown(consequence(o)))
 }
@@ -76,9 +76,9 @@ func isResult(o wire.Outcome) bool { return o.ResumeMode == core.UseDecisionAsTo
 func consequence(o wire.Outcome) string {
 	switch d := o.Decision; {
 	case d == nil && o.State == query.OutcomeTimedOut:
-		return o.Tool + " did not run. The run goes on as its agent says for this case."
+		return o.Tool + " did not run. The run continues as its agent defines."
 	case d.Applied != nil && !*d.Applied:
-		return "The answer had no effect: the run was cancelled first."
+		return "The decision had no effect: the run was cancelled first."
 	case o.State == query.OutcomeTimedOut && d.Action == "cancel":
 		return "The call was cancelled: " + o.Tool + " did not run."
 	case o.State == query.OutcomeTimedOut:
@@ -97,9 +97,9 @@ func consequence(o wire.Outcome) string {
 	case "cancelled":
 		return "The call was cancelled afterwards."
 	case "suspended":
-		return o.Tool + " was asked about once more; that question is another one."
+		return o.Tool + " needs another decision, in a separate request."
 	}
-	return "The answer is stored; the call has not finished yet."
+	return "The decision is recorded; the call has not finished yet."
 }
 
 func moment(t wire.Time) string { return t.UTC().Format(time.DateTime + " UTC") }

@@ -24,12 +24,12 @@ type Question struct {
 	Product string // as the operator names it
 	Tenant  string
 	Run     wire.Run
-	Call    *wire.Pending // nil: it does not wait any more, or its deadline has passed
+	Call    *wire.Pending // nil: it is no longer waiting, or its deadline has passed
 }
 
-// Write sends a page that runs nothing, loads nothing, is shown in nobody's frame and does not give
-// its address, which is a secret, to other sites. (With no referrer at all, browsers would hide
-// where the form comes from, and it would be refused.)
+// Write sends a page that runs no script, loads nothing, can't be framed, and doesn't reveal its
+// address, which is a secret, to other sites. (With no referrer at all, browsers would hide the
+// origin of the form, and the server would refuse it.)
 func (l Question) Write(w http.ResponseWriter, status int, body string) {
 	h := w.Header()
 	h.Set("Content-Type", Media+"; charset=utf-8")
@@ -69,9 +69,9 @@ func Answered(d wire.Decision, answer wire.DecisionAnswer) string {
 		said = "Your result"
 	}
 	if answer.Code == string(frontend.CodeAccepted) {
-		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your answer is stored. You can close this page.</p></main>\n", said)
+		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your decision is recorded. You can close this page.</p></main>\n", said)
 	}
-	return fmt.Sprintf("<main><h1>%s</h1>\n<p>This was your answer before; it counts once.</p></main>\n", said)
+	return fmt.Sprintf("<main><h1>%s</h1>\n<p>You gave this decision before. It is applied once.</p></main>\n", said)
 }
 
 // shown is text of others within a page that has no values.

@@ -111,7 +111,7 @@ func (v questionView) unless() tag {
 	if v.answers() {
 		return `The call gets no result unless you send one`
 	}
-	return `It is not done unless you say yes`
+	return `It does not run unless you approve it`
 }
 
 func leftInWords(left time.Duration) string {
@@ -125,7 +125,7 @@ func leftInWords(left time.Duration) string {
 		}
 	}
 	if left <= 0 {
-		return "The time is over."
+		return "The deadline has passed."
 	}
 	return "Less than two minutes left."
 }

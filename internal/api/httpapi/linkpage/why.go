@@ -13,9 +13,9 @@ import (
 func (v questionView) what(m *markup) {
 	switch v.Mode {
 	case core.UseDecisionAsToolResult:
-		m.add(`<h2>What was asked for, exactly</h2><p class="hint">Chosen by the assistant. The tool does not run: your answer is its result.</p>`)
+		m.add(`<h2>What was requested, exactly</h2><p class="hint">Chosen by the assistant. The tool does not run: your answer is its result.</p>`)
 	case core.PassDecisionToTool:
-		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool runs with these arguments and no others, and is handed your answer and its reason beside them.</p>`)
+		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool runs with these arguments and no others, and also gets your decision and its reason.</p>`)
 	default:
 		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool gets these arguments and no others.</p>`)
 	}
@@ -27,7 +27,7 @@ func (v questionView) what(m *markup) {
 	if v.ToolDetails != nil {
 		v.tool(m, *v.ToolDetails)
 	}
-	m.add(`<details><summary>For specialists</summary><div class="zone"><dl>`)
+	m.add(`<details><summary>Technical details</summary><div class="zone"><dl>`)
 	m.fact(`Tool`, v.Tool)
 	m.fact(`Agent`, v.Agent)
 	m.fact(`Version`, v.AgentVersion)
@@ -49,7 +49,7 @@ func (v questionView) preview(m *markup) {
 	case p.Text == "":
 		m.add(`<p class="hint">The preview of this call is empty.</p>`)
 	case p.Tool != "":
-		m.framed(`What was there when this was asked`, p.Text)
+		m.framed(`Current value when this was asked`, p.Text)
 	default:
 		m.framed(`In short`, p.Text)
 	}
@@ -90,8 +90,8 @@ func (v questionView) why(m *markup) {
 		m.framed(`Metadata of the run`, string(v.Metadata))
 	}
 	if v.GrantScope != "" {
-		m.add(`<p class="hint">Your yes is for this call alone. A caller of the API may give a wider one:</p>`)
-		m.framed(`A wider yes`, v.GrantScope)
+		m.add(`<p class="hint">Your approval is for this call only. A caller of the API can give a wider approval:</p>`)
+		m.framed(`Wider approval`, v.GrantScope)
 	}
 }
 
@@ -141,7 +141,7 @@ func callerInWords(by, via string) string {
 // cut says that a text is the beginning of a longer one.
 func (m *markup) cut(is bool) {
 	if is {
-		m.add(`<p class="hint">This is its beginning; it goes on.</p>`)
+		m.add(`<p class="hint">This text is cut; there is more.</p>`)
 	}
 }
 
@@ -161,7 +161,7 @@ func (v questionView) form(m *markup) {
 		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off"></textarea>`,
 		`<div class="answers"><button class="yes" name="action" value="resume">`, yes, `</button>`,
 		`<button class="no" name="action" value="cancel">Deny</button></div>`,
-		`<p class="final">Your answer is final. Unsure? Close the page; nothing happens.</p></form>`)
+		`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form>`)
 }
 
 // mostResult bounds the characters of a result that is typed into the page.
