@@ -87,7 +87,7 @@ func TestANewAgentIsCheckedTestedServedAndRunInAnEmptyFolder(t *testing.T) {
 	here(t, url, "decide", id, "--approve").wantExit(t, cmdline.ExitOK)
 	watched := here(t, url, "watch", id)
 	watched.wantExit(t, cmdline.ExitOK)
-	contains(t, watched.stdout, "The money for order A-2 is on its way.")
+	contains(t, watched.stdout, "The refund for order A-2 is on its way.")
 }
 
 func TestTheNextCommandsThatNewPrintsFindTheDirectory(t *testing.T) {

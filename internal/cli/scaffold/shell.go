@@ -5,7 +5,7 @@ import (
 	"strings"
 )
 
-// Naming is what stands behind the commands for the agents of dir, as a shell takes it: an argument
+// Naming returns what commands for the agents of dir need, quoted for a shell: an argument
 // for agents check and agents test, and an option for dev. Both are empty for the usual directory,
 // and begin with a blank for others.
 func Naming(dir string) (argument, option string) {
