@@ -1,7 +1,6 @@
-// Package command is the dormouse command with the tools, hooks, effects and memories of your
-// program in it: the server for a laptop or a machine of your own, and all verbs of a person who
-// uses one. It links the embedded store and everything else a laptop needs; a function on AWS is
-// made with packages lambdastep and lambdaapi instead.
+// Package command is the dormouse command with your program's tools, hooks, effects and memories:
+// the server and all client commands. It links the embedded store. For functions on AWS, use
+// packages lambdastep and lambdaapi instead.
 package command
 
 import (
@@ -24,7 +23,7 @@ import (
 )
 
 // Main runs the command that the process was started with, and ends the process with its exit code.
-// An interrupt or SIGTERM stops it as it should: a server finishes the steps at hand.
+// On an interrupt or SIGTERM, a server finishes the steps in progress.
 func Main(p dormouse.Program) {
 	p.Name = cmp.Or(p.Name, startedBy(os.Args))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)

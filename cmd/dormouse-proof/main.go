@@ -9,7 +9,7 @@ import (
 	"syscall"
 
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
-	"github.com/dormouse-dev/dormouse/internal/proof/verbs"
+	"github.com/dormouse-dev/dormouse/internal/proof/commands"
 )
 
 // version is set by the linker.
@@ -17,7 +17,7 @@ var version = "devel"
 
 func main() {
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := verbs.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, cmdline.Options{Version: version})
+	code := commands.Main(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr, cmdline.Options{Version: version})
 	stop()
 	os.Exit(code)
 }

@@ -1,6 +1,6 @@
-// Package cli is the dormouse command. The commands for a server, its tokens and its store are here;
-// the others are in subpackages. It contains no rules: the server decides what may be started,
-// decided or cancelled.
+// Package cli is the dormouse command. The commands for a server, its tokens and its store are
+// here; the others are in subpackages. It contains no rules: the server decides what may be
+// started, decided or cancelled.
 package cli
 
 import (

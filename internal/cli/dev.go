@@ -269,8 +269,8 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 	return err
 }
 
-// askedFor is the requested host with the port in use. There is no other name for all addresses of a
-// machine.
+// askedFor is the requested host with the port in use. There is no other name for all addresses of
+// a machine.
 func askedFor(asked, listens string) string {
 	host, _, wrong := net.SplitHostPort(asked)
 	_, port, err := net.SplitHostPort(listens)

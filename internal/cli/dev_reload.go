@@ -31,7 +31,7 @@ func (a *app) printEach(reloads <-chan []program.Change, dir string) (printed <-
 	go func() {
 		defer close(done)
 		for changes := range reloads {
-			_ = a.printReloads(changes, dir) // a closed terminal doesn't stop the server
+			_ = a.printReloads(changes, dir) // printing must not stop the server
 		}
 	}()
 	return done

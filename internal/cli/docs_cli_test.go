@@ -73,7 +73,8 @@ type command struct {
 	flags        []string
 }
 
-// flagsAfter lists the flags of a command, or names the one above it that has the same, or one more.
+// flagsAfter lists the flags of a command, or names the one above it that has the same, or one
+// more.
 func (c command) flagsAfter(long []command) string {
 	for _, other := range long {
 		missing := slices.DeleteFunc(slices.Clone(other.flags), func(f string) bool { return slices.Contains(c.flags, f) })

@@ -42,7 +42,7 @@ func TestExitCodes(t *testing.T) {
 		{"a value that the server does not take", map[string]http.HandlerFunc{"GET /v1/runs": problem(400, "invalid_request", "status is none")},
 			[]string{"runs", "--status", "foo"}, cmdline.ExitUsage, "status is none"},
 		{"a grant that is none", map[string]http.HandlerFunc{decisions: problem(400, "bad_grant", "grant must be run or omitted")},
-			[]string{"decide", runID, "sus_1_a", "--approve", "--grant", "all"}, cmdline.ExitUsage, "grant is run"},
+			[]string{"decide", runID, "sus_1_a", "--approve", "--grant", "all"}, cmdline.ExitUsage, "grant must be run"},
 		{"a decision that does not suit its call", map[string]http.HandlerFunc{decisions: problem(400, "wrong_kind", "the call waits for a result")},
 			[]string{"decide", runID, "sus_1_a", "--approve"}, cmdline.ExitFailed, "waits for a result"},
 		{"the run ended as blocked", map[string]http.HandlerFunc{

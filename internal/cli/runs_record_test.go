@@ -4,7 +4,7 @@ import (
 	"bytes"
 	"context"
 	"encoding/json"
-	"github.com/dormouse-dev/dormouse/internal/proof/verbs"
+	"github.com/dormouse-dev/dormouse/internal/proof/commands"
 	"log/slog"
 	"net/http"
 	"os"
@@ -188,6 +188,6 @@ func replays(t *testing.T, args ...string) output {
 func proves(t *testing.T, args ...string) output {
 	t.Helper()
 	var stdout, stderr bytes.Buffer
-	exit := verbs.Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, cmdline.Options{Getenv: func(string) string { return "" }})
+	exit := commands.Main(t.Context(), args, strings.NewReader(""), &stdout, &stderr, cmdline.Options{Getenv: func(string) string { return "" }})
 	return output{exit, stdout.String(), stderr.String()}
 }

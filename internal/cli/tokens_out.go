@@ -29,9 +29,9 @@ func (o *tokenOut) check(cmd *cobra.Command) error {
 	return nil
 }
 
-// write writes the token to the file before its hash is stored in tokens. A kill in between leaves a
-// token that is not valid, rather than a hash whose token is lost. If the hash can't be stored, the
-// caller calls undo. An existing file is not changed.
+// write writes the token to the file before its hash is stored in tokens. A kill in between leaves
+// a token that is not valid, rather than a hash whose token is lost. If the hash can't be stored,
+// the caller calls undo. An existing file is not changed.
 func (o *tokenOut) write(token, tokens string) error {
 	if o.file == "" {
 		return nil

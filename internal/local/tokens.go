@@ -55,8 +55,8 @@ func (t *tokens) tenants() []string {
 	return append(t.keys.Tenants(), access.Tenant)
 }
 
-// Find implements the port of the API. While the file cannot be read no caller is let in, and none
-// is told that its token is wrong.
+// Find implements the port of the API. While the file cannot be read no caller is let in, and no
+// caller learns that its token is wrong.
 func (t *tokens) Find(ctx context.Context, token string) (access.Principal, bool, error) {
 	return t.ask(ctx, func(k access.Keys) (access.Principal, bool) { return k.Find(token) })
 }

@@ -11,7 +11,7 @@ import (
 )
 
 // UpdateTokens replaces a file of tokens by what change makes of it: of its text, and of who is let
-// in by it. Whoever reads the file meanwhile reads the old or the new one, and of several who
+// in by it. A concurrent reader sees the old or the new file, and of several who
 // update it at once each sees what the one before left. A file that is not there is empty, and is
 // made if create says so. Its mode and owner stay; a new one is for its owner alone. Nothing is
 // changed if change returns an error, which UpdateTokens then returns, or if a line of the file is

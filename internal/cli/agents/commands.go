@@ -1,5 +1,5 @@
-// Package agents has the commands for agent files: create, check, test and deploy agents, and import
-// tools.
+// Package agents has the commands for agent files: create, check, test and deploy agents, and
+// import tools.
 package agents
 
 import (

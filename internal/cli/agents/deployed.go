@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
-// deploy first writes all new versions, then makes them current. If it fails in between, every agent
-// is still complete.
+// deploy first writes all new versions, then makes them current. If it fails in between, every
+// agent is still complete.
 func deploy(ctx context.Context, to program.Definitions, agents []agentfile.Surveyed, f deployFlags) (deployment, error) {
 	done := deployment{Table: f.table, Tenant: f.tenant, DryRun: f.dry, Agents: []deployedAgent{}}
 	before, err := to.Deployed(ctx, f.tenant)

@@ -108,8 +108,8 @@ func nameOfHost(host string) string {
 	return "server"
 }
 
-// listMCP lists the tools of the server. It may reach any address, because the caller typed it. What
-// an agent may reach is decided where it runs.
+// listMCP lists the tools of the server. It may reach any address, because the caller typed it.
+// What an agent may reach is decided where it runs.
 func (a *app) listMCP(ctx context.Context, s agent.Server) ([]mcptool.Listed, error) {
 	for _, name := range (agent.Definition{Servers: map[string]agent.Server{"server": s}}).Secrets() {
 		if a.Opts.Getenv(secret.Variable(name)) == "" {

@@ -37,7 +37,7 @@ func WhichCredentials() string {
 
 var apiHost = regexp.MustCompile(`\.execute-api\.([a-z0-9-]+)\.amazonaws\.com(\.cn)?$`)
 
-// RegionOf is the region in the host name of an API; empty for a name of one's own.
+// RegionOf is the region in the host name of an API; empty for a custom domain name.
 func RegionOf(host string) string {
 	if found := apiHost.FindStringSubmatch(host); found != nil {
 		return found[1]

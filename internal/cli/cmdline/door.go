@@ -67,8 +67,8 @@ func later(d time.Duration) string {
 	return "in " + d.String()
 }
 
-// unknownToken is for a 401 of a gateway, or from behind one, where tokens of dormouse tokens add are
-// not accepted.
+// unknownToken is for a 401 of a gateway, or from behind one, where tokens of dormouse tokens add
+// are not accepted.
 func (a *App) unknownToken() string {
 	token, _ := a.token() // Connect has read it
 	switch {

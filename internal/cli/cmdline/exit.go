@@ -67,8 +67,8 @@ func (a *App) Failure(err error) *Failure {
 	return Fail(ExitFailed, "failed", err.Error())
 }
 
-// awsFailure chooses the exit code of a problem with AWS: a usage error if the caller can fix it with
-// another setting.
+// awsFailure chooses the exit code of a problem with AWS: a usage error if the caller can fix it
+// with another setting.
 func awsFailure(p *awscli.Problem) *Failure {
 	switch p.Kind {
 	case "no_credentials", "no_region", "no_table":

@@ -65,8 +65,8 @@ func NamesAgents(ctx context.Context, c *client.Client, agent string, err error)
 	return noAgent(agent, AgentNames(ctx, c))
 }
 
-// KnownAgents refuses names of agents that are not served. If the server refuses to list agents, the
-// next request reports the problem.
+// KnownAgents refuses names of agents that are not served. If the server refuses to list agents,
+// the next request reports the problem.
 func KnownAgents(ctx context.Context, c *client.Client, asked []string) error {
 	served, err := c.Agents(ctx)
 	if _, refused := errors.AsType[*client.Error](err); err != nil && !refused {

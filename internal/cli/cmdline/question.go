@@ -146,8 +146,8 @@ func callerWords(by, via string) string {
 	return cmp.Or(display.Spelled(by), "unnamed caller") + display.After(" via ", display.Spelled(via))
 }
 
-// FactRows are facts as rows of a table, with their lines wrapped to the terminal. A line wrapped by
-// the terminal itself could be taken for a separate row.
+// FactRows are facts as rows of a table, with their lines wrapped to the terminal. A line wrapped
+// by the terminal itself could be taken for a separate row.
 func (a *App) FactRows(facts []entry) (rows [][]string) {
 	width := display.ScreenOf(a.Stdout, a.Opts.Getenv).Width
 	for _, f := range facts {

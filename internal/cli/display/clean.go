@@ -9,7 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// Clean is [printable.Text], the only way of text that somebody else wrote to a terminal.
+// Clean is [printable.Text], the only path of text from others to a terminal.
 func Clean(text string) string { return printable.Text(text) }
 
 // CleanLines is clean for text of several lines, which stay lines.

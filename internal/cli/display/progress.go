@@ -27,7 +27,7 @@ type Progress struct {
 	began time.Time
 	told  time.Time
 	whole bool // all of it was told to be done
-	open  bool // a line stands that the next one takes the place of
+	open  bool // the last line will be overwritten
 }
 
 // NewProgress begins to count time. Nothing is said before [progress.at].
@@ -40,7 +40,7 @@ func NewProgress(w io.Writer, rewrite bool, width int, now func() time.Time) *Pr
 	return p
 }
 
-// At says that so much of total is done; a total of 0 is unknown. more stands behind it. It may be
+// At says that so much of total is done; a total of 0 is unknown. more is appended. It may be
 // called as often as wanted.
 func (p *Progress) At(done, total int, more string) {
 	if p == nil {

@@ -21,7 +21,8 @@ type Screen struct {
 	Height   int
 }
 
-// ScreenOf looks at where w leads to. Whatever is no terminal gets plain text without end.
+// ScreenOf looks at where w leads to. Anything else than a terminal gets plain text of unlimited
+// width.
 func ScreenOf(w io.Writer, getenv func(string) string) Screen {
 	f, isFile := w.(*os.File)
 	if !isFile || !term.IsTerminal(int(f.Fd())) {
@@ -35,7 +36,7 @@ func ScreenOf(w io.Writer, getenv func(string) string) Screen {
 	return s
 }
 
-// Style is how a piece of text stands out. Colour never says anything that the words do not.
+// Style is how a piece of text is highlighted. Color never adds information to the text.
 type Style string
 
 const (

@@ -65,7 +65,7 @@ func After(link, words string) string {
 	return link + words
 }
 
-// Margin is how far words stand from the left, behind the time.
+// Margin is the indentation of text after a time.
 const Margin = len(time.TimeOnly) + 2
 
 // Shorten cuts text after limit characters and says how many are missing.

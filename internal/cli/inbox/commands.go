@@ -1,5 +1,5 @@
-// Package inbox has the commands for approvers: list waiting calls, decide them, on the command line
-// or in an interactive inbox, and list decisions.
+// Package inbox has the commands for approvers: list waiting calls, decide them, on the command
+// line or in an interactive inbox, and list decisions.
 package inbox
 
 import (

@@ -16,8 +16,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// dryRun shows the decision and the changes without sending it. It can check edited arguments against
-// the tool's parameters, and refuses them as the server would. It can't check permissions.
+// dryRun shows the decision and the changes without sending it. It can check edited arguments
+// against the tool's parameters, and refuses them as the server would. It can't check permissions.
 func (a *app) dryRun(ctx context.Context, c *client.Client, id string, d wire.Decision) error {
 	if d.Arguments == nil {
 		return a.printUnsent(d, "")

@@ -157,8 +157,8 @@ func (m *inbox) body() []display.Line {
 	return lines
 }
 
-// details is everything known about a waiting call, in unwrapped lines. edited, if not nil, replaces
-// its arguments.
+// details is everything known about a waiting call, in unwrapped lines. edited, if not nil,
+// replaces its arguments.
 func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	lines := []display.Line{row("waits for", cmdline.AwaitedWhat(a.Pending)), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
 		row("suspension", a.Suspension.ID), row("since", strings.TrimSpace(display.Clock(a.Since)+display.After(", ", display.Age(a.Since, now))))}

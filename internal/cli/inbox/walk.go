@@ -145,8 +145,8 @@ func (w *walker) keys(ctx context.Context, sent []byte) (leave bool, err error) 
 	return false, nil
 }
 
-// readKeys reads once for each signal on again. While an editor has the terminal, nothing else reads
-// from it.
+// readKeys reads once for each signal on again. While an editor has the terminal, nothing else
+// reads from it.
 func (w *walker) readKeys(ctx context.Context, again <-chan struct{}, failed chan<- error) {
 	for {
 		select {

@@ -1,4 +1,5 @@
-// Package jobs has the command enqueue, which adds lines to the intake queue and shows their status.
+// Package jobs has the command enqueue, which adds lines to the intake queue and shows their
+// status.
 package jobs
 
 import (

@@ -74,8 +74,8 @@ type keyed struct {
 	digest string
 }
 
-// add refuses a key that another line uses for another body. One of the two would be started, and it
-// would be unclear which. As in the API, starts on a thread and starts without one have separate
+// add refuses a key that another line uses for another body. One of the two would be started, and
+// it would be unclear which. As in the API, starts on a thread and starts without one have separate
 // keys.
 func (k keyLines) add(line intake.Line, m intake.Message) error {
 	canonical, err := core.Canonical(line.Body)

@@ -78,8 +78,8 @@ func (a *app) listRuns(cmd *cobra.Command, list client.RunFilter) error {
 	return a.PrintMore("runs", runFlags(list), list.Limit, page.Next)
 }
 
-// listed prints runs as a table. On a terminal it fits into 80 columns and has the first line of the
-// input below each row; elsewhere it has more columns.
+// listed prints runs as a table. On a terminal it fits into 80 columns and has the first line of
+// the input below each row; elsewhere it has more columns.
 func (a *app) listed(runs []wire.Run) error {
 	s := display.ScreenOf(a.Stdout, a.Opts.Getenv)
 	rows := [][]string{{"RUN", "AGENT", "STATUS", "STEPS", "PENDING", "CREATED", "STARTED BY", "FIRST LINE"}}

@@ -93,8 +93,8 @@ func (a *app) showMessages(cmd *cobra.Command, c *client.Client, id string) erro
 	return a.Table(Transcript(page))
 }
 
-// Transcript is a conversation as rows of two columns: who, and what. A waiting call is omitted once
-// it has a result.
+// Transcript is a conversation as rows of two columns: who, and what. A waiting call is omitted
+// once it has a result.
 func Transcript(messages []wire.Message) [][]string {
 	answered := map[string]bool{}
 	for _, m := range messages {

@@ -49,8 +49,8 @@ func NewBoard(clock engine.Clock) *Board {
 	return &Board{clock: clock, speaking: map[place]*speech{}, watchers: map[place]map[chan struct{}]bool{}}
 }
 
-// Begin implements [engine.Live]. An attempt that is older than the one which speaks is not let in:
-// its owner was lost and does not know.
+// Begin implements [engine.Live]. An attempt that is older than the one which speaks is ignored:
+// its owner crashed or lost its lease.
 func (b *Board) Begin(a engine.Attempt) {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -1,4 +1,4 @@
-package verbs_test
+package commands_test
 
 import (
 	"bytes"

@@ -1,4 +1,4 @@
-package verbs_test
+package commands_test
 
 import (
 	"context"
@@ -12,8 +12,8 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/proof/commands"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
-	"github.com/dormouse-dev/dormouse/internal/proof/verbs"
 )
 
 func TestTortureRefusesWhatDoesNotGoTogether(t *testing.T) {
@@ -119,7 +119,7 @@ func TestAnInterruptedTortureSaysSo(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	stop()
 	var out, errs strings.Builder
-	exit := verbs.Main(ctx, []string{"torture", "--url", "http://127.0.0.1:1", "--agent", "a"}, strings.NewReader(""), &out, &errs, cmdline.Options{})
+	exit := commands.Main(ctx, []string{"torture", "--url", "http://127.0.0.1:1", "--agent", "a"}, strings.NewReader(""), &out, &errs, cmdline.Options{})
 	if exit != cmdline.ExitFailed || !strings.Contains(errs.String(), "interrupted") {
 		t.Errorf("exit %d, %q", exit, errs.String())
 	}

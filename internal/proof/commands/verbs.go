@@ -1,6 +1,6 @@
 // Package verbs has the verbs that test Dormouse itself, replay and torture, and the program that
 // they belong to. What people install does not link them.
-package verbs
+package commands
 
 import (
 	"context"

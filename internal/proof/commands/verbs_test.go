@@ -1,4 +1,4 @@
-package verbs_test
+package commands_test
 
 import (
 	"bytes"
@@ -15,7 +15,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
-	"github.com/dormouse-dev/dormouse/internal/proof/verbs"
+	"github.com/dormouse-dev/dormouse/internal/proof/commands"
 )
 
 var update = flag.Bool("update", false, "write the golden files of this package anew")
@@ -24,7 +24,7 @@ var update = flag.Bool("update", false, "write the golden files of this package 
 func said(t *testing.T, args ...string) (exit int, stdout, stderr string) {
 	t.Helper()
 	var out, errs strings.Builder
-	exit = verbs.Main(t.Context(), args, strings.NewReader(""), &out, &errs, noEnvironment())
+	exit = commands.Main(t.Context(), args, strings.NewReader(""), &out, &errs, noEnvironment())
 	return exit, out.String(), errs.String()
 }
 
@@ -82,7 +82,7 @@ func golden(t *testing.T, file, got string) {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(string(want), got); diff != "" {
-		t.Errorf("%s (-want +got); if it is meant: go test ./internal/proof/verbs -update\n%s", file, diff)
+		t.Errorf("%s (-want +got); if it is meant: go test ./internal/proof/commands -update\n%s", file, diff)
 	}
 }
 

@@ -61,7 +61,7 @@ type player struct {
 }
 
 // Play plays a test of the agent against a server. After each step it waits until the run waits or
-// is done, at most patience. An error means that ctx ended; whatever the server said is in the
+// is done, at most patience. An error means that ctx ended; every response of the server is in the
 // result.
 func Play(ctx context.Context, c *client.Client, s Script, t Test, patience time.Duration) (Result, error) {
 	p := &player{client: c, agent: s.Agent}

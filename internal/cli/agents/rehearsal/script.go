@@ -37,7 +37,7 @@ type Step struct {
 
 // Decision answers the first pending call of Tool.
 type Decision struct {
-	Verb      string // one of verbs
+	Verb      string // one of answers
 	Tool      string
 	Arguments *Value // with approve: other arguments
 	Grant     string // with approve: what else is allowed
@@ -46,8 +46,8 @@ type Decision struct {
 	Error     string // with fail
 }
 
-// verbs are the answers there are.
-var verbs = []string{"approve", "deny", "answer", "fail"}
+// answers are the possible decisions.
+var answers = []string{"approve", "deny", "answer", "fail"}
 
 // Expectation is what must hold. What is not set is not looked at.
 type Expectation struct {
@@ -165,7 +165,7 @@ func (r *reader) decision(n *yaml.Node) *Decision {
 	defer o.Close()
 	var d Decision
 	given := 0
-	for _, verb := range verbs {
+	for _, verb := range answers {
 		if tool := o.Text(verb); o.Member(verb) != nil {
 			d.Verb, d.Tool = verb, tool
 			given++
@@ -174,7 +174,7 @@ func (r *reader) decision(n *yaml.Node) *Decision {
 	d.Arguments, d.Grant, d.Reason = valueOf(o, "arguments"), o.Text("grant"), o.Text("reason")
 	d.Result, d.Error = valueOf(o, "result"), o.Text("error")
 	if given != 1 || d.Tool == "" {
-		r.Refuse(n, "a decision is exactly one of %s, with the name of the tool whose call waits", strings.Join(verbs, ", "))
+		r.Refuse(n, "a decision is exactly one of %s, with the name of the tool whose call waits", strings.Join(answers, ", "))
 		return &d
 	}
 	for member, verb := range map[string]string{"arguments": "approve", "grant": "approve", "result": "answer", "error": "fail"} {
