@@ -51,7 +51,7 @@ func (db *DB) alone() error {
 	if !there || !marked.torn {
 		return nil
 	}
-	if shared(db.path) {
+	if dbfile.Shared(db.path) {
 		return fmt.Errorf("%w: a flush of the database failed, and another program (a backup, sqlite3 or another server) has kept it open since; end that program and start again", engine.ErrDisk)
 	}
 	db.marks.torn = true

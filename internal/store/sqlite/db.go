@@ -210,7 +210,7 @@ func (db *DB) open(ctx context.Context) error {
 		pool.Close()
 		return err
 	}
-	are, err := openFiles(path)
+	are, err := dbfile.Identify(path)
 	if err != nil {
 		conn.Close()
 		pool.Close()

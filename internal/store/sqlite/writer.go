@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // maxBatch limits how many operations share one transaction.
@@ -31,7 +32,7 @@ type writer struct {
 	db    *DB
 	pool  *sql.DB
 	conn  *sql.Conn
-	files files
+	files dbfile.Files
 	log   ledger
 	stmts statements
 	// unbuffered, so that an operation is either with its caller or with the writer
@@ -65,7 +66,7 @@ func (db *DB) Stats() Stats {
 		BytesWritten: c.bytes.Load()}
 }
 
-func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn, f files) *writer {
+func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn, f dbfile.Files) *writer {
 	w := &writer{db: db, pool: pool, conn: conn, files: f, queue: make(chan *operation), stop: make(chan struct{}), done: make(chan struct{})}
 	w.stmts.prepare = conn.PrepareContext
 	go w.loop()

@@ -1,5 +1,5 @@
-// Package dbfile opens SQLite files and recovers the log that a killed process left behind. It
-// knows no tables.
+// Package dbfile opens SQLite files, identifies them while they are open, and recovers the log that
+// a killed process left behind. It knows no tables.
 package dbfile
 
 import (

@@ -1,16 +1,16 @@
 //go:build unix
 
-package sqlite
+package dbfile
 
 import (
 	"os"
 	"syscall"
 )
 
-// shared reports whether another process has the database at path open: each holds a lock on one
+// Shared reports whether another process has the database at path open: each holds a lock on one
 // byte of the log's index. It must not be called while this process has it open, because closing
 // any descriptor of a file releases all locks of the process on it.
-func shared(path string) bool {
+func Shared(path string) bool {
 	f, err := os.OpenFile(path+"-shm", os.O_RDWR, 0)
 	if err != nil {
 		return false
