@@ -95,7 +95,7 @@ func (g *guardedControl) ask(ctx context.Context, what string, run RunRef, f fun
 	case <-ctx.Done(): // the activation is given up and the answer isn't needed
 		return false
 	}
-	g.came(what, run, a.err)
+	g.logFailure(what, run, a.err)
 	return a.yes && a.err == nil
 }
 
@@ -122,8 +122,8 @@ func (g *guardedControl) end(question string) {
 	delete(g.open, question)
 }
 
-// came logs the first of several failures in a row.
-func (g *guardedControl) came(what string, run RunRef, err error) {
+// logFailure logs the first of several failures in a row.
+func (g *guardedControl) logFailure(what string, run RunRef, err error) {
 	g.mu.Lock()
 	first := err != nil && !g.failing[what]
 	g.failing[what] = err != nil

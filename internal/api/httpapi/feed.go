@@ -122,9 +122,9 @@ func toDecider(e wire.Event) wire.Event {
 // has read must keep read, since the stream shows what only that role may see.
 func feedRoles(p access.Principal) []access.Role {
 	if p.May(access.Read) {
-		return reading
+		return canRead
 	}
-	return seeing
+	return canSeeInbox
 }
 
 // feedStream sends the events there are and then new ones; it ends only with its time. After the

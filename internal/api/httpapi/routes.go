@@ -131,14 +131,14 @@ func limitParam(usual string, most int) param {
 }
 
 var (
-	starting = []access.Role{access.Start}
-	reading  = []access.Role{access.Read}
-	deciding = []access.Role{access.Decide}
-	seeing   = []access.Role{access.Read, access.Decide, access.Links}
+	canStart    = []access.Role{access.Start}
+	canRead     = []access.Role{access.Read}
+	canDecide   = []access.Role{access.Decide}
+	canSeeInbox = []access.Role{access.Read, access.Decide, access.Links}
 	// only this role: a link delegates the right to decide
-	linking = []access.Role{access.Links}
+	canLink = []access.Role{access.Links}
 	// for operations that stop a run
-	mastering = []access.Role{access.Start, access.Decide}
+	canStop = []access.Role{access.Start, access.Decide}
 )
 
 // startCodes are the errors of operations that start a run or a turn.
@@ -181,22 +181,22 @@ func (a *api) table() []route {
 
 func (a *api) runRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/runs", name: "startRun", tag: "runs", title: "Start a run", roles: starting, paced: true,
+		{method: http.MethodPost, path: "/v1/runs", name: "startRun", tag: "runs", title: "Start a run", roles: canStart, paced: true,
 			about: "Stores the input and returns immediately. With an idempotency key the request can be repeated safely: it starts one run.",
 			body:  takes(wire.StartRequest{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The key was used before with the same body. Returns the run it started.")},
 			codes:   append([]frontend.Code{frontend.CodeInvalidPermissions}, startCodes...), serve: a.startRun},
-		{method: http.MethodGet, path: "/v1/runs", name: "listRuns", tag: "runs", title: "List runs, newest first", roles: reading,
+		{method: http.MethodGet, path: "/v1/runs", name: "listRuns", tag: "runs", title: "List runs, newest first", roles: canRead,
 			about:   aboutRuns,
 			params:  slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}),
 			answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page. It may be short or empty although `next` is set.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listRuns},
-		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: reading,
+		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: canRead,
 			params: []param{{in: "header", name: "Prefer", several: true,
 				about: "`wait=N` delays the response until the run is suspended or done, at most N seconds (N up to 20)."}},
 			answers: []answered{{status: 200, of: wire.Run{}, about: "The run at this moment.", headers: []string{"Preference-Applied"}}},
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.readRun},
-		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or stream a run's events", roles: reading,
+		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or stream a run's events", roles: canRead,
 			about: "With `Accept: application/json` it returns a page. Otherwise it opens a stream of server-sent events: first the stored events, then new ones, " +
 				"each once and in order. The `id` of an event is its cursor. The stream also carries live events: what the model is saying now. They are not stored. " +
 				"The stream ends after the events that end or suspend the run: `turn.ended` and the rest of its commit, including `run.status`. " +
@@ -210,11 +210,11 @@ func (a *api) runRoutes() []route {
 				answers(204, nil, "Streams: the run is done and you have read all of its events."),
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
-		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List a run's tool calls", roles: reading,
+		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List a run's tool calls", roles: canRead,
 			about:  "Lists the calls in the order in which the model requested them. Suspensions of the run itself, such as an interrupt, are included.",
 			params: []param{limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Call]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound}, serve: a.listCalls},
-		{method: http.MethodGet, path: "/v1/runs/{id}/calls/{call}", name: "readCall", tag: "runs", title: "Read a tool call", roles: reading,
+		{method: http.MethodGet, path: "/v1/runs/{id}/calls/{call}", name: "readCall", tag: "runs", title: "Read a tool call", roles: canRead,
 			answers: []answered{answers(200, wire.Call{}, "The call at this moment.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.readCall},
 		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Stream events with a ticket", stream: true,
@@ -229,35 +229,35 @@ func (a *api) runRoutes() []route {
 
 func (a *api) steeringRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Submit decisions", roles: deciding,
+		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Submit decisions", roles: canDecide,
 			about: "Takes one decision, or several that are answered individually. With `all_or_none`, up to 16 decisions are stored in one write or not at all, and the run processes them in one turn. " +
 				"Repeating a decision has no further effect. Of two different decisions the first one counts. Without `decision_id`, the key is derived from the other members.",
 			body: takes(either{wire.Decision{}, wire.Decisions{}}),
 			answers: []answered{answers(202, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "A repeat of the accepted decision (`same: true`), or the answers to several decisions.")},
 			codes: decisionCodes, serve: a.decide},
-		{method: http.MethodGet, path: "/v1/suspensions/{id}", name: "readSuspension", tag: "decisions", title: "Read a suspension", roles: seeing,
+		{method: http.MethodGet, path: "/v1/suspensions/{id}", name: "readSuspension", tag: "decisions", title: "Read a suspension", roles: canSeeInbox,
 			about:   "Returns the call that a suspension belongs to, for clients that know the id of the suspension but not the run.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome.")},
 			codes:   []frontend.Code{frontend.CodeCallNotFound}, serve: a.readSuspension},
-		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer a suspension", roles: deciding,
+		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer a suspension", roles: canDecide,
 			about: "Works like `decide`, without a `target`.",
 			body:  takes(wire.Answer{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
 			codes: without(decisionCodes, frontend.CodeBatchRefused, frontend.CodeSuspensionIDRequired, frontend.CodeRunNotFound), serve: a.answerSuspension},
-		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "Cancel a run", roles: mastering, body: mayTake(struct{}{}),
+		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "Cancel a run", roles: canStop, body: mayTake(struct{}{}),
 			about:   "Ends the run at its next commit, or immediately if it is suspended. Suspended calls don't run.",
 			answers: []answered{answers(202, wire.Run{}, "Accepted.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeRunDone}, serve: a.cancelRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Interrupt a run", roles: mastering, about: "Pauses the run after its next commit, until it is resumed.",
+		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Interrupt a run", roles: canStop, about: "Pauses the run after its next commit, until it is resumed.",
 			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Accepted.")}, paced: true,
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, codeRateLimited}, serve: a.interruptRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Resume an interrupted run", roles: deciding,
+		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Resume an interrupted run", roles: canDecide,
 			body:    mayTake(wire.ResumeRequest{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted."), answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
 			codes:   resumeCodes, serve: a.resumeRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Retry a failed run", roles: starting, paced: true,
+		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Retry a failed run", roles: canStart, paced: true,
 			about: "Starts a new run in the same thread. It continues from the last commit, with fresh budgets.",
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The retry was requested before. Returns the run it started.")},
@@ -268,22 +268,22 @@ func (a *api) steeringRoutes() []route {
 
 func (a *api) threadRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/threads", name: "findThread", tag: "threads", title: "Find a thread by its key", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads", name: "findThread", tag: "threads", title: "Find a thread by its key", roles: canRead,
 			params:  []param{{in: "query", name: "key", longest: 255, about: "The `thread_key` with which the conversation was started."}},
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeThreadNotFound}, serve: a.findThread},
-		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a thread", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a thread", roles: canRead,
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []frontend.Code{frontend.CodeThreadNotFound}, serve: a.readThread},
-		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List a thread's messages, oldest first", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List a thread's messages, oldest first", roles: canRead,
 			params: []param{limitParam("200", 1000), cursorParam, dataParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.readMessages},
-		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: starting, paced: true,
+		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: canStart, paced: true,
 			about: "Starts a new turn: in a new run, or in the open run if `on_pending` says so.",
 			body:  takes(wire.MessageRequest{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. Returns the run that receives the message."), started(200, "The key was used before with the same body.")},
 			codes:   append([]frontend.Code{frontend.CodeSchemaMismatch}, startCodes...), serve: a.sendMessage},
-		{method: http.MethodGet, path: "/v1/threads/{id}/events", name: "readThreadEvents", tag: "threads", title: "Read or stream a thread's events", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads/{id}/events", name: "readThreadEvents", tag: "threads", title: "Read or stream a thread's events", roles: canRead,
 			about: "Returns the events of all runs of the thread, in order, as pages (`Accept: application/json`) or as a stream. A stream ends when the newest run is done or suspended; with `follow=true` it stays open for later runs. Reopened at its end, a stream waits for the next run.",
 			params: []param{inQuery("after", "A cursor: return only later events."), fromParam,
 				limitParam("100", 1000), waitSoLong, followParam, lastParam},
@@ -291,7 +291,7 @@ func (a *api) threadRoutes() []route {
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound, codeTooManyStreams}, serve: a.threadEvents},
-		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List a thread's runs, newest first", roles: reading,
+		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List a thread's runs, newest first", roles: canRead,
 			about:  aboutRuns,
 			params: slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}), answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.listThreadRuns},
@@ -303,7 +303,7 @@ func (a *api) linkRoutes() []route {
 		return answered{status: status, of: "", media: linkpage.Media, about: "A web page, if the `Accept` header asks for HTML. Errors are web pages too."}
 	}
 	return []route{
-		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Create an approval link", roles: linking, paced: true,
+		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Create an approval link", roles: canLink, paced: true,
 			about: "Creates a link for one recipient. It lets that person answer one approval without a token. Because a link delegates the right to decide, creating one requires the role `link` and is recorded: " +
 				"who created it, for whom, when, and when it expires. Only this response contains `link`. Each request creates another link. If the recipient could only deny, the request is refused.",
 			body:    takes(wire.LinkRequest{}),
@@ -311,11 +311,11 @@ func (a *api) linkRoutes() []route {
 			codes: []frontend.Code{codeNotFound, frontend.CodeInvalid, frontend.CodeWrongKind, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone, frontend.CodeStaleSuspension,
 				frontend.CodeSuspensionIDRequired, frontend.CodeNotSuspended, frontend.CodeTooManyLinks,
 				frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties, codeRateLimited}, serve: a.makeLink},
-		{method: http.MethodGet, path: "/v1/runs/{id}/links", name: "listLinks", tag: "decisions", title: "List a run's approval links", roles: linking,
+		{method: http.MethodGet, path: "/v1/runs/{id}/links", name: "listLinks", tag: "decisions", title: "List a run's approval links", roles: canLink,
 			about:   "All links of the run, oldest first, on one page: recipient, creator, expiry, and whether they were revoked. The response doesn't contain the links themselves.",
 			answers: []answered{answers(200, wire.Page[wire.Link]{}, "All entries.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.listLinks},
-		{method: http.MethodDelete, path: "/v1/runs/{id}/links/{link}", name: "revokeLink", tag: "decisions", title: "Revoke an approval link", roles: linking,
+		{method: http.MethodDelete, path: "/v1/runs/{id}/links/{link}", name: "revokeLink", tag: "decisions", title: "Revoke an approval link", roles: canLink,
 			about:   "The link stops working. A decision that was made with it remains. Revoking it again has no effect.",
 			answers: []answered{answers(200, wire.Link{}, "The revoked link.")},
 			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeLinkNotFound}, serve: a.revokeLink},
@@ -335,12 +335,12 @@ func (a *api) linkRoutes() []route {
 
 func (a *api) otherRoutes() []route {
 	return []route{
-		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List the suspended calls of all runs", roles: seeing,
+		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List the suspended calls of all runs", roles: canSeeInbox,
 			about: "The inbox for approvers and bots, oldest suspension first. A page may be short or empty although more entries follow: continue while `next` is set. Send a cursor with the same filters as the request that returned it.",
 			params: []param{agentParam, {in: "query", name: "kind", about: "Return only calls of this kind.", one: query.CallKinds},
 				inQuery("thread_id", "Return only calls of this thread."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
-		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream the events of all runs", roles: seeing,
+		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream the events of all runs", roles: canSeeInbox,
 			about: "Returns the events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant, roughly in time order; as pages (`Accept: application/json`) or as a stream. " +
 				"It serves inboxes, bots and consoles. A stream continues until the reader disconnects or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
 				"with the number of suspended calls by kind. Reopened with `Last-Event-ID`, it continues from there. A reader gets every event if the differences between the workers' clocks and the delay " +
@@ -352,7 +352,7 @@ func (a *api) otherRoutes() []route {
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
-		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List recorded decisions, newest first", roles: seeing,
+		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List recorded decisions, newest first", roles: canSeeInbox,
 			about: "Lists who decided what and when, for all runs of the tenant, and whether each decision took effect. A token without `read` gets decisions without their arguments and result.",
 			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Return only decisions with this action.", one: []string{"resume", "cancel"}},
 				{in: "query", name: "created_after", moment: true, about: "Return only decisions recorded at or after this time, in RFC 3339."},
@@ -360,9 +360,9 @@ func (a *api) otherRoutes() []route {
 				limitParam("50", 200), cursorParam},
 			answers: []answered{answers(200, wire.DecisionPage{}, "One page. It may be short or empty although `next` is set.")},
 			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listDecisions},
-		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List agents", roles: reading,
+		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List agents", roles: canRead,
 			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All entries.")}, serve: a.listAgents},
-		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent with its tools", roles: reading,
+		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent with its tools", roles: canRead,
 			answers: []answered{answers(200, wire.Agent{}, "The version of the agent that new runs use.")},
 			codes:   []frontend.Code{frontend.CodeAgentNotFound}, serve: a.readAgent},
 		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Check the server's health",

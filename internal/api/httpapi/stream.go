@@ -203,7 +203,7 @@ func (f *openStream) next(r *http.Request) (wire.EventPage, error) {
 	if err != nil {
 		return page, err
 	}
-	if !f.api.stillReads(r, reading) {
+	if !f.api.stillReads(r, canRead) {
 		return wire.EventPage{}, errLocked
 	}
 	return page, nil

@@ -55,7 +55,7 @@ func (a *api) sendToStream(r *http.Request, f *openStream) error {
 		f.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return a.redirect(r, f, reading, url.Values{})
+	return a.redirect(r, f, canRead, url.Values{})
 }
 
 // redirect sends the reader to the stream with a ticket that has these roles.
@@ -103,7 +103,7 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	if ticket.Run == "" {
 		return a.readFeedStream(r, f)
 	}
-	if err := authorize(principal(r), reading); err != nil {
+	if err := authorize(principal(r), canRead); err != nil {
 		return err
 	}
 	return a.eventStream(r, f)
@@ -111,7 +111,7 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 
 // readFeedStream is the stream of a feed that a ticket opens.
 func (a *api) readFeedStream(r *http.Request, f *openStream) error {
-	if err := authorize(principal(r), seeing); err != nil {
+	if err := authorize(principal(r), canSeeInbox); err != nil {
 		return err
 	}
 	q, err := feedQuery(r.URL.Query())
