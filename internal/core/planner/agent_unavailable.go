@@ -4,8 +4,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// parked says whether the run has to wait for its agent. A cancel needs no agent, unless the end of
-// the run is under way: then its hooks and its memory are owed.
+// parked reports whether the run must wait for its agent. A cancel needs no agent, unless the end
+// of the run has begun: then its hooks and its memory are still due.
 func (d *draft) parked() bool {
 	_, cancelled := d.h.Inbox[core.KeyCancel]
 	return d.v.ParkFor > 0 && (d.h.End != nil || !cancelled && !d.v.Cancelled)
@@ -19,12 +19,12 @@ func (d *draft) owedHooks(p core.Phase) {
 	}
 }
 
-// park gives the claim up and leaves everything else as the claim found it: signals stay in the
-// inbox, suspended calls stay suspended, an open intent stays open, and a pause that the model
-// asked for is neither longer nor shorter. The run stays due, so that it is looked at again until
-// its agent is back. The tries are forgotten as after any commit: waiting for an agent is no crash.
+// park releases the claim and leaves everything else unchanged: signals stay in the inbox,
+// suspended calls stay suspended, an open intent stays open, and a backoff keeps its time. The run
+// stays due, so the sweep finds it again until its agent is back. It resets the tries, because
+// waiting for an agent is no crash.
 //
-//	decision ── claim ── no agent: park ── … ── claim ── agent: the decision is drained
+//	decision ── claim ── no agent: park ── … ── claim ── agent: the decision is applied
 func (d *draft) park() Plan {
 	delay := d.v.ParkFor
 	// the sweep alone wakes it: a wake-up beside it would be a second look

@@ -11,8 +11,8 @@ import (
 //
 //	gate: ask ── askApproval ── apply: approve ── replay ── gate: ask, lifted ── cleared
 
-// askApproval suspends a call until an approver says whether it may run, with the preview of what
-// it would do.
+// askApproval suspends a call until an approver decides whether it may run, with a preview of its
+// effect.
 func (d *draft) askApproval(call core.ToolCall, v core.Verdict) error {
 	preview, err := d.preview(call)
 	if err != nil {
@@ -24,14 +24,14 @@ func (d *draft) askApproval(call core.ToolCall, v core.Verdict) error {
 		Message: cmp.Or(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
 }
 
-// verdict is what the gate says of a call with the arguments that run, on the state as it is, once
-// the approvals are looked at.
+// verdict returns the gate's verdict on the call with its effective arguments and the current
+// state, after approvals and grants.
 func (d *draft) verdict(call core.ToolCall) (v core.Verdict, granted bool) {
 	return d.lifted(call, d.gateOn(d.effective(call)))
 }
 
-// lifted is what is left of a gate's verdict. An approval lifts the ask that it answered, and a
-// grant lifts those that it covers; a result that is given in place of the body stays.
+// lifted returns what remains of a gate's verdict. An approval waives the ask that it answered, and
+// a grant those that it covers. A result that replaces the body stays.
 func (d *draft) lifted(call core.ToolCall, v core.Verdict) (rest core.Verdict, granted bool) {
 	if v.Effect != core.Ask {
 		return v, false

@@ -4,7 +4,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// runBodies makes what allows the bodies durable, calls the hooks before them, then asks for them.
+// runBodies commits what permits the bodies, calls the hooks before them, then asks for the bodies.
 func (d *draft) runBodies(batch []core.ToolCall) (Plan, error) {
 	switch {
 	case d.v.LeaseEnding:
@@ -35,9 +35,8 @@ func (d *draft) runBodies(batch []core.ToolCall) (Plan, error) {
 	return bodies, nil
 }
 
-// prepare calls the hooks before the bodies that need no intent, and returns the state that the
-// bodies see. What the hooks want is folded in with the outcome: a commit before that contains none
-// of it.
+// prepare calls the hooks before bodies that need no intent, and returns the state that the bodies
+// see. The hooks' effects are committed with the outcome, never earlier.
 func (d *draft) prepare(batch []core.ToolCall) (s core.State, refused bool, err error) {
 	s = d.state
 	for _, call := range batch {
@@ -58,8 +57,8 @@ func (d *draft) prepare(batch []core.ToolCall) (s core.State, refused bool, err 
 	return s, refused, nil
 }
 
-// readyFor calls the hooks before a body whose intent is about to be committed, and folds in what
-// they want.
+// readyFor calls the hooks before a body whose intent is about to be committed, and folds in their
+// effects.
 func (d *draft) readyFor(call core.ToolCall) (runs bool, err error) {
 	if d.h.Calls[call.ID].HooksEpoch != 0 {
 		return true, nil
@@ -91,9 +90,9 @@ func (d *draft) before(call core.ToolCall, s core.State) (i int, runs bool, err 
 	return i, false, d.refuse(call, core.CallOutcomeDeniedByRule, d.v.Fired[i].Refuse)
 }
 
-// readyUpTo takes the answers up to a refusal: the hooks that refused have seen what those before
-// them wrote. The calls that were let through are ready, and their hooks are not called again, also
-// not by a later owner: this commit contains what they wanted, and it must not count twice.
+// readyUpTo folds in the effects up to a refusal, because the refusing hook saw what earlier hooks
+// wrote. Calls that were let through are marked ready: this commit contains their hooks' effects,
+// so neither this owner nor a later one calls those hooks again.
 //
 //	owner 1   c1: let through ── c2: refused ── commit {effects of both, c1 ready} ── crash
 //	owner 2   c1: ready, so its body runs without the hooks

@@ -16,8 +16,8 @@ func (d *draft) call(id string) (core.ToolCall, bool) {
 	return core.ToolCall{}, false
 }
 
-// move changes a call's status by the table, and lets go of what was held behind it once it is
-// settled.
+// move changes a call's status if the table allows it, and releases the calls held behind it once
+// it is settled.
 func (d *draft) move(id string, next core.CallStatus) error {
 	c, ok := d.h.Calls[id]
 	if !ok {
@@ -65,8 +65,8 @@ func (d *draft) begin(call core.ToolCall) error {
 	return nil
 }
 
-// settleCall closes a call. result holds what the model will see. No model asked for a pseudo-call,
-// so none sees its result, and the head forgets it.
+// settleCall closes a call. result is what the model will see. A synthetic call has no result in
+// the conversation, and the head forgets it.
 func (d *draft) settleCall(call core.ToolCall, status core.CallStatus, how core.CallOutcome, result core.Message) error {
 	if d.h.Calls[call.ID].Status != core.CallRunning {
 		d.must = true // a verdict on the state as it is now: no later body may change it
@@ -88,7 +88,8 @@ func (d *draft) settleCall(call core.ToolCall, status core.CallStatus, how core.
 	return nil
 }
 
-// ended is what the end of a call says of its times. before is the call as it was.
+// ended returns the times and attempts of a closed call for its event. before is the call as it
+// was.
 func (d *draft) ended(call core.ToolCall, before core.Call) core.Ended {
 	e := core.Ended{CallState: d.callState(call), Attempts: before.RanBefore}
 	if s, ran := d.spans[call.ID]; ran {

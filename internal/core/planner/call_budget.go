@@ -7,8 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// overBudget says why a call is one too many. What was let through counts, whether it ran in the
-// end or not.
+// overBudget returns why a call exceeds its budget, or "". Every call that was let through counts,
+// whether or not it ran.
 func (d *draft) overBudget(call core.ToolCall) string {
 	if d.h.Calls[call.ID].InBudget {
 		return ""
@@ -31,8 +31,8 @@ func (d *draft) letThrough(call core.ToolCall) {
 	d.h.ToolCalls++
 }
 
-// countTokens adds what a turn says that it cost. It is told by others: nothing gives budget back,
-// and no sum of sums overflows.
+// countTokens adds the reported usage of a turn. The provider reports it, so negative numbers are
+// ignored and sums can't overflow.
 func (d *draft) countTokens(t core.Turn) {
 	add := func(to *int64, n int64) { *to = min(*to+min(max(n, 0), math.MaxInt64/4), math.MaxInt64/4) }
 	add(&d.h.InputTokens, t.InputTokens)

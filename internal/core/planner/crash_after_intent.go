@@ -9,8 +9,8 @@ import (
 //
 //	intend ── commit ── body ──✗   next: settleRunning ── askWhatHappened ── settleResuming
 
-// settleRunning clears a call whose body this owner is about to run, or that may run again. Of an
-// at-most-once body that another owner began nobody knows.
+// settleRunning clears a call whose body this owner is about to run, or may repeat. An at-most-once
+// body that another owner began has an unknown outcome, so a person is asked.
 func (d *draft) settleRunning(call core.ToolCall) error {
 	if !d.runsAgain(call) || d.stopped[call.ID] && d.atMostOnce(call) {
 		return d.askWhatHappened(call)
@@ -19,15 +19,15 @@ func (d *draft) settleRunning(call core.ToolCall) error {
 	return nil
 }
 
-// runsAgain says whether the body of a running call may run: its intent is this owner's, or it may
-// run twice.
+// runsAgain reports whether the body of a running call may run: this owner committed its intent, or
+// the tool is at-least-once.
 func (d *draft) runsAgain(call core.ToolCall) bool {
 	return d.h.Calls[call.ID].IntendedBy(d.h.Epoch) || !d.atMostOnce(call)
 }
 
-// askWhatHappened is for an at-most-once body whose end nobody saw.
+// askWhatHappened suspends an at-most-once call whose outcome is unknown.
 //
-//	intent committed ── body ──✗ process lost        the body ran, or not, or half
+//	intent committed ── body ──✗ crash               the body ran, or not, or in part
 //	                          next owner: ask a person what happened
 func (d *draft) askWhatHappened(call core.ToolCall) error {
 	d.change(call.ID, func(c *core.Call) { c.RanBefore++ })

@@ -20,8 +20,8 @@ func (d *draft) rememberOrphans() {
 	}
 }
 
-// settleCrashing takes the call that seems to kill the process out of the way: it fails, or a
-// person is asked.
+// settleCrashing gives up on the call whose body appears to crash the worker: it fails, or a person
+// is asked if the body is at-most-once.
 func (d *draft) settleCrashing() (took bool, err error) {
 	if d.v.Limits.BodyTries == 0 || d.h.Tries < d.v.Limits.BodyTries {
 		return false, nil
@@ -42,15 +42,15 @@ func (d *draft) settleCrashing() (took bool, err error) {
 	return true, d.refuse(call, core.CallOutcomeLost, "The outcome of this call is unknown: the worker crashed repeatedly before or while it ran.")
 }
 
-// mayHaveRun says whether the body of a call that is closed without an outcome may have taken
+// mayHaveRun reports whether the body of a call that is closed without an outcome may have taken
 // effect: it was begun, or a crashed owner may have begun it. c is the call as it was before.
 func (d *draft) mayHaveRun(call core.ToolCall, c core.Call) bool {
 	begun := c.Status == core.CallRunning || c.Status == core.CallSuspended && c.Kind == core.KindUnknownOutcome
 	return begun || d.closing && d.mayHaveBegun(call)
 }
 
-// mayHaveBegun says whether a crashed owner may have begun a body that needs no intent: its gate
-// was open.
+// mayHaveBegun reports whether a crashed owner may have begun a body that needs no intent: its gate
+// allowed it.
 func (d *draft) mayHaveBegun(call core.ToolCall) bool {
 	c, committed := d.v.Head.Calls[call.ID]
 	spec, ok := d.v.Rules.Tool(call.Name)

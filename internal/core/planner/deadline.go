@@ -7,9 +7,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// deadlineOf is when a new suspension is closed. A tool's own wish counts before the definition's.
-// What happened to a lost body is known or not, and time does not tell; and an interrupted run
-// waits for whoever interrupted it.
+// deadlineOf returns when a new suspension times out. A tool's own limit precedes the definition's.
+// An unknown outcome and an interrupt have no deadline: time doesn't reveal what happened to a
+// body, and an interrupted run waits for the caller.
 func (d *draft) deadlineOf(call core.ToolCall, kind core.Kind, t core.SuspendTicket) int64 {
 	within := t.Within
 	if within == 0 {
@@ -21,7 +21,7 @@ func (d *draft) deadlineOf(call core.ToolCall, kind core.Kind, t core.SuspendTic
 	return d.v.Now + within
 }
 
-// deadline is the earliest of all suspended calls, 0 if none has one.
+// deadline returns the earliest deadline of all suspended calls, or 0.
 func (d *draft) deadline() (first int64) {
 	for _, c := range d.h.Calls {
 		if c.Status == core.CallSuspended && c.Deadline != 0 && (first == 0 || c.Deadline < first) {

@@ -29,8 +29,9 @@ func Decide(v View) (Plan, error) {
 	return plan, nil
 }
 
-// decide is one pass over the view. It stops early, with an [unfired], an [unpreviewed] or a
-// [conflict], where something has to be called first or nothing of what was done counts.
+// decide makes one pass over the view. It stops early with an [unfired] or an [unpreviewed] if a
+// hook or a preview must be called first, or with a [core.Conflict] if the outcomes contradict each
+// other.
 func (d *draft) decide() (Plan, error) {
 	d.foldOutbox()
 	if d.parked() {
@@ -61,7 +62,7 @@ func (d *draft) decide() (Plan, error) {
 	return d.goOn()
 }
 
-// mustEnd says why the run ends here, whatever else there is to do.
+// mustEnd returns why the run must end now, even if other work is pending, or nil.
 func (d *draft) mustEnd() *core.Reason {
 	switch cancel, cancelled := d.h.Inbox[core.KeyCancel]; {
 	case cancelled, d.v.Cancelled:
@@ -74,7 +75,7 @@ func (d *draft) mustEnd() *core.Reason {
 	return d.over
 }
 
-// goOn settles what can be settled and asks what is next.
+// goOn settles the calls that need no body and continues with next, or ends the run.
 func (d *draft) goOn() (Plan, error) {
 	if d.over == nil {
 		if err := d.settle(); err != nil {
@@ -90,7 +91,8 @@ func (d *draft) goOn() (Plan, error) {
 	return d.next()
 }
 
-// next is asked when everything known is folded in and every call that needs no body is settled.
+// next chooses what to do once everything known is folded in and every call that needs no body is
+// settled.
 func (d *draft) next() (Plan, error) {
 	if d.interrupted() {
 		return d.whileInterrupted()
@@ -132,9 +134,9 @@ func (d *draft) next() (Plan, error) {
 	return d.ask()
 }
 
-// goesOn says whether the model is asked although calls wait: the definition wants it, there is
-// something new for the model to see, what waits is a call of the model's, and the head has room
-// for more.
+// goesOn reports whether to call the model although calls are suspended: the definition allows it,
+// the model hasn't seen everything, no synthetic call is open, and the head has capacity for more
+// calls.
 func (d *draft) goesOn() bool {
 	if !d.v.Rules.Terms().Continue || d.h.ModelSawAll {
 		return false
@@ -151,7 +153,7 @@ func (d *draft) goesOn() bool {
 	return open < d.v.Limits.Calls
 }
 
-// again goes on after a hook refused a call: others may have waited for it.
+// again continues after a hook refused a call, because other calls may have waited for it.
 func (d *draft) again(err error) (Plan, error) {
 	if err != nil {
 		return nil, err

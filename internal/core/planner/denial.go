@@ -10,8 +10,8 @@ import (
 // (refuse), or an approver says no (cancelCall). Either way it has a result that tells the model
 // why.
 
-// denyByRule fails a call that the verdict forbids. otherwise is the reason if the rule gives none.
-// The model sees it and goes on, unless the effect is block: then the run ends with
+// denyByRule fails a call that the verdict forbids; otherwise is the reason if the rule gives none.
+// The model sees the reason and continues, unless the effect is block: then the run ends with
 // [blockedByRule].
 func (d *draft) denyByRule(call core.ToolCall, v core.Verdict, otherwise string) error {
 	why := cmp.Or(v.Reason, otherwise)
@@ -26,7 +26,7 @@ func blockedByRule(v core.Verdict, otherwise string) *core.Reason {
 	return &core.Reason{Kind: core.Blocked, Code: core.CodeBlockedByRule, Detail: cmp.Or(v.Reason, otherwise)}
 }
 
-// noReasonForCall is said of a call that a rule forbids without a reason of its own.
+// noReasonForCall is the reason for a call that a rule forbids without stating one.
 const noReasonForCall = "a rule forbids this call."
 
 // refuse fails a call whose body never runs.
@@ -70,7 +70,7 @@ func refusedBy(k core.Kind) core.CallOutcome {
 	return core.CallOutcomeDeclined
 }
 
-// invalid fails a call whose arguments are refused. The model can correct them.
+// invalid fails a call whose arguments are invalid. The model can correct them.
 func (d *draft) invalid(call core.ToolCall, why string) error {
 	d.event(core.EventCallInvalid, map[string]any{"call_id": call.ID, "tool_name": call.Name, "detail": why}, 0)
 	return d.refuse(call, core.CallOutcomeInvalidArguments, "The arguments are not valid: "+why)

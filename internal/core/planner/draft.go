@@ -4,8 +4,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// draft is the next commit while it is being put together: a copy of the head and the segment that
-// goes with it.
+// draft is the next commit under construction: a copy of the head and the segment that goes with
+// it.
 type draft struct {
 	v     View
 	h     core.Head
@@ -86,8 +86,8 @@ func (d *draft) event(t core.EventType, data any, message int) {
 	d.seg.Events = append(d.seg.Events, e)
 }
 
-// message adds a message and returns its index from 1. What the model has not seen it has not been
-// told.
+// message adds a message and returns its index from 1. User messages and results clear ModelSawAll,
+// because the model hasn't seen them yet.
 func (d *draft) message(m core.Message) int {
 	m.RunID, m.At = d.h.Run, d.v.Now
 	if m.Role == core.RoleUser || m.Role == core.RoleTool && !m.Pending {
@@ -98,14 +98,14 @@ func (d *draft) message(m core.Message) int {
 	return len(d.seg.Messages)
 }
 
-// change edits what the head knows of a call, but for its status, which is [draft.move]'s.
+// change edits the head's record of a call. Only [draft.move] changes its status.
 func (d *draft) change(id string, edit func(*core.Call)) {
 	c := d.h.Calls[id]
 	edit(&c)
 	d.h.Calls[id] = c
 }
 
-// setStatus asks the table.
+// setStatus changes the run's status if the table of transitions allows it.
 func (d *draft) setStatus(next core.RunStatus) error {
 	to, err := d.h.Status.To(next)
 	if err != nil {

@@ -6,8 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// effective is the call with the arguments that run: the model's, or those that a decision put in
-// their place.
+// effective returns the call with the arguments that run: the model's, or those of the approver who
+// edited them.
 func (d *draft) effective(call core.ToolCall) core.ToolCall {
 	c := d.h.Calls[call.ID]
 	if rec, ok := d.round.Decisions[c.EditedBy]; ok && c.EditedBy != "" && !core.IsNull(rec.Arguments) {
@@ -16,7 +16,7 @@ func (d *draft) effective(call core.ToolCall) core.ToolCall {
 	return call
 }
 
-// edited says whether a decision put other arguments in place of the model's.
+// edited reports whether an approver edited the arguments.
 func (d *draft) edited(call core.ToolCall) bool { return d.h.Calls[call.ID].EditedBy != "" }
 
 // editedArguments are those that run if they were edited; nil if the model's do.
@@ -27,8 +27,8 @@ func (d *draft) editedArguments(call core.ToolCall) json.RawMessage {
 	return d.effective(call).Arguments
 }
 
-// invalidToRun says why an approved call cannot run with its arguments: edited ones are checked
-// like a model's, the model's own were when the call was new. Empty if it can.
+// invalidToRun returns why an approved call can't run with its arguments, or "". Edited arguments
+// are checked like a model's; the model's own were checked when the call was new.
 func (d *draft) invalidToRun(call core.ToolCall) string {
 	if d.edited(call) {
 		if err := d.check(d.effective(call)); err != nil {

@@ -12,9 +12,8 @@ import (
 //
 //	end ── seal ── commit ── afterEnd: closeRun, empty ── releaseDone
 
-// end closes the run: every open call with a result that says so, every signal into the journal. It
-// is one write with the release, unless hooks are to be called, something must still be sent, or
-// another run follows.
+// end closes the run: every open call gets a result, every signal is journaled. It is one write
+// with the release, unless hooks must be called, the outbox isn't empty, or another run follows.
 func (d *draft) end(r core.Reason) (Plan, error) {
 	if d.flying() {
 		return StopBodies{r}, nil
@@ -42,9 +41,9 @@ func (d *draft) end(r core.Reason) (Plan, error) {
 	return d.releaseDone()
 }
 
-// endInConflict ends a run whose writers contradicted one another. Nothing of what they did since
-// the last commit counts, but that their calls were started. A cancel that was accepted meanwhile
-// is still what ended it.
+// endInConflict ends a run whose outcomes wrote contradictory state. Their effects since the last
+// commit are discarded, except that the calls were started. A cancel accepted in the meantime is
+// still the reason of the end.
 func (d *draft) endInConflict(c core.Conflict) (Plan, error) {
 	d.foldOutbox()
 	if d.v.Turn == nil {
@@ -60,7 +59,7 @@ func (d *draft) endInConflict(c core.Conflict) (Plan, error) {
 	return d.end(*d.mustEnd())
 }
 
-// cancelOpen closes a call that the end of the run overtook.
+// cancelOpen closes a call that is open when the run ends.
 func (d *draft) cancelOpen(call core.ToolCall, r core.Reason) error {
 	c, tracked := d.h.Calls[call.ID]
 	if !tracked || c.Status.Terminal() {
@@ -77,7 +76,7 @@ func (d *draft) cancelOpen(call core.ToolCall, r core.Reason) error {
 	return d.settleCall(call, core.CallCancelled, overtakenBy(r), core.TextResult(text))
 }
 
-// seal is what nothing follows any more but sending.
+// seal records the reason of the end. After it, only sending remains.
 func (d *draft) seal(r core.Reason) {
 	for key, out := range d.h.Out {
 		if out.Kind == OutNotify { // nobody is needed any more
@@ -102,8 +101,8 @@ func (d *draft) seal(r core.Reason) {
 	}
 }
 
-// closeRun calls the hooks of the run's end, once that is committed and nothing can prevent it any
-// more. Those that are taken to kill the process are given up.
+// closeRun calls the hooks of the run's end, after the end is committed and nothing can prevent it.
+// Hooks that appear to crash the worker are skipped.
 func (d *draft) closeRun() error {
 	if d.h.EndHooksDone {
 		return nil
@@ -133,8 +132,8 @@ func (d *draft) afterEnd() (Plan, error) {
 	return d.releaseDone()
 }
 
-// releaseDone says that the run is done and gives the claim up; if a message waits for that, the
-// claim is kept until the run that it begins has taken the place in the head.
+// releaseDone marks the run as done and releases the claim. If a held message waits, the owner
+// keeps the claim until the next run has replaced this one in the head.
 func (d *draft) releaseDone() (Plan, error) {
 	r := *d.h.End
 	follows := len(d.h.Held) > 0

@@ -36,8 +36,8 @@ func (d *draft) finish() (plan Plan, finished bool, err error) {
 	return nil, false, nil
 }
 
-// finishWith ends the run with the output of a finish that the gate allows and that says something
-// true. Any other is refused, and the model sees why.
+// finishWith ends the run with the output of a finish call that the gate allows and that readFinish
+// accepts. Otherwise it refuses the call, and the model sees why.
 func (d *draft) finishWith(call core.ToolCall) (Plan, bool, error) {
 	switch v := d.gateOn(call); v.Effect {
 	case core.Block:
@@ -62,7 +62,7 @@ func (d *draft) finishWith(call core.ToolCall) (Plan, bool, error) {
 	return plan, true, err
 }
 
-// noReasonForFinish is said of a finish that a rule forbids without a reason of its own.
+// noReasonForFinish is the reason for a finish call that a rule forbids without stating one.
 const noReasonForFinish = "a rule forbids finishing now."
 
 // finishing are the arguments of the finish tool.
@@ -71,7 +71,7 @@ type finishing struct {
 	State  core.ResponseState `json:"response_state"`
 }
 
-// finishes says whether a turn does nothing but end the run, in a way that is accepted.
+// finishes reports whether a turn consists of one finish call that will be accepted.
 func (d *draft) finishes(calls []core.ToolCall) bool {
 	if len(calls) != 1 || d.h.Calls[calls[0].ID].Status != core.CallNew {
 		return false
@@ -99,7 +99,7 @@ func (d *draft) readFinish(call core.ToolCall) (f finishing, why string) {
 	return f, ""
 }
 
-// turnFailed says whether a call of the current turn came to anything but success.
+// turnFailed reports whether a call of the current turn failed or was cancelled.
 func (d *draft) turnFailed() bool {
 	for _, c := range d.h.Calls {
 		if c.TurnSegment == 0 && (c.Status == core.CallFailed || c.Status == core.CallCancelled) {

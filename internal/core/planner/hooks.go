@@ -9,13 +9,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// unfired is how a plan in the making asks for hooks: deciding stops, the hooks are called, and
-// deciding begins again with their answer in the view, where this time it finds it. Deciding being
-// pure, it comes to the same place.
+// unfired is the error by which a plan under construction asks for hooks: deciding stops, the
+// engine calls the hooks, and deciding starts again with their answer in the view. Because deciding
+// is pure, it reaches the same point.
 type unfired struct{ core.Firing }
 
-// fire returns what the hooks of a phase want and folds it in, or says, as an error, that they have
-// to be called.
+// fire returns the effects of a phase's hooks and folds them in, or returns an error that asks for
+// the hooks to be called.
 func (d *draft) fire(f core.Firing) (core.Effects, error) {
 	i, err := d.answered(f)
 	if err != nil || i < 0 {
@@ -24,8 +24,8 @@ func (d *draft) fire(f core.Firing) (core.Effects, error) {
 	return d.v.Fired[i].Effects, d.take(i)
 }
 
-// hooked says whether hooks are called in a phase. When the process was lost again and again they
-// may be why, and none is.
+// hooked reports whether hooks are called in a phase. After too many crashes none are, because they
+// may be the cause.
 func (d *draft) hooked(p core.Phase) bool { return d.v.Hooked[p] && d.h.Tries <= d.v.Limits.Claims }
 
 // answered finds the answer to a firing in the view; -1 if no hook wants to be called, an error if
@@ -50,8 +50,8 @@ func (d *draft) answered(f core.Firing) (int, error) {
 	return -1, unfired{f}
 }
 
-// take folds in what every phase may want: writes to the state, and notes for the journal. What is
-// not taken by a commit is still in the view after it.
+// take folds in the effects common to all phases: writes to the state and notes for the journal.
+// Answers that no commit has taken stay in the view.
 func (d *draft) take(i int) error {
 	d.took[i] = true
 	done := d.v.Fired[i]
@@ -95,9 +95,9 @@ func (d *draft) untaken() (rest []core.Fired) {
 	return rest
 }
 
-// Join makes one wish of what the hooks of a phase want, in their order. The first that ends the
-// run, refuses or waits counts; what is offered is what every hook offers; and if two wrote one
-// exclusive key, nothing of it counts.
+// Join combines the effects of a phase's hooks in their order. The first hook that ends the run,
+// refuses or waits counts; a tool is offered only if every hook offers it; and if two hooks wrote
+// one exclusive key, all effects are discarded.
 func Join(wishes []core.Effects) core.Effects {
 	var all core.Effects
 	writers := make([][]core.StateOp, len(wishes))
@@ -150,8 +150,8 @@ func mergedParameters(under, over map[string]any) map[string]any {
 	return merged
 }
 
-// bothInclude is what two lists of tools have in common; an empty list is all tools, so nothing in
-// common is a list of no tool.
+// bothInclude returns the tools in both lists. An empty list means all tools, so the result for no
+// common tool is a list with an empty name.
 func bothInclude(a, b []string) []string {
 	if len(a) == 0 || len(b) == 0 {
 		return append(a, b...)

@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// applyInbox takes every signal out of the inbox and into the journal. Each takes effect, and then
-// deadlines that have passed do: an answer that was accepted before its deadline was used wins.
+// applyInbox moves every signal from the inbox into the journal and applies it. Passed deadlines
+// apply after that: an answer accepted before its deadline was used wins.
 func (d *draft) applyInbox() error {
 	if err := d.drain(d.applySignal); err != nil {
 		return err
@@ -19,8 +19,8 @@ func (d *draft) applyInbox() error {
 	return d.applyDeadlines()
 }
 
-// journalInbox takes every signal out of the inbox at the end of a run. None takes effect; each is
-// journaled, so that its sender can see what became of it.
+// journalInbox moves every signal into the journal at the end of a run without applying it, so that
+// its sender can see what happened to it.
 func (d *draft) journalInbox() error { return d.drain(d.journalSignal) }
 
 // drain empties the inbox: do folds in one signal.
@@ -98,10 +98,10 @@ func (d *draft) recordSignal(s delivery) error {
 	return nil
 }
 
-// inboxOrder is the order signals are applied in: the input first, then decisions, then the rest,
-// each by time; ties by key, so that it is one order. A message may answer a call that waits for
-// input, so decisions come before: the caller of one that is in the inbox was told that it is the
-// first on its suspension. Times are of callers' clocks and cannot tell who was.
+// inboxOrder returns the order in which signals are applied: the input first, then decisions, then
+// the rest, each by time and then by key. A message may answer a call that waits for input, so
+// decisions come first: their callers were promised that theirs was the first. Times come from
+// callers' clocks and can't prove the order.
 func (d *draft) inboxOrder() []string {
 	keys := slices.Sorted(maps.Keys(d.h.Inbox))
 	slices.SortStableFunc(keys, func(a, b string) int {

@@ -25,13 +25,13 @@ func (d *draft) recordInterrupt(s delivery, applied bool) {
 	d.event(core.EventInterruptRecorded, asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
 }
 
-// interrupt makes the run wait until it is told to go on. What it was about to do is done then.
+// interrupt suspends the run until it is resumed. Work that has begun finishes first.
 func (d *draft) interrupt() error {
 	return d.suspendRun(core.KindInterrupt, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue",
 		Message: "The run was interrupted. Resume it to continue; a message resumes it too, unless a call waits for a decision."}})
 }
 
-// interrupted says whether the run waits because somebody asked it to.
+// interrupted reports whether the run waits because of an interrupt.
 func (d *draft) interrupted() bool {
 	for _, c := range d.h.Calls {
 		if c.Kind == core.KindInterrupt && c.Status == core.CallSuspended {
@@ -41,7 +41,7 @@ func (d *draft) interrupted() bool {
 	return false
 }
 
-// whileInterrupted begins nothing: what runs already comes to its end, then the run waits.
+// whileInterrupted starts nothing: running bodies finish, then the run waits.
 func (d *draft) whileInterrupted() (Plan, error) {
 	if begun := d.intended(d.round.Calls); len(begun) > 0 {
 		// an intent is committed, and nobody could tell later that the body did not run
@@ -53,7 +53,7 @@ func (d *draft) whileInterrupted() (Plan, error) {
 	return d.releaseWaiting()
 }
 
-// resumeInterrupted lets an interrupted run go on with a message.
+// resumeInterrupted resumes an interrupted run with a message.
 func (d *draft) resumeInterrupted(s delivery) error {
 	for _, call := range d.round.Calls {
 		if c := d.h.Calls[call.ID]; c.Status == core.CallSuspended && c.Kind == core.KindInterrupt {

@@ -68,8 +68,8 @@ func (s delivery) parts() (parts []core.Part, err error) {
 	return parts, err
 }
 
-// say adds what the user said. The text of a message that answers a call is that call's result, and
-// the model sees it there alone; readers see the whole message.
+// say adds a user message. The text of a message that answers a call becomes that call's result,
+// the only place where the model sees it; readers see the whole message.
 func (d *draft) say(s core.Signal, parts []core.Part, answers string) {
 	said := core.Message{Role: core.RoleUser, Parts: parts, ID: s.Msg, By: s.By, Via: s.Via, Answers: answers}
 	if d.h.LastUserMessage != d.seq() {
@@ -87,10 +87,10 @@ type received struct {
 	Answers string `json:"answers,omitempty"`
 }
 
-// questionOf is the call that a message answers: the one it was checked against, if that still
-// waits. A message that was sent before a tool asked is no answer to what it asks.
+// questionOf returns the call that a message answers: the one it was checked against, if it is
+// still suspended. A message sent before a tool asked its question doesn't answer it.
 //
-//	message stored ── tool asks: which colour? ── drain: a message like any other
+//	message stored ── tool asks: which color? ── drain: an ordinary message
 func (d *draft) questionOf(s core.Signal) (core.ToolCall, bool) {
 	for _, call := range d.round.Calls {
 		if c := d.h.Calls[call.ID]; s.Sus != "" && c.Kind == core.KindInput && c.WaitsOn(s.Sus) {
@@ -100,8 +100,9 @@ func (d *draft) questionOf(s core.Signal) (core.ToolCall, bool) {
 	return core.ToolCall{}, false
 }
 
-// answer makes a message the decision on a call. That closes a door: a decision that was stored
-// after the owner looked would be accepted, and find its suspension spent by the message.
+// answer makes a message the decision on a call. The commit must be a closing one: a decision
+// stored after the owner looked would otherwise be accepted (202) although the message has already
+// answered the suspension.
 //
 //	owner sees the message ── decision stored (202) ── commit: the message is the answer
 func (d *draft) answer(call core.ToolCall, s delivery, result json.RawMessage) error {

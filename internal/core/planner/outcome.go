@@ -149,8 +149,8 @@ func (d *draft) result(call core.ToolCall, how core.CallOutcome, out core.Outcom
 	return d.settleCall(call, out.Status(), how, m)
 }
 
-// ran says whether the body of a call that gets its result now was executed: by this owner, or by
-// one that was lost and a person has told what came of it.
+// ran reports whether the body of the call that gets its result now was executed: by this owner, or
+// by a crashed one whose outcome a person reported.
 func (d *draft) ran(call core.ToolCall) bool {
 	c := d.h.Calls[call.ID]
 	rec := d.round.Decisions[c.Sus]

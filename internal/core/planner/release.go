@@ -75,12 +75,12 @@ func (d *draft) nextDue(delay int64) *int64 {
 	return &due
 }
 
-// RetryDue is how long after a write the sweep looks, in case the wake-up was lost.
+// RetryDue is how long after a write the sweep checks the run, in case its wake-up was lost.
 const RetryDue = 5000
 
-// releaseWaiting gives the claim up until somebody answers. It closes a door: a signal nobody
-// drained would wait with the run, so none may be there. And it demands an empty outbox: a waiting
-// run without a deadline is in no index, so nothing would ever send what is left.
+// releaseWaiting releases the claim until a signal or a deadline. It is a closing commit: an unread
+// signal would wait with the run. It also requires an empty outbox, because a waiting run without a
+// deadline is in no index and nothing would send the rest.
 func (d *draft) releaseWaiting() (Plan, error) {
 	if err := d.endStep(); err != nil {
 		return nil, err
@@ -105,9 +105,8 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	return d.write(Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
 }
 
-// LongestPause is how far ahead a wake-up is sent at most, in ms: as far as every queue can carry
-// it. The sweep finds later deadlines, a little late. No run waits longer than this before it asks
-// its model again, either.
+// LongestPause is the longest delay of a wake-up, in ms, that every queue supports. The sweep finds
+// later deadlines, slightly late. It is also the longest backoff between two model calls.
 const LongestPause = 15 * 60_000
 
 // pending lists what the run waits for, in call order, and how its activation ended: of several

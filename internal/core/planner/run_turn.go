@@ -29,7 +29,7 @@ type tokens struct {
 	Output int64 `json:"output_tokens"`
 }
 
-// openTurn notes that the run is on its way again, and why.
+// openTurn records that the run is working again, and why.
 func (d *draft) openTurn(cause core.TurnCause) {
 	if d.h.TurnOpen {
 		return

@@ -10,7 +10,7 @@ import (
 // The run itself can wait: for an answer before its first step, or because a caller interrupted it.
 // It does so on a synthetic call, which no model asked for and none sees.
 
-// suspendRun makes the run wait on a call that no model asked for.
+// suspendRun suspends the run itself on a synthetic call.
 func (d *draft) suspendRun(kind core.Kind, t core.SuspendTicket) error {
 	call := core.SyntheticCall(fmt.Sprintf("%s:%s", kind, d.v.Fresh()))
 	d.h.Calls[call.ID] = core.Call{Synthetic: true}
@@ -18,7 +18,7 @@ func (d *draft) suspendRun(kind core.Kind, t core.SuspendTicket) error {
 	return d.suspend(call, kind, t)
 }
 
-// settleRunWait lets the run go on after an answer to its own wait, or ends it if that was a no.
+// settleRunWait continues the run after an answer to its own wait, or ends it after a denial.
 func (d *draft) settleRunWait(call core.ToolCall, rec core.DecisionRecord) error {
 	c := d.h.Calls[call.ID]
 	status, how := core.CallSucceeded, core.CallOutcomeSucceeded

@@ -6,9 +6,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// settle closes or suspends every call that needs no body for it, resuming calls first, each in
-// call order, and clears those whose body may run. The one that seems to kill the process is not
-// among them; those that waited for it are looked at again.
+// settle closes or suspends every call that needs no body, resuming calls first, each in call
+// order, and clears the calls whose body may run. It excludes the call that appears to crash the
+// worker, and looks again at calls that waited for it.
 func (d *draft) settle() error {
 	for again := true; again && !d.interrupted(); {
 		if err := d.settleCalls(); err != nil || d.over != nil {
@@ -53,8 +53,8 @@ func (d *draft) eachIn(s core.CallStatus, do func(core.ToolCall) error) error {
 	return nil
 }
 
-// settleNew checks a new call and asks its gate. Arguments come first: nobody is asked about a call
-// that cannot run. on is false if the calls before it must run first.
+// settleNew checks a new call and asks its gate. Arguments are checked first, so no one approves a
+// call that can't run. on is false if earlier calls must run first.
 func (d *draft) settleNew(call core.ToolCall) (on bool, err error) {
 	if fault := d.faults[call.ID]; fault != "" {
 		return true, d.invalid(call, fault)
@@ -75,8 +75,8 @@ func (d *draft) settleNew(call core.ToolCall) (on bool, err error) {
 	return d.gate(call, spec)
 }
 
-// check says why a call cannot run with the arguments it has. What is not in its canonical form was
-// journaled by an earlier program, or refused when it came.
+// check returns why a call can't run with its arguments. Arguments that aren't canonical come from
+// an earlier version's journal, or were refused on arrival.
 func (d *draft) check(call core.ToolCall) error {
 	if _, err := core.ReadArguments(call.Arguments); err != nil {
 		return err

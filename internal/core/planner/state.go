@@ -6,7 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// checkState says why a body's writes cannot be kept.
+// checkState returns why a body's writes can't be stored, or nil.
 func (d *draft) checkState(ops []core.StateOp) error {
 	if err := core.CheckOps(ops); err != nil {
 		return err
@@ -17,8 +17,8 @@ func (d *draft) checkState(ops []core.StateOp) error {
 	return nil
 }
 
-// writeState applies writes to the draft and journals them. A body that may run because of them
-// runs after they are committed: after a crash their writer may run again and write something else.
+// writeState applies writes to the draft and journals them. They are committed before any body that
+// may run because of them: after a crash their writer may run again and write something else.
 func (d *draft) writeState(ops []core.StateOp) {
 	if len(ops) == 0 {
 		return
@@ -31,7 +31,7 @@ func (d *draft) writeState(ops []core.StateOp) {
 	}
 }
 
-// snapshot journals the whole state, if it was written to since it was last.
+// snapshot journals the whole state if it changed since the last snapshot.
 func (d *draft) snapshot() {
 	if d.h.FirstDelta == 0 {
 		return

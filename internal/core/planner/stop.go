@@ -6,12 +6,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Limit marks the stop rules that a turn without calls outweighs: it is a natural end even if it
-// also reached the limit.
+// limit marks the stop rules that a turn without calls overrides: such a turn is a natural end even
+// if it also reaches the limit.
 type limit interface{ IsLimit() }
 
 // stopOf asks the rules in their declared order; the first that fires counts. A turn that ends the
-// run is a natural end even if it also reached a limit.
+// run is a natural end even if it also reaches a limit.
 func stopOf(rules []core.StopRule, p core.Progress, ends bool) *core.Reason {
 	for _, rule := range rules {
 		if _, isLimit := rule.(limit); isLimit && ends {
@@ -29,7 +29,7 @@ func (d *draft) progress(t core.Turn) core.Progress {
 	return core.Progress{Steps: d.h.Step, Tokens: d.h.InputTokens + d.h.OutputTokens, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
 }
 
-// awake is how long the run has not been waiting.
+// awake returns how long the run has been active, without its waits.
 func (d *draft) awake() int64 {
 	if d.h.AwakeSince == 0 {
 		return d.h.Awake
@@ -37,9 +37,8 @@ func (d *draft) awake() int64 {
 	return d.h.Awake + max(0, d.v.Now-d.h.AwakeSince)
 }
 
-// closeRound counts how the round before a new turn went: it failed if a call of it was executed
-// and none succeeded. Every other round, one in which nothing was executed included, ends the row
-// of failed ones.
+// closeRound counts the round before a new turn: it failed if it executed calls and none succeeded.
+// Every other round, including one that executed none, resets the count of consecutive failures.
 func (d *draft) closeRound() {
 	if d.h.RoundFailed > 0 && d.h.RoundOK == 0 {
 		d.h.Errors++

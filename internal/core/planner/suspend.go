@@ -40,8 +40,8 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 	return nil
 }
 
-// suspendSelf is a tool's own wish to wait. In a sequential round, later calls that have not
-// started are held behind it.
+// suspendSelf suspends a call at its tool's request. In a sequential round, later calls that have
+// not started are held behind it.
 func (d *draft) suspendSelf(call core.ToolCall, o BodyOutcome) error {
 	kind := o.Kind
 	if kind == core.KindNone {
@@ -66,8 +66,8 @@ func (d *draft) suspendSelf(call core.ToolCall, o BodyOutcome) error {
 	return nil
 }
 
-// kindOf is the kind of a wait that does not say it: to run again is to be approved, anything else
-// is to be answered.
+// kindOf returns the kind of a wait that doesn't state one: an approval if the call runs again, an
+// input otherwise.
 func kindOf(m core.ResumeMode) core.Kind {
 	if m == core.ReplayToolCall {
 		return core.KindApproval
@@ -75,7 +75,7 @@ func kindOf(m core.ResumeMode) core.Kind {
 	return core.KindInput
 }
 
-// place puts a placeholder where the result of a call will be, once.
+// place writes a placeholder for the result of a call, once.
 func (d *draft) place(call core.ToolCall) {
 	if c := d.h.Calls[call.ID]; c.PlaceholderWritten || c.Synthetic || c.Suspensions > 1 {
 		return
@@ -84,8 +84,8 @@ func (d *draft) place(call core.ToolCall) {
 	d.message(core.Message{Role: core.RoleTool, CallID: call.ID, Tool: call.Name, Parts: core.TextParts(PlaceholderText), Pending: true})
 }
 
-// placeHeld prepares a round for a model that goes on without waiting for it: calls that are held
-// have a placeholder, so that they are not asked for again, and none of them ends the run later.
+// placeHeld prepares a round for a model call that doesn't wait for it: held calls get
+// placeholders, so the model doesn't request them again, and held finish calls are refused.
 func (d *draft) placeHeld() error {
 	for _, call := range d.round.Calls {
 		c, tracked := d.h.Calls[call.ID]

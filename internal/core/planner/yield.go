@@ -6,10 +6,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// yieldPause is how long a run that made way for others waits, in ms.
+// yieldPause is how long a run that yielded waits, in ms.
 const yieldPause = 5000
 
-// yield drops the turn: it cost something, and nothing follows from it.
+// yield discards the turn: its cost counts, and nothing else follows from it.
 func (d *draft) yield() {
 	if !d.v.Yielded {
 		return
