@@ -11,11 +11,11 @@ import (
 func phasesText() string {
 	var b strings.Builder
 	b.WriteString("\n## Phases of a run\n\n" +
-		"Hooks run in this order: phases 2 to 8 for each step, 5 to 7 for each call. After a wait,\n" +
-		"phases that are over don't repeat.\n\n" +
+		"Hooks run in this order: phases 2 to 8 for each step, 5 to 7 for each call. Phases that ended before\n" +
+		"a wait don't repeat after it.\n\n" +
 		"Hooks of one phase don't see each other's writes or failures. Their effects become durable with the\n" +
-		"next commit. After a crash before it they are called again, and the effects count once. An effect\n" +
-		"counts only in the phases that list it.\n\n" +
+		"next commit. After a crash before that commit, the hooks are called again; their effects count once.\n" +
+		"An effect counts only in the phases that list it.\n\n" +
 		"| phase | when its hooks are called | effects that count |\n|---|---|---|\n")
 	for i, p := range Phases {
 		words := phaseWords[p]
