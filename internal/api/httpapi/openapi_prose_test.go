@@ -3,8 +3,8 @@ package httpapi
 // conventions is the beginning of docs/reference/api.md.
 const conventions = `# HTTP API
 
-All operations of the HTTP API, version 1, with their roles and status codes. The OpenAPI 3.1 document has the rest – every member,
-each error code by operation, example requests and responses: ` + "`GET /openapi.json`" + ` on your server, or
+All operations of the HTTP API, version 1, with their roles and status codes. The OpenAPI 3.1 document has every member, each
+operation's error codes, and examples. Get it from ` + "`GET /openapi.json`" + ` on your server, or read
 [the file](../../internal/api/httpapi/openapi.json). This page is generated from the routes.
 
 ## Conventions
@@ -13,7 +13,7 @@ each error code by operation, example requests and responses: ` + "`GET /openapi
 |---|---|
 | Body | One JSON object in UTF-8, at most 1 MiB, as ` + "`application/json`" + `. Unknown or repeated members and unknown parameters are refused. Optional members may be ` + "`null`" + `, optional parameters empty. |
 | Responses | May gain members; ignore those you don't know. |
-| Ids | Opaque, with a prefix: ` + "`run_`" + `, ` + "`thr_`" + `, ` + "`sus_`" + ` (suspension), ` + "`lnk_`" + ` (link). Ids of other tenants are not found. |
+| Ids | Opaque, with a prefix: ` + "`run_`" + `, ` + "`thr_`" + `, ` + "`sus_`" + ` (suspension), ` + "`lnk_`" + ` (link). Another tenant's ids return 404. |
 | Times | RFC 3339, UTC, milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + ` |
 | Errors | ` + "`application/problem+json`" + ` with a stable ` + "`code`" + `; [all codes](errors.md). A refused request stores nothing unless its code says otherwise. 429 has ` + "`Retry-After`" + `. |
 | Tokens | ` + "`Authorization: Bearer TOKEN`" + `. A token belongs to one tenant. Without ` + "`--tokens`" + ` the server listens only on loopback and accepts every caller. |
@@ -29,9 +29,9 @@ each error code by operation, example requests and responses: ` + "`GET /openapi
 
 The description in the OpenAPI document explains these rules in full, including live text, decisions by kind, and access on AWS.
 
-Every operation may also return 400 ` + "`unknown_field`" + ` and ` + "`invalid_request`" + `, 403 ` + "`forbidden`" + `, 500 and 503; with a role 401, 403 ` + "`role_required`" + ` and
-` + "`not_admitted`" + `; with a body 400 ` + "`malformed_body`" + `, 413 and 415; with an id 404; if it stores something 507 ` + "`disk_full`" + `. The tables
-show the other status codes. ` + "`admin`" + ` has every role.
+The tables leave out common status codes. Every operation may return 400 ` + "`unknown_field`" + ` and ` + "`invalid_request`" + `, 403 ` + "`forbidden`" + `, 500 and 503. One that
+needs a role may return 401, 403 ` + "`role_required`" + ` and ` + "`not_admitted`" + `; one with a body, 400 ` + "`malformed_body`" + `, 413 and 415; one with an id, 404; and one
+that stores something, 507 ` + "`disk_full`" + `. ` + "`admin`" + ` has every role.
 `
 
 // description is the description of the OpenAPI document: what holds for all operations.

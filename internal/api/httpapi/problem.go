@@ -90,7 +90,7 @@ var problems = []problem{
 	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result doesn't match the suspension's response schema. For a client call, the journal records the refusal."},
 	{frontend.CodeResultRequired, 422, "Result required", "The decision's result becomes the call's result, so an approval needs `result`."},
 	{frontend.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments aren't an object or don't match the tool's schema; `detail` says where."},
-	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages are queued for the run or its end. Retry after `Retry-After`."},
+	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages are queued, for the run or until it ends. Retry after `Retry-After`."},
 	{frontend.CodeTooManyRuns, 429, "Too many open runs", "The tenant has reached its limit of open runs. Decisions, cancels and messages to open runs still work. Retry after `Retry-After`."},
 	{codeRateLimited, 429, "Rate limited", "The tenant starts or interrupts runs, or creates links, too fast. Retry after `Retry-After`."},
 	{codeTooManyStreams, 429, "Too many streams", "Too many event streams are open. Retry after `Retry-After`."},
