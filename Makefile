@@ -48,13 +48,14 @@ sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everyt
 bench: ## how long a read takes while 16 workers are busy, as a ratio to idle (docs/contributing/benchmarks.md)
 	go test ./internal/proof/hostile -run '^$$' -bench .
 
-lint: ## gofmt, go vet, staticcheck, deadcode, actionlint
+lint: ## gofmt, go vet, staticcheck, deadcode, actionlint, and the words of public texts
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }
 	go vet ./...
 	go vet -tags noaws ./internal/cli/... ./cmd/dormouse
 	$(STATICCHECK) ./...
 	@dead=$$($(DEADCODE) -test ./... | grep -vE 'func: Example|^[a-z_]+\.go:'); test -z "$$dead" || { echo "nothing reaches:"; echo "$$dead"; exit 1; }
 	$(ACTIONLINT) .github/workflows/*.yml
+	go run ./internal/proof/voice
 
 vuln: ## known vulnerabilities in what the programs call (needs vuln.go.dev)
 	.ci/vuln

@@ -224,3 +224,17 @@ func ExampleWithSigner() {
 	fmt.Println(c.BaseURL())
 	// Output: https://abc123.execute-api.eu-central-1.amazonaws.com
 }
+
+// Send a photo with the request. The agent's model must accept images.
+func ExampleParts() {
+	photo := []byte("\x89PNG...")
+
+	input := client.Parts(
+		client.Part{Type: "text", Text: "Refund $80 for order A-2, it arrived broken."},
+		client.Part{Type: "image", MediaType: "image/png", Data: photo},
+	)
+
+	fmt.Println(string(input))
+	// Output:
+	// [{"type":"text","text":"Refund $80 for order A-2, it arrived broken."},{"type":"image","media_type":"image/png","data":"iVBORy4uLg=="}]
+}

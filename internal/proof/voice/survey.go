@@ -25,8 +25,8 @@ func (f finding) String() string { return fmt.Sprintf("%s:%d: %s", f.file, f.lin
 // proof holds the packages that test the product. No user reads them.
 const proof = "internal/proof/"
 
-// survey reads every Go file, Markdown page, YAML file and template of the module, except test data.
-// Of tests and of internal/proof, only the width of Go comments counts.
+// survey reads every Go file, Markdown page, YAML file and template of the module, except those in
+// testdata. Of tests and of internal/proof, only the width of Go comments counts.
 func survey(root string) (found []finding, err error) {
 	err = filepath.WalkDir(root, func(path string, d fs.DirEntry, err error) error {
 		if err != nil {
@@ -86,9 +86,13 @@ func goFile(path string, text []byte) (found []finding, err error) {
 			found = append(found, words(path, fset.Position(c.Pos()).Line, c.Text)...)
 		}
 	}
+	tags := map[ast.Node]bool{} // the names of stored members, which no one reads as English
 	ast.Inspect(file, func(n ast.Node) bool {
+		if field, ok := n.(*ast.Field); ok && field.Tag != nil {
+			tags[field.Tag] = true
+		}
 		lit, ok := n.(*ast.BasicLit)
-		if !ok || lit.Kind != token.STRING {
+		if !ok || lit.Kind != token.STRING || tags[n] {
 			return true
 		}
 		said, err := strconv.Unquote(lit.Value)
