@@ -234,7 +234,14 @@ func ExampleParts() {
 		client.Part{Type: "image", MediaType: "image/png", Data: photo},
 	)
 
-	fmt.Println(string(input))
+	var parts []client.Part
+	if err := json.Unmarshal(input, &parts); err != nil {
+		log.Fatal(err)
+	}
+	for _, p := range parts {
+		fmt.Println(p.Type, p.MediaType, len(p.Data))
+	}
 	// Output:
-	// [{"type":"text","text":"Refund $80 for order A-2, it arrived broken."},{"type":"image","media_type":"image/png","data":"iVBORy4uLg=="}]
+	// text  0
+	// image image/png 7
 }
