@@ -37,12 +37,18 @@ func checkKey(key string) error {
 // keyed is the header with the caller's key. A client that retries makes a key if the caller gave
 // none, so that a retry doesn't start a second run.
 func (c *Client) keyed(key string) (map[string]string, error) {
-	if key == "" && c.retries > 0 {
-		b := make([]byte, 20)
-		if _, err := io.ReadFull(c.random, b); err != nil {
-			return nil, fmt.Errorf("client: making an idempotency key: %w", err)
-		}
-		key = "auto-" + strings.ToLower(base32.StdEncoding.EncodeToString(b))
+	key, err := c.orMade(key)
+	return map[string]string{keyHeader: key}, err
+}
+
+// orMade is the key, or one that the client makes if there is none and it retries.
+func (c *Client) orMade(key string) (string, error) {
+	if key != "" || c.retries == 0 {
+		return key, nil
 	}
-	return map[string]string{keyHeader: key}, nil
+	b := make([]byte, 20)
+	if _, err := io.ReadFull(c.random, b); err != nil {
+		return "", fmt.Errorf("client: making an idempotency key: %w", err)
+	}
+	return "auto-" + strings.ToLower(base32.StdEncoding.EncodeToString(b)), nil
 }

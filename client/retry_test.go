@@ -2,6 +2,7 @@ package client_test
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -43,7 +44,7 @@ func recorded(t *testing.T, lost int, opts ...client.Option) (*client.Client, *[
 	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		all = append(all, sent{r.Method, r.URL.Path, r.Header.Get("Idempotency-Key"), string(body)})
-		_, _ = io.WriteString(w, `{"id":"run_x_0"}`)
+		_, _ = io.WriteString(w, `{"id":"run_x_0","code":"accepted"}`)
 	})
 	network := client.WithTransport(func(inner http.RoundTripper) http.RoundTripper { return &lossy{lost, inner} })
 	return client.New(s.URL, append([]client.Option{network, client.WithSleep(noSleep)}, opts...)...), &all
@@ -94,6 +95,20 @@ func TestALostAnswerIsAskedForAgainWithTheSameKey(t *testing.T) {
 				t.Errorf("the key is %q, want %q", got[0].key, tt.key)
 			}
 		})
+	}
+}
+
+// A resume names its own decision, so that a retry can't resume a later interruption.
+func TestARetriedResumeIsTheSameDecision(t *testing.T) {
+	for _, id := range []string{"", "mine"} {
+		c, all := recorded(t, 1)
+		if _, err := c.Resume(t.Context(), "run_x_0", client.ResumeRequest{DecisionID: id}); err != nil {
+			t.Fatal(err)
+		}
+		got := *all
+		if len(got) != 2 || got[0] != got[1] || !strings.Contains(got[0].body, `"decision_id":"`+cmp.Or(id, "auto-")) {
+			t.Errorf("sent %q", got)
+		}
 	}
 }
 

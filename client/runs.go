@@ -64,7 +64,8 @@ type StartRequest struct {
 // ResumeRequest resumes an interrupted run; see [Client.Resume]. All fields are optional.
 type ResumeRequest struct {
 	// The caller's key for this request, at most 255 bytes. A repeat with the same key has no
-	// further effect.
+	// further effect. If it is empty, the client makes one for this call: a retry could otherwise
+	// resume a later interruption.
 	DecisionID string `json:"decision_id,omitempty"`
 	// The reason, for the record.
 	Reason string `json:"reason,omitempty"`
@@ -318,7 +319,12 @@ func (c *Client) Interrupt(ctx context.Context, run, key string) (Run, error) {
 // the code "not_waiting".
 func (c *Client) Resume(ctx context.Context, run string, req ResumeRequest) (DecisionAnswer, error) {
 	var answer DecisionAnswer
-	err := c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/resume"), body: req}, &answer)
+	id, err := c.orMade(req.DecisionID)
+	if err != nil {
+		return answer, err
+	}
+	req.DecisionID = id
+	err = c.do(ctx, request{method: http.MethodPost, path: runPath(run, "/resume"), body: req}, &answer)
 	return answer, err
 }
 
