@@ -81,10 +81,13 @@ func refusal(resp *http.Response, body []byte) *Error {
 	}
 	e.Status = resp.StatusCode
 	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
-		e.RetryAfter = time.Duration(n) * time.Second
+		e.RetryAfter = time.Duration(min(n, maxRetryAfter)) * time.Second
 	}
 	return e
 }
+
+// maxRetryAfter bounds the seconds of a Retry-After, so that a duration can hold them.
+const maxRetryAfter = 1 << 32
 
 // maxMessage bounds what is kept of a gateway's message.
 const maxMessage = 500

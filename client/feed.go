@@ -76,6 +76,7 @@ type FeedItem struct {
 // An event may come twice: its ThreadID and Seq identify it.
 func (c *Client) Feed(ctx context.Context, o FeedOptions) iter.Seq2[FeedItem, error] {
 	return func(yield func(FeedItem, error) bool) {
+		o := o // each loop starts where the caller asked for
 		err := c.reopen(ctx, &o.After, func(ctx context.Context) error {
 			return c.read(ctx, "/v1/events", o.query(), func(m message) error {
 				item, err := feedItem(m, o.After)
@@ -102,10 +103,16 @@ func feedItem(m message, after string) (FeedItem, error) {
 		if err := json.Unmarshal(m.data, &item.Counts); err != nil {
 			return item, fmt.Errorf("client: decoding the counts of the feed: %w", err)
 		}
+		if item.Counts == nil {
+			return item, errors.New("client: the feed has counts without data")
+		}
 		return item, nil
 	}
 	if err := json.Unmarshal(m.data, &item.Event); err != nil {
 		return item, fmt.Errorf("client: decoding an event of the feed: %w", err)
+	}
+	if item.Event == nil {
+		return item, errors.New("client: the feed has an event without data")
 	}
 	return item, nil
 }

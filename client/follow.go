@@ -137,6 +137,9 @@ func (f *follower) stream(ctx context.Context) error {
 		if err := json.Unmarshal(m.data, &e); err != nil {
 			return fmt.Errorf("client: decoding an event: %w", err)
 		}
+		if e.Cursor == "" {
+			return errors.New("client: an event has no cursor") // the next stream would start over
+		}
 		f.after = e.Cursor
 		if !f.yield(e, nil) {
 			return permanent{errStopped}

@@ -51,7 +51,11 @@ func WithHTTPClient(h *http.Client) Option {
 // WithTransport wraps the transport of the HTTP client, to trace or count requests for example. A
 // transport added later wraps those added before.
 func WithTransport(wrap func(http.RoundTripper) http.RoundTripper) Option {
-	return func(c *config) { c.transports = append(slices.Clip(c.transports), wrap) }
+	return func(c *config) {
+		if wrap != nil {
+			c.transports = append(slices.Clip(c.transports), wrap)
+		}
+	}
 }
 
 // WithUserAgent sets the User-Agent header, such as "refund-bot/1.2". The default is "dormouse-go".
@@ -59,15 +63,26 @@ func WithUserAgent(name string) Option { return func(c *config) { c.userAgent = 
 
 // WithRetries sets how many times a request that is safe to repeat is sent again after its answer
 // was lost or the server was unavailable. The default is 5, with pauses from 100 ms to 5 s and
-// jitter. With 0 each request is sent once, and the client adds no idempotency keys.
+// jitter. With 0 each request is sent once, and the client adds no idempotency keys. A refusal whose
+// RetryAfter is longer than 2 minutes is returned at once.
 func WithRetries(n int) Option { return func(c *config) { c.retries = max(n, 0) } }
 
 // WithSleep replaces the pause between retries, for tests. The function returns early with the
 // error of ctx when ctx ends.
 func WithSleep(sleep func(ctx context.Context, d time.Duration) error) Option {
-	return func(c *config) { c.sleep = sleep }
+	return func(c *config) {
+		if sleep != nil {
+			c.sleep = sleep
+		}
+	}
 }
 
 // WithRandom replaces the source of idempotency keys and jitter, for tests. It must be safe for
 // concurrent use. The default is [rand.Reader].
-func WithRandom(r io.Reader) Option { return func(c *config) { c.random = r } }
+func WithRandom(r io.Reader) Option {
+	return func(c *config) {
+		if r != nil {
+			c.random = r
+		}
+	}
+}

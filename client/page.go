@@ -1,6 +1,7 @@
 package client
 
 import (
+	"errors"
 	"iter"
 	"net/url"
 )
@@ -29,6 +30,11 @@ func pages[T any](cursor string, read func(cursor string) (items []T, next strin
 				if !yield(item, nil) {
 					return
 				}
+			}
+			if next == at && next != "" {
+				var none T
+				yield(none, errors.New("client: the server answered with the same page again"))
+				return
 			}
 			if at = next; at == "" {
 				return

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
+	"slices"
 )
 
 const maxRedirects = 5
@@ -11,6 +13,9 @@ const maxRedirects = 5
 // withoutCredentials returns a copy of h that sends no credentials to another server. A stack
 // redirects readers of events to an address that contains their authorization. The rule is stricter
 // than that of [http.Client], which trusts subdomains of the first host, and any port.
+//
+// A request that changes something follows only a redirect on the same server that keeps its method
+// and body. [http.Client] would turn a POST into a GET, whose answer isn't that of the request.
 func withoutCredentials(h *http.Client) *http.Client {
 	careful := *h
 	before := h.CheckRedirect
@@ -18,10 +23,13 @@ func withoutCredentials(h *http.Client) *http.Client {
 		first := via[0].URL
 		switch {
 		case len(via) > maxRedirects:
-			return fmt.Errorf("the server redirected the request more than %d times", maxRedirects)
+			return permanent{fmt.Errorf("client: the server redirected the request more than %d times", maxRedirects)}
 		case first.Scheme == "https" && req.URL.Scheme != "https":
-			return errors.New("the server redirected the request from https to an address without https")
-		case req.URL.Host != first.Host || req.URL.Scheme != first.Scheme:
+			return permanent{errors.New("client: the server redirected the request from https to an address without https")}
+		case via[0].Method != http.MethodGet && (req.Method != via[0].Method || elsewhere(req, first)):
+			return permanent{fmt.Errorf("client: the server redirected a %s request to %s://%s, where the client doesn't repeat it; if that is the server, make it the base URL",
+				via[0].Method, req.URL.Scheme, req.URL.Host)}
+		case elsewhere(req, first) || slices.ContainsFunc(via, func(r *http.Request) bool { return elsewhere(r, first) }):
 			req.Header.Del("Authorization")
 			req.Header.Del("Cookie")
 			req.Header.Del("Referer") // names the server and the run
@@ -32,4 +40,9 @@ func withoutCredentials(h *http.Client) *http.Client {
 		return nil
 	}
 	return &careful
+}
+
+// elsewhere reports whether the request goes to another server than first.
+func elsewhere(req *http.Request, first *url.URL) bool {
+	return req.URL.Host != first.Host || req.URL.Scheme != first.Scheme
 }

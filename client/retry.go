@@ -14,6 +14,10 @@ const (
 	lastPause  = 5 * time.Second
 )
 
+// longestWait is the longest Retry-After that the client waits for. The caller gets a refusal that
+// asks for more.
+const longestWait = 2 * time.Minute
+
 // permanent is an error that another attempt would not change.
 type permanent struct{ error }
 
@@ -42,6 +46,8 @@ func again(err error, once bool) bool {
 	switch {
 	case !ok:
 		return !once
+	case refused.RetryAfter > longestWait:
+		return false
 	case once:
 		return refused.Status == 429 && refused.Retryable()
 	}

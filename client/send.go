@@ -43,8 +43,20 @@ func (c *Client) do(ctx context.Context, r request, to any) error {
 	if err := json.Unmarshal(answer, to); err != nil {
 		return fmt.Errorf("client: decoding the answer to %s %s: %w", r.method, r.path, err)
 	}
+	if v, ok := to.(checked); ok && !v.complete() {
+		return fmt.Errorf("client: the answer to %s %s is not that of a Dormouse server; check the base URL, and proxies on the way", r.method, r.path)
+	}
 	return nil
 }
+
+// checked is an answer that says that something was stored. Another server, such as a proxy with a
+// page of its own, may answer with any JSON.
+type checked interface{ complete() bool }
+
+func (r *Run) complete() bool             { return r.ID != "" }
+func (a *DecisionAnswer) complete() bool  { return a.Code != "" }
+func (a *DecisionAnswers) complete() bool { return len(a.Answers) > 0 }
+func (l *Link) complete() bool            { return l.ID != "" }
 
 // exchange sends the request once. A refusal is an [*Error]; every other error means that no answer
 // of the server was read, so that the request may or may not have taken effect.
@@ -58,12 +70,27 @@ func (c *Client) exchange(ctx context.Context, r request, body []byte) ([]byte, 
 		return nil, fmt.Errorf("client: %w", err)
 	}
 	defer resp.Body.Close()
-	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+	answer, err := readAnswer(resp)
 	if err != nil {
-		return nil, fmt.Errorf("client: reading the answer: %w", err)
+		return nil, err
 	}
-	if resp.StatusCode >= http.StatusBadRequest && (r.accepts == nil || !r.accepts(answer)) {
+	if !success(resp) && (r.accepts == nil || !r.accepts(answer)) {
 		return nil, refusal(resp, answer)
+	}
+	return answer, nil
+}
+
+// success reports whether the server did what was requested. A redirect that can't be followed is
+// none.
+func success(resp *http.Response) bool { return resp.StatusCode/100 == 2 }
+
+func readAnswer(resp *http.Response) ([]byte, error) {
+	answer, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer+1))
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("client: reading the answer: %w", err)
+	case len(answer) > maxAnswer:
+		return nil, permanent{fmt.Errorf("client: the answer is longer than %d MiB", maxAnswer>>20)}
 	}
 	return answer, nil
 }
@@ -84,6 +111,9 @@ func encode(v any) ([]byte, error) {
 }
 
 func (c *Client) request(ctx context.Context, r request, body []byte) (*http.Request, error) {
+	if c.wrong != nil {
+		return nil, c.wrong
+	}
 	target := c.base + r.path
 	if len(r.query) > 0 {
 		target += "?" + r.query.Encode()

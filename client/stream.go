@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"mime"
 	"net/http"
 	"net/url"
 	"strings"
@@ -23,10 +24,15 @@ const silence = 45 * time.Second
 // and again. It ends with ctx, a [permanent] error, a refusal that is not [Error.Retryable], or a
 // server that doesn't answer: reopenTries times in a row, or at the first attempt if the client
 // sends requests once.
+//
+// Streams that end early without an event are opened again after growing pauses.
 func (c *Client) reopen(ctx context.Context, after *string, round func(context.Context) error) error {
-	for failed := 0; ; {
-		before := *after
+	for failed, idle := 0, 0; ; {
+		before, began := *after, time.Now()
 		err := round(ctx)
+		if idle++; *after != before || time.Since(began) > lastPause {
+			idle = 0
+		}
 		final, isFinal := errors.AsType[permanent](err)
 		refused, isRefused := errors.AsType[*Error](err)
 		switch {
@@ -34,7 +40,7 @@ func (c *Client) reopen(ctx context.Context, after *string, round func(context.C
 			return final.error
 		case ctx.Err() != nil:
 			return ctx.Err()
-		case isRefused && !refused.Retryable():
+		case isRefused && (!refused.Retryable() || refused.RetryAfter > longestWait):
 			return err
 		case err == nil || *after != before:
 			failed = 0
@@ -43,7 +49,7 @@ func (c *Client) reopen(ctx context.Context, after *string, round func(context.C
 		default:
 			failed++
 		}
-		if err := c.sleep(ctx, max(firstPause, c.pause(failed, err))); err != nil {
+		if err := c.sleep(ctx, max(firstPause, c.pause(max(failed, idle), err))); err != nil {
 			return err
 		}
 	}
@@ -54,19 +60,21 @@ func (c *Client) reopen(ctx context.Context, after *string, round func(context.C
 func (c *Client) read(ctx context.Context, path string, q url.Values, each func(message) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	resp, err := c.openStream(ctx, path, q)
-	if err != nil {
-		return err
-	}
-	defer resp.Body.Close()
 	quiet := time.AfterFunc(silence, cancel)
-	defer quiet.Stop()
-	return readStream(resp.Body, func() { quiet.Reset(silence) }, each)
+	resp, err := c.openStream(ctx, path, q)
+	if err == nil {
+		defer resp.Body.Close()
+		err = readStream(resp.Body, func() { quiet.Reset(silence) }, each)
+	}
+	if _, final := errors.AsType[permanent](err); !quiet.Stop() && err != nil && !final {
+		return fmt.Errorf("client: the stream was silent for %v", silence)
+	}
+	return err
 }
 
 // openStream opens a stream. A refusal is an [*Error].
 func (c *Client) openStream(ctx context.Context, path string, q url.Values) (*http.Response, error) {
-	req, err := c.request(ctx, request{method: http.MethodGet, path: path, query: q, header: map[string]string{"Accept": "text/event-stream"}}, nil)
+	req, err := c.request(ctx, request{method: http.MethodGet, path: path, query: q, header: map[string]string{"Accept": mediaStream}}, nil)
 	if err != nil {
 		return nil, permanent{err}
 	}
@@ -74,13 +82,18 @@ func (c *Client) openStream(ctx context.Context, path string, q url.Values) (*ht
 	if err != nil {
 		return nil, fmt.Errorf("client: %w", withoutTicket(err, req))
 	}
-	if resp.StatusCode >= http.StatusBadRequest {
+	if !success(resp) {
 		defer resp.Body.Close()
-		body, err := io.ReadAll(io.LimitReader(resp.Body, maxAnswer))
+		body, err := readAnswer(resp)
 		if err != nil {
-			return nil, fmt.Errorf("client: reading the answer: %w", err)
+			return nil, err
 		}
 		return nil, refusal(resp, body)
+	}
+	media, _, _ := mime.ParseMediaType(resp.Header.Get("Content-Type"))
+	if media != mediaStream && resp.StatusCode != http.StatusNoContent {
+		resp.Body.Close()
+		return nil, fmt.Errorf("client: the server answered with %q, not with a stream; check the base URL, and proxies on the way", media)
 	}
 	return resp, nil
 }
@@ -99,6 +112,8 @@ func withoutTicket(err error, first *http.Request) error {
 	return &url.Error{Op: failed.Op, URL: where, Err: failed.Err}
 }
 
+const mediaStream = "text/event-stream"
+
 // message is one server-sent event of a stream.
 type message struct {
 	id, event string
@@ -110,9 +125,9 @@ type message struct {
 func readStream(body io.Reader, alive func(), each func(message) error) error {
 	lines := bufio.NewReaderSize(body, 64<<10)
 	var m message
-	var data []string
+	hasData := false
 	for {
-		line, err := lines.ReadString('\n')
+		line, err := readLine(lines)
 		if errors.Is(err, io.EOF) {
 			return nil
 		}
@@ -128,16 +143,38 @@ func readStream(body io.Reader, alive func(), each func(message) error) error {
 		case "event":
 			m.event = value
 		case "data":
-			data = append(data, value)
+			if hasData {
+				m.data = append(m.data, '\n')
+			}
+			if m.data, hasData = append(m.data, value...), true; len(m.data) > maxAnswer {
+				return errTooLong
+			}
 		}
 		if line != "" {
 			continue
 		}
-		if m.data = []byte(strings.Join(data, "\n")); len(data) > 0 {
+		if hasData {
 			if err := each(m); err != nil {
 				return err
 			}
 		}
-		m, data = message{}, nil
+		m, hasData = message{}, false
+	}
+}
+
+var errTooLong = permanent{fmt.Errorf("client: a message of the stream is longer than %d MiB", maxAnswer>>20)}
+
+// readLine reads a line with its end.
+func readLine(from *bufio.Reader) (string, error) {
+	var line []byte
+	for {
+		part, err := from.ReadSlice('\n')
+		if len(line)+len(part) > maxAnswer {
+			return "", errTooLong
+		}
+		line = append(line, part...)
+		if !errors.Is(err, bufio.ErrBufferFull) {
+			return string(line), err
+		}
 	}
 }
