@@ -58,7 +58,7 @@ func (e *example) prepare(program string, o local.Options) error {
 		return fmt.Errorf("cannot create the data directory: %w; set --data to a directory that can be written", err)
 	}
 	if err := writeExample(program, o.Agents); err != nil {
-		return err
+		return fmt.Errorf("writing the example agent to the data directory: %w; name one that can be written with --data DIR", err)
 	}
 	if !e.made {
 		return nil
@@ -68,10 +68,11 @@ func (e *example) prepare(program string, o local.Options) error {
 	return err
 }
 
-// writeExample creates the directory of agents if it doesn't exist. It gets its name once it is
+// writeExample creates the directory of agents if it doesn't exist or is empty. It gets its name once it is
 // complete: a kill in between leaves no half of an agent to the next start.
 func writeExample(program, dir string) error {
-	if _, err := os.Stat(dir); err == nil {
+	// Remove takes away a directory only if it is empty.
+	if entries, err := os.ReadDir(dir); err == nil && (len(entries) > 0 || os.Remove(dir) != nil) {
 		return nil
 	}
 	files, err := agents.Scaffold(program, dir, exampleAgent)
@@ -94,7 +95,7 @@ func writeExample(program, dir string) error {
 		return err
 	}
 	if err := os.Rename(whole, dir); err != nil {
-		if _, missing := os.Stat(dir); missing != nil {
+		if _, missing := os.ReadDir(dir); missing != nil {
 			return err
 		} // another server was first
 	}

@@ -187,6 +187,27 @@ func TestTheExampleInAContainerPrintsAnAlias(t *testing.T) {
 	}
 	s := serveExample(t, map[string]string{"container": "oci"}, "--addr", "0.0.0.0:0")
 	contains(t, s.said, "alias dormouse='docker exec -it -e DORMOUSE_TOKEN -e DORMOUSE_URL=http://127.0.0.1:", " "+host+" dormouse'")
+	s.stop()
+	if s = serveExample(t, map[string]string{"container": "systemd-nspawn"}); strings.Contains(s.said, "alias") {
+		t.Errorf("an alias for no container engine:\n%s", s.said)
+	}
+}
+
+func TestTheExampleFillsAnEmptyDirectoryOfAgents(t *testing.T) {
+	dir := t.TempDir()
+	if err := os.Mkdir(filepath.Join(dir, "agents"), 0o755); err != nil {
+		t.Fatal(err)
+	}
+	s := serveExample(t, nil, "--data", dir)
+	s.says(t, "start a run", "").wantExit(t, cmdline.ExitOK)
+}
+
+func TestTheExampleNamesTheRemedyForADirectoryThatCannotBeWritten(t *testing.T) {
+	dir := t.TempDir()
+	put(t, filepath.Join(dir, "agents"), "no directory")
+	out := here(t, "", "dev", "--example", "--addr", "127.0.0.1:0", "--data", dir)
+	out.wantExit(t, cmdline.ExitFailed)
+	contains(t, out.stderr, "writing the example agent to the data directory: ", "--data DIR")
 }
 
 func TestTheExampleServesNoOtherAgents(t *testing.T) {

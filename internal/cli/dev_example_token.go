@@ -71,14 +71,16 @@ func setVariable(name, value string) string {
 }
 
 // containerAlias is a command that makes the program's name run the one in this container; empty
-// outside of one. The image of the project sets the variable container, as podman does.
+// outside of one. The image of the project sets the variable container, as podman does; others,
+// such as systemd-nspawn and LXC, have no command that the alias could use.
 func (a *app) containerAlias(elsewhere bool, url string) string {
 	engine := a.Opts.Getenv("container")
-	if engine == "" {
-		return ""
-	}
-	if engine != "podman" {
+	switch engine {
+	case "podman", "docker":
+	case "oci":
 		engine = "docker"
+	default:
+		return ""
 	}
 	id, err := os.Hostname() // the container's id, if the engine was not told another
 	if err != nil {
