@@ -138,7 +138,8 @@ func (f *follower) stream(ctx context.Context) error {
 			return fmt.Errorf("client: decoding an event: %w", err)
 		}
 		if e.Cursor == "" {
-			return errors.New("client: an event has no cursor") // the next stream would start over
+			// the next stream would start over
+			return errors.New("client: an event has no cursor")
 		}
 		f.after = e.Cursor
 		if !f.yield(e, nil) {

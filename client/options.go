@@ -63,8 +63,8 @@ func WithUserAgent(name string) Option { return func(c *config) { c.userAgent = 
 
 // WithRetries sets how many times a request that is safe to repeat is sent again after its answer
 // was lost or the server was unavailable. The default is 5, with pauses from 100 ms to 5 s and
-// jitter. With 0 each request is sent once, and the client adds no idempotency keys. A refusal whose
-// RetryAfter is longer than 2 minutes is returned at once.
+// jitter. With 0 each request is sent once, and the client adds no idempotency keys. A refusal
+// whose RetryAfter is longer than 2 minutes is returned at once.
 func WithRetries(n int) Option { return func(c *config) { c.retries = max(n, 0) } }
 
 // WithSleep replaces the pause between retries, for tests. The function returns early with the

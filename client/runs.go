@@ -64,8 +64,8 @@ type StartRequest struct {
 // ResumeRequest resumes an interrupted run; see [Client.Resume]. All fields are optional.
 type ResumeRequest struct {
 	// The caller's key for this request, at most 255 bytes. A repeat with the same key has no
-	// further effect. If it is empty, the client makes one for this call: a retry could otherwise
-	// resume a later interruption.
+	// further effect. If it is empty, the client makes one for this call, so that a retry
+	// doesn't resume a later interruption.
 	DecisionID string `json:"decision_id,omitempty"`
 	// The reason, for the record.
 	Reason string `json:"reason,omitempty"`

@@ -68,8 +68,8 @@ func (e *example) prepare(program string, o local.Options) error {
 	return err
 }
 
-// writeExample creates the directory of agents if it doesn't exist or is empty. It gets its name once it is
-// complete: a kill in between leaves no half of an agent to the next start.
+// writeExample creates the directory of agents if it doesn't exist or is empty. The directory gets
+// its name once it is complete: a kill in between leaves no half of an agent to the next start.
 func writeExample(program, dir string) error {
 	// Remove takes away a directory only if it is empty.
 	if entries, err := os.ReadDir(dir); err == nil && (len(entries) > 0 || os.Remove(dir) != nil) {
