@@ -7,6 +7,23 @@ import (
 	"testing"
 )
 
+// phaseWords say of each phase when its hooks are called and which of their effects count.
+// docs/how-it-works/state-machine.md is generated from them.
+var phaseWords = map[Phase]struct {
+	when    string
+	effects []string
+}{
+	RunStart:          {"once per run, before its first step", []string{"state", "end", "wait"}},
+	StepStart:         {"before each model call", []string{"state", "end"}},
+	BeforeInference:   {"directly before the model is called", []string{"state", "context", "override", "include", "exclude", "end"}},
+	AfterInference:    {"before the model's answer is committed or the stop rules look at it", []string{"state", "drop", "end"}},
+	ToolGate:          {"for each call with valid arguments; again before it runs if the state changed, and after a decision; must be pure", nil},
+	BeforeToolExecute: {"before a call's body runs; again on replay unless its effects are committed", []string{"state", "refuse"}},
+	AfterToolExecute:  {"for each call with an outcome, whether or not its body ran; also for a call that suspends itself", []string{"state", "append"}},
+	StepEnd:           {"after a step's tool round, also when the step waits", []string{"state", "end"}},
+	RunEnd:            {"once per run, when the run is certain to end", []string{"state"}},
+}
+
 // phasesText is the part of the page on state machines that says when hooks are called.
 func phasesText() string {
 	var b strings.Builder
