@@ -41,7 +41,7 @@ func Examine(ctx context.Context, data string, progress func(threads int)) (Diag
 		return Diagnosis{}, fmt.Errorf("there is no store in %s: %w", data, fs.ErrNotExist)
 	}
 	if err != nil {
-		return Diagnosis{}, fmt.Errorf("%w. If the disk is full, or the directory cannot be written to, copy all of it elsewhere and examine the copy", err)
+		return Diagnosis{}, fmt.Errorf("%w. If the disk is full or the directory is read-only, copy the whole directory elsewhere and examine the copy", err)
 	}
 	if r.Empty && !r.Damaged() {
 		return Diagnosis{}, fmt.Errorf("%s in %s is empty: %w", databaseFile, data, fs.ErrNotExist)
@@ -74,23 +74,23 @@ var advices = []struct {
 	text  string
 }{
 	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindLog, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
-		"Stop the server, and copy the whole directory elsewhere before you try anything: what is damaged can get worse."},
+		"Stop the server, and copy the whole directory elsewhere before you try anything: the damage can get worse."},
 	{[]sqlite.FindingCode{sqlite.FindMalformed, sqlite.FindLog, sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
-		"Look at the disk and at the system's log; a damaged store is most often a failing disk, or a copy that was made while the server ran."},
+		"Check the disk and the system log; the usual causes are a failing disk and a copy that was made while the server ran."},
 	{[]sqlite.FindingCode{sqlite.FindMalformed},
-		"If you have a backup, put its dormouse.db and link.keys into an empty directory, and start on that. Without one, `sqlite3 dormouse.db .recover | sqlite3 new/dormouse.db` saves what can be read, in a new directory; examine that, and copy link.keys beside it."},
+		"If you have a backup, put its dormouse.db and link.keys into an empty directory, and start the server there. Without a backup, run `sqlite3 dormouse.db .recover | sqlite3 new/dormouse.db` to save the readable data in a new directory; examine the result, and copy link.keys next to it."},
 	{[]sqlite.FindingCode{sqlite.FindLog},
-		"If a copy of dormouse.db-wal is to be had, put it back. If not, a server with --serve-damaged goes on with what was committed before the damage: what was committed behind it is lost. A backup may have it."},
+		"If you have a copy of dormouse.db-wal, put it back. Without one, a server with --serve-damaged continues with what was committed before the damage; later commits are lost, unless a backup has them."},
 	{[]sqlite.FindingCode{sqlite.FindForeign},
-		"Name the server's data directory with --data; in this one dormouse.db is another program's."},
+		"Set --data to the server's data directory; dormouse.db in this one belongs to another program."},
 	{[]sqlite.FindingCode{sqlite.FindHead, sqlite.FindJournal, sqlite.FindRecord},
-		"Only the runs that are named are affected. A server with --serve-damaged serves the others, if the start can read what it needs itself; /healthz stays at 503. A backup brings the named ones back as they were."},
+		"Only the named runs are affected. A server with --serve-damaged serves the others, if it can read the data that it needs to start; /healthz keeps returning 503. To restore the named runs, use a backup."},
 	{[]sqlite.FindingCode{sqlite.FindMissing, sqlite.FindOlder},
-		"Bring the database back from where it was moved. If a backup was put here on purpose, remove dormouse.db.mark and start: what was stored after the backup is lost."},
+		"Move the database back to this directory. If you restored a backup here on purpose, remove dormouse.db.mark and start the server; data stored after the backup is lost."},
 	{[]sqlite.FindingCode{sqlite.FindNewer},
-		"Use the newer version of the program: this one does not change what it does not know."},
+		"Use the newer version of the program: this version does not change a store that it cannot fully read."},
 	{[]sqlite.FindingCode{sqlite.FindNewerHead},
-		"Start the newer version of the program again to continue the runs that are named. This version serves the others; decisions on the named runs are stored, and take effect once the newer version runs."},
+		"Start the newer version of the program again to continue the named runs. This version serves the others; decisions on the named runs are stored, and take effect once the newer version runs."},
 	{[]sqlite.FindingCode{sqlite.FindUnfinished},
 		"Give it more time with --for."},
 }
