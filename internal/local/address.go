@@ -7,14 +7,14 @@ import (
 )
 
 // ErrNotLoopback refuses to let strangers in without a token.
-var ErrNotLoopback = errors.New("this address can be reached from other machines: name a file of tokens with --tokens, or listen on 127.0.0.1")
+var ErrNotLoopback = errors.New("this address can be reached from other machines: pass a token file with --tokens, or listen on 127.0.0.1")
 
 // CheckAddr says whether the runtime may listen on addr: on a loopback address always, elsewhere
 // only with tokens.
 func CheckAddr(addr string, tokens bool) error {
 	host, _, err := net.SplitHostPort(addr)
 	if err != nil {
-		return fmt.Errorf("%q is no address; write it as HOST:PORT", addr)
+		return fmt.Errorf("%q is not an address; write it as HOST:PORT", addr)
 	}
 	if tokens || IsLoopback(host) {
 		return nil

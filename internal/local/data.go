@@ -28,26 +28,26 @@ type data struct {
 func openData(ctx context.Context, o Options, times timing, policy string) (*data, error) {
 	path := filepath.Join(o.Data, databaseFile)
 	if info, err := os.Stat(path); o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
-		err = fmt.Errorf("%w: none is in %s, and --must-exist says that one is. Bring it back, or start once without --must-exist to make one", ErrNoStore, o.Data)
-		o.raw.Error("there is no store where one must exist; the server does not start", "data", o.Data)
+		err = fmt.Errorf("%w in %s, and --must-exist requires one; correct --data, restore the directory, or start once without --must-exist to create a store", ErrNoStore, o.Data)
+		o.raw.Error("the data directory has no store and --must-exist is set; the server does not start", "data", o.Data)
 		return nil, err
 	}
 	if err := os.MkdirAll(o.Data, 0o700); err != nil {
-		return nil, fmt.Errorf("making the data directory: %w", err)
+		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
 	db, err := sqlite.Open(ctx, path, sqlite.Options{Clock: o.clock, Random: machine.Random{}, Visibility: times.lease + time.Minute,
 		Examine: examineFor(path), Damaged: o.Damaged, CopyPages: o.CopyPages, NoRoom: o.noRoom})
 	if err != nil {
-		o.raw.Error("the store is not served; the server does not start", "data", o.Data, "error", err)
+		o.raw.Error("the store cannot be opened; the server does not start", "data", o.Data, "error", err)
 		return nil, unopened(o, err)
 	}
 	if db.Made() {
-		o.Logger.Info("no store was here: an empty one was made", "data", o.Data)
+		o.Logger.Info("created an empty store, because the data directory had none", "data", o.Data)
 	}
 	share, err := lockData(o.Data, policy, func() error {
 		freed, err := db.FreeLeases(ctx)
 		if freed > 0 {
-			o.Logger.Info("took over what a stopped process left behind", "runs", freed)
+			o.Logger.Info("took over the runs of a stopped process", "runs", freed)
 		}
 		if noRoom(err) { // what was at hand goes on once its lease is over
 			return nil
@@ -55,14 +55,14 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 		return err
 	})
 	if errors.Is(err, errMarked) {
-		err = fmt.Errorf("another server works on %s with another policy; give both the same --policy, or stop it", o.Data)
+		err = fmt.Errorf("another server uses %s with a different policy; start both with the same --policy, or stop the other server", o.Data)
 	}
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	if !share.alone {
-		o.Logger.Warn("another server works on this data directory; give both the same agents and tokens: the agents of the one started last count for both, "+
-			"the tokens for each server alone", "data", o.Data)
+		o.Logger.Warn("another server uses this data directory; give both the same agents and tokens: "+
+			"both run the agents of the server started last, and each accepts only its own tokens", "data", o.Data)
 	}
 	return &data{db, share}, nil
 }
@@ -88,13 +88,13 @@ func unopened(o Options, err error) error {
 	case errors.Is(err, sqlite.ErrLost):
 		return err // says it itself
 	case errors.Is(err, sqlite.ErrNewerFile):
-		return fmt.Errorf("%w\nUse the newer version: this one changes nothing that it does not know", err)
+		return fmt.Errorf("%w\nStart the newer version: this version does not change a store that it cannot fully read", err)
 	case errors.Is(err, engine.ErrDamaged) && o.Damaged:
-		return fmt.Errorf("%w\nThe start cannot read what it needs itself, so --serve-damaged cannot help. %s says what is wrong, and what to do", err, o.command("doctor", "--data", o.Data))
+		return fmt.Errorf("%w\nThe damage is in data that the server needs to start, so --serve-damaged does not help. To see what is damaged and what to do, run: %s", err, o.command("doctor", "--data", o.Data))
 	case errors.Is(err, engine.ErrDamaged):
-		return fmt.Errorf("%w\nThe store is damaged, so nothing is served. %s says what, and what to do. --serve-damaged serves what is whole", err, o.command("doctor", "--data", o.Data))
+		return fmt.Errorf("%w\nThe store is damaged, so the server does not start; pass --serve-damaged to serve the undamaged runs. To see what is damaged and what to do, run: %s", err, o.command("doctor", "--data", o.Data))
 	case errors.Is(err, engine.ErrDisk):
-		return fmt.Errorf("%w\nThe disk answers with errors: look at it, at the rights of %s, and at the system's log. If another server is ending there, wait for that", err, o.Data)
+		return fmt.Errorf("%w\nThe disk returned an error: check the disk, the permissions of %s and the system log. If another server is stopping there, wait until it has stopped", err, o.Data)
 	}
 	return err
 }
@@ -136,13 +136,13 @@ func (d *data) storage() httpapi.Storage {
 }
 
 // ErrStoreEnded ends a server that must not go on with its store.
-var ErrStoreEnded = errors.New("the server ended because of its store")
+var ErrStoreEnded = errors.New("the server stopped because of its store")
 
 // ended is why the server has to end.
 func (d *data) ended() error {
 	why := d.db.WhyEnded()
 	if errors.Is(why, engine.ErrGone) {
-		return fmt.Errorf("%w: %w. Bring what was moved back, or start with another directory", ErrStoreEnded, why)
+		return fmt.Errorf("%w: %w. Move the directory back, or start with another one", ErrStoreEnded, why)
 	}
-	return fmt.Errorf("%w: %w. Everything that was acknowledged is in the write-ahead log, and the next start reads it. Look at the disk first, and end other programs that have the database open", ErrStoreEnded, why)
+	return fmt.Errorf("%w: %w. All acknowledged data is in the write-ahead log, which the next start reads. Check the disk first, and close other programs that have the database open", ErrStoreEnded, why)
 }

@@ -122,7 +122,7 @@ func TestAServerOnAFullDiskServesReadsAndTheInboxAndGoesOnByItself(t *testing.T)
 		}
 		room()
 		awaitStorage(t, s, "")
-		r.log.await(t, "there is room on the disk again")
+		r.log.await(t, "the disk has space again")
 		if _, err := s.Decide(t.Context(), run.ID, yes); err != nil {
 			t.Fatal(err)
 		}
@@ -144,7 +144,7 @@ func TestAChangedAgentIsServedOnceItsDefinitionCanBeStored(t *testing.T) {
 			t.Errorf("got %q", reason)
 		}
 		room()
-		r.log.await(t, "stored what the start could not store")
+		r.log.await(t, "stored the changes that failed at startup")
 		if reason := without(t, s, "desk"); reason != "" {
 			t.Errorf("it is still unavailable: %q", reason)
 		}

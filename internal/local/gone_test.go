@@ -50,7 +50,7 @@ func TestAServerWhoseDirectoryIsGoneEnds(t *testing.T) {
 				if err := s.Wait(); !errors.Is(err, ErrStoreEnded) || !errors.Is(err, engine.ErrGone) {
 					t.Errorf("the server ended with %v", err)
 				}
-				if text := r.log.text(); !strings.Contains(text, "level=ERROR msg=\"the data directory is not the one that was opened") {
+				if text := r.log.text(); !strings.Contains(text, "level=ERROR msg=\"the data directory is no longer the one that the server opened") {
 					t.Errorf("the log: %s", text)
 				}
 			})
@@ -63,13 +63,13 @@ func TestAStartSaysWhetherAStoreWasHere(t *testing.T) {
 	r.deploy(asked)
 	s := r.start()
 	s.end(t)
-	if text := r.log.text(); !strings.Contains(text, "no store was here") {
+	if text := r.log.text(); !strings.Contains(text, "created an empty store") {
 		t.Errorf("the first start: %s", text)
 	}
 	r.log.reset()
 	s = r.start()
 	s.end(t)
-	if text := r.log.text(); strings.Contains(text, "no store was here") {
+	if text := r.log.text(); strings.Contains(text, "created an empty store") {
 		t.Errorf("the second start: %s", text)
 	}
 	if err := os.Remove(filepath.Join(r.data, databaseFile)); err != nil {
@@ -109,7 +109,7 @@ func TestADamagedStoreIsRefusedOrServedOnRequest(t *testing.T) {
 		t.Errorf("/healthz: %+v, %v", answer, err)
 	}
 	s.end(t)
-	if text := r.log.text(); !strings.Contains(text, "what is stored is damaged") {
+	if text := r.log.text(); !strings.Contains(text, "the store is damaged") {
 		t.Errorf("%s", text)
 	}
 }
@@ -154,7 +154,7 @@ func TestARefusedStoreIsInTheLog(t *testing.T) {
 	if _, err := Start(t.Context(), r.options()); !errors.Is(err, engine.ErrDisk) {
 		t.Errorf("a start on a directory in place of the database: %v", err)
 	}
-	if text := r.log.text(); !strings.Contains(text, "level=ERROR msg=\"the store is not served") {
+	if text := r.log.text(); !strings.Contains(text, "level=ERROR msg=\"the store cannot be opened") {
 		t.Errorf("the log: %s", text)
 	}
 }

@@ -67,7 +67,7 @@ func OpenIntake(ctx context.Context, dir string, create bool) (*Intake, error) {
 		return nil, err
 	}
 	if err := os.MkdirAll(dir, 0o700); err != nil {
-		return nil, fmt.Errorf("making the data directory: %w", err)
+		return nil, fmt.Errorf("creating the data directory: %w", err)
 	}
 	db, err := sqlite.Open(ctx, file, sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
 	if err != nil {

@@ -28,12 +28,12 @@ func readLinkKeys(dir string, random func([]byte)) (access.LinkKeys, error) {
 	text, err := os.ReadFile(file)
 	if errors.Is(err, fs.ErrNotExist) {
 		if err := makeLinkKey(file, random); err != nil {
-			return nil, fmt.Errorf("making the key of approval links: %w", err)
+			return nil, fmt.Errorf("creating the approval link key: %w", err)
 		}
 		text, err = os.ReadFile(file)
 	}
 	if err != nil {
-		return nil, fmt.Errorf("reading the keys of approval links: %w", err)
+		return nil, fmt.Errorf("reading the approval link keys: %w", err)
 	}
 	var keys access.LinkKeys
 	lines := bufio.NewScanner(bytes.NewReader(text))
@@ -44,7 +44,7 @@ func readLinkKeys(dir string, random func([]byte)) (access.LinkKeys, error) {
 		}
 		key, err := hex.DecodeString(string(line))
 		if err != nil || len(key) < linkKeyBytes {
-			return nil, fmt.Errorf("%s:%d: a key is %d hexadecimal digits or more; remove the line, or the file to get a new key", file, n, 2*linkKeyBytes)
+			return nil, fmt.Errorf("%s:%d: a link key has at least %d hexadecimal digits; remove the line, or remove the file to create a new key", file, n, 2*linkKeyBytes)
 		}
 		keys = append(keys, key)
 	}

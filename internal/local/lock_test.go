@@ -122,7 +122,7 @@ func TestAServerWithAnotherPolicyIsNotStartedBesideOne(t *testing.T) {
 	r.deploy(allowed)
 	r.start()
 	file := filepath.Join(t.TempDir(), "policy.yaml")
-	for _, other := range []struct{ policy, says string }{{"deny: [pay]\n", "another policy"}, {"deny: []\n", "another policy"}} {
+	for _, other := range []struct{ policy, says string }{{"deny: [pay]\n", "a different policy"}, {"deny: []\n", "a different policy"}} {
 		if err := os.WriteFile(file, []byte(other.policy), 0o600); err != nil {
 			t.Fatal(err)
 		}

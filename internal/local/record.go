@@ -92,7 +92,7 @@ func (r *recorder) finish() {
 }
 
 // errDrained: there is no time left to record anything.
-var errDrained = errors.New("the server stops, and the file could not be had before")
+var errDrained = errors.New("the server is stopping, and the recording file was not available in time")
 
 func (r *recorder) write(ctx context.Context) {
 	for ctx.Err() == nil {
@@ -127,7 +127,7 @@ func (r *recorder) record(ctx context.Context, e endedRun) error {
 			return err // finish tries once more
 		}
 		r.refused.Do(func() {
-			r.log.Error("the recording cannot be written; runs go on and are not in it, the command runs record adds them later",
+			r.log.Error("cannot write the recording: runs continue but are missing from it; add them later with the command runs record",
 				"file", r.file, "run", e.run, "error", err)
 		})
 	}

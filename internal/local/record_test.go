@@ -113,7 +113,7 @@ func TestRunsGoOnWhereTheRecordingCannotBeWritten(t *testing.T) {
 	s.end(t) // with all that was left to be recorded
 	r.log.mu.Lock()
 	defer r.log.mu.Unlock()
-	if said := strings.Count(r.log.all.String(), "the recording cannot be written"); said != 1 {
+	if said := strings.Count(r.log.all.String(), "cannot write the recording"); said != 1 {
 		t.Errorf("it was said %d times:\n%s", said, r.log.all.String())
 	}
 }

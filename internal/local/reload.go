@@ -69,7 +69,7 @@ func (r *reloader) look(ctx context.Context) {
 	files, err := r.files.read()
 	if err != nil {
 		if r.news(err) {
-			r.log.Warn("the directory of agents cannot be read; what was deployed stays in use", "error", err)
+			r.log.Warn("cannot read the agents directory; the deployed versions stay in use", "error", err)
 		}
 		return
 	}
@@ -100,7 +100,7 @@ func (r *reloader) reload(ctx context.Context, files []agentfile.File) error {
 	if r.failed = err != nil; r.failed {
 		r.waiting = contentsOf(files)
 		if r.news(err) && ctx.Err() == nil {
-			r.log.Warn("changed agents cannot be stored; it is tried again", "error", err)
+			r.log.Warn("cannot store changed agents; retrying", "error", err)
 		}
 		return err
 	}
@@ -124,13 +124,13 @@ func (r *reloader) news(err error) bool {
 func (r *reloader) write(c program.Change) {
 	switch c.What {
 	case program.Removed:
-		r.log.Info("an agent was removed; runs that were started go on", "agent", c.Name)
+		r.log.Info("an agent was removed; its runs continue", "agent", c.Name)
 	case program.Refused:
 		wrong := make([]string, len(c.Problems))
 		for i, p := range c.Problems {
 			wrong[i] = p.String()
 		}
-		r.log.Warn("a changed agent file has a mistake; a version in use stays in use",
+		r.log.Warn("a changed agent file has a mistake; a version that is in use stays in use",
 			"agent", c.Name, "version", c.Version, "error", strings.Join(wrong, "\n"))
 	default:
 		r.log.Info("agent files were read again", "agent", c.Name, "version", c.Version, "change", string(c.What))

@@ -419,7 +419,7 @@ func TestADirectoryThatIsAwayTakesNoAgentAway(t *testing.T) {
 	if got := w.says(); got != "one" {
 		t.Errorf("a run says %q", got)
 	}
-	if n := strings.Count(r.log.text(), "the directory of agents cannot be read"); n != 1 {
+	if n := strings.Count(r.log.text(), "cannot read the agents directory"); n != 1 {
 		t.Errorf("the log says %d times that it is away", n)
 	}
 	if err := os.Rename(r.agents+"-away", r.agents); err != nil {

@@ -208,16 +208,16 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	}
 	missing := agents.Unavailable()
 	for _, u := range missing {
-		o.Logger.Warn("an agent is not served; its runs wait, and starts of it are refused", "agent", u.Name, "error", u.Err)
+		o.Logger.Warn("an agent cannot be served; its runs wait, and new runs are refused", "agent", u.Name, "error", u.Err)
 	}
 	for _, a := range deployed {
 		o.Logger.Info("agent", "name", a.Name, "version", a.Digest())
 	}
 	if len(deployed)+len(missing) == 0 {
-		o.Logger.Warn("there is no agent file in the directory; nothing can be started", "agents", o.Agents)
+		o.Logger.Warn("the agents directory has no agent file; no run can be started", "agents", o.Agents)
 	}
 	for _, tenant := range unserved(deployed, agents.Home, known) {
-		o.Logger.Warn("a tenant that has tokens may use no agent; list it under tenants in an agent's file, or serve with --tenant", "tenant", tenant, "deploys", agents.Home)
+		o.Logger.Warn("a tenant has tokens but no agent; list it under tenants in an agent file, or serve with --tenant", "tenant", tenant, "deploys", agents.Home)
 	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
@@ -267,7 +267,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens, storage func() httpapi.Storage) (http.Handler, error) {
 	links, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
 	if noRoom(err) {
-		o.raw.Warn("the key of approval links cannot be stored: links that are made now end when the server stops", "error", err)
+		o.raw.Warn("cannot store the approval link key: new links stop working when the server stops", "error", err)
 		links, err = access.LinkKeys{newLinkKey(machine.Random{}.Bytes)}, nil
 	}
 	if err != nil {

@@ -39,7 +39,7 @@ func openTokens(o Options) (*tokens, error) {
 	t := &tokens{file: o.TokensFile, clock: o.clock, log: o.Logger, add: o.command("tokens add NAME --file", o.TokensFile)}
 	text, keys, err := ReadTokens(t.file)
 	if err == nil && len(keys.Grants()) == 0 {
-		err = fmt.Errorf("%s holds no token; make one with: %s", t.file, t.add)
+		err = fmt.Errorf("%s contains no token; create one with: %s", t.file, t.add)
 	}
 	t.keys, t.text, t.looked = keys, text, t.clock.Now()
 	return t, err
@@ -74,13 +74,13 @@ func (t *tokens) ask(ctx context.Context, find func(access.Keys) (access.Princip
 		before := t.text
 		if err := t.refresh(ctx); err != nil {
 			t.away = true
-			t.log.ErrorContext(ctx, "the file of tokens cannot be read; no caller is let in", "error", err)
+			t.log.ErrorContext(ctx, "cannot read the token file; all callers are refused", "error", err)
 			return access.Principal{}, false, errors.Join(engine.ErrUnavailable, err)
 		}
 		t.looked = now
 		if t.away || t.text != before {
 			t.away = false
-			t.log.InfoContext(ctx, "the file of tokens was read again", "tokens", len(t.keys.Grants()))
+			t.log.InfoContext(ctx, "reloaded the token file", "tokens", len(t.keys.Grants()))
 		}
 	}
 	p, ok := find(t.keys)
@@ -97,10 +97,10 @@ func (t *tokens) refresh(ctx context.Context) error {
 		return nil
 	}
 	if err != nil {
-		t.log.ErrorContext(ctx, "lines of the file of tokens are wrong and let no caller in", "error", err)
+		t.log.ErrorContext(ctx, "the token file has invalid lines; their tokens are refused", "error", err)
 	}
 	if len(keys.Grants()) == 0 { // a copy that broke off, perhaps
-		return fmt.Errorf("%s holds no token any more; make one with: %s", t.file, t.add)
+		return fmt.Errorf("%s no longer contains a token; create one with: %s", t.file, t.add)
 	}
 	for _, tenant := range keys.Tenants() {
 		if t.joined == nil {

@@ -130,7 +130,7 @@ func TestTheLogSaysWhenTheFileIsGoodAgain(t *testing.T) {
 	r := newTokensRig(t, text)
 	var log strings.Builder
 	r.tokens.log = slog.New(slog.NewTextHandler(&log, nil))
-	for _, next := range []struct{ text, says string }{{"", "no caller is let in"}, {text, "read again"}, {text, ""}, {text + line("b", "acme", "two", access.Read), "tokens=2"}} {
+	for _, next := range []struct{ text, says string }{{"", "all callers are refused"}, {text, "reloaded"}, {text, ""}, {text + line("b", "acme", "two", access.Read), "tokens=2"}} {
 		log.Reset()
 		r.write(next.text)
 		r.clock.now = r.clock.now.Add(lookAgain)

@@ -99,9 +99,9 @@ func (u *upkeep) store(ctx context.Context) {
 	err := u.again(ctx)
 	if err == nil {
 		u.owed = false
-		u.log.Info("stored what the start could not store; changed agents are served")
+		u.log.Info("stored the changes that failed at startup; changed agents are served")
 	} else if !noRoom(err) && ctx.Err() == nil {
-		u.log.Warn("cannot store what the start could not store on the full disk; it is tried again", "error", err)
+		u.log.Warn("cannot store the changes that failed at startup on the full disk; retrying", "error", err)
 	}
 }
 
@@ -115,19 +115,19 @@ func (u *upkeep) say(now sqlite.Trouble, why error) {
 	u.trouble, u.said = now, at
 	switch now {
 	case sqlite.Full:
-		u.log.Error("the disk is full: reads and the inbox are served, nothing can be stored until there is room", "error", why)
+		u.log.Error("the disk is full: reads and the inbox are served, writes are refused until there is space", "error", why)
 	case sqlite.Failing:
-		u.log.Error("the disk answers with errors, or not at all: look at it, and at the system's log; what cannot be stored is refused", "error", why)
+		u.log.Error("the disk returns errors or does not respond: check the disk and the system log; writes that fail are refused", "error", why)
 	case sqlite.Damaged:
-		u.log.Error("what is stored is damaged: stop the server and examine its data directory; runs that are not damaged are served",
+		u.log.Error("the store is damaged: stop the server and examine its data directory; undamaged runs are served",
 			"error", why, "examine", u.doctor)
 	case sqlite.Gone:
-		u.log.Error("the data directory is not the one that was opened: the server ends, so that nothing is stored where it would be lost", "error", why)
+		u.log.Error("the data directory is no longer the one that the server opened: the server stops, because new data would be lost", "error", why)
 	case sqlite.NoTrouble:
 		if before == sqlite.Full {
-			u.log.Info("there is room on the disk again; everything is served")
+			u.log.Info("the disk has space again; everything is served")
 		} else {
-			u.log.Info("the disk answers again; everything is served")
+			u.log.Info("the disk works again; everything is served")
 		}
 	}
 }
@@ -137,7 +137,7 @@ func (u *upkeep) say(now sqlite.Trouble, why error) {
 func (u *upkeep) lookAtClock(ctx context.Context) {
 	by := u.step.since()
 	if by != 0 {
-		u.log.Warn("the clock was set, or the machine slept: times that are stored are held against the new time", "by", by.String())
+		u.log.Warn("the clock was set, or the machine slept: stored times are compared with the new time", "by", by.String())
 	}
 	u.rounds++
 	if by >= 0 {
@@ -150,9 +150,9 @@ func (u *upkeep) lookAtClock(ctx context.Context) {
 	switch {
 	case err != nil:
 		u.step.forget(by) // it is tried again
-		u.log.Warn("cannot bring back what is stored too far ahead of the clock; it is tried again", "error", err)
+		u.log.Warn("cannot correct times stored too far ahead of the clock; retrying", "error", err)
 	case changed > 0:
-		u.log.Warn("what was stored too far ahead of the clock was brought back", "entries", changed)
+		u.log.Warn("corrected times that were stored too far ahead of the clock", "entries", changed)
 	}
 }
 

@@ -78,7 +78,7 @@ func newUpkeep(f *troubled) (*upkeep, *lines, *enginetest.Clock, *time.Duration)
 }
 
 func TestATroubleIsSaidOnceInAWhileAndWhenItIsOver(t *testing.T) {
-	for trouble, words := range map[sqlite.Trouble]string{sqlite.Full: "the disk is full", sqlite.Failing: "answers with errors", sqlite.Damaged: "desk doctor", sqlite.Gone: "the server ends"} {
+	for trouble, words := range map[sqlite.Trouble]string{sqlite.Full: "the disk is full", sqlite.Failing: "returns errors", sqlite.Damaged: "desk doctor", sqlite.Gone: "the server stops"} {
 		t.Run(words, func(t *testing.T) {
 			f := &troubled{trouble: trouble}
 			u, log, clock, _ := newUpkeep(f)
