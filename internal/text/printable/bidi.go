@@ -1,8 +1,8 @@
 package printable
 
-// rightToLeft says whether a character is of a block whose letters are written from right to left:
-// strong, in the words of UAX 9, so that it reorders what is around it. Digits and accents of
-// these scripts are not.
+// rightToLeft reports whether a character is in a block of right-to-left scripts and reorders its
+// neighbors: it is strong in the terms of UAX 9. Digits and accents of these scripts are not
+// strong.
 func rightToLeft(r rune) bool {
 	switch {
 	case r < 0x590:
@@ -13,12 +13,12 @@ func rightToLeft(r rune) bool {
 	return r <= 0x8ff || r >= 0xfb1d && r <= 0xfdff || r >= 0xfe70 && r <= 0xfeff || r >= 0x10800 && r <= 0x10fff || r >= 0x1e800 && r <= 0x1efff
 }
 
-// direction is how a character takes part in the order of a line.
+// direction is the effect of a character on the order of a line.
 type direction int
 
 const (
-	neutral direction = iota // takes the direction of what is around it
-	left                     // from left to right: letters, and digits of every script
+	neutral direction = iota // takes the direction of its neighbors
+	left                     // left-to-right letters, and digits of every script
 	right
 )
 
@@ -32,8 +32,8 @@ func directionOf(c char) direction {
 	return neutral
 }
 
-// order takes a text apart where its direction changes, if it does and has any from right to left.
-// What is neutral stays with what is before it.
+// order splits the text where its direction changes, or returns nil if it never does. A neutral
+// character belongs to the piece before it.
 func (s *speller) order() (pieces [][]Part) {
 	begin, now := 0, neutral
 	for i, c := range s.chars {

@@ -7,9 +7,9 @@ import (
 	"unicode/utf8"
 )
 
-// char is one character of a text, with the bytes it is written in. A half of a surrogate pair,
-// which JSON can name and UTF-8 cannot hold, is written as the three bytes that UTF-8 would use for
-// it; a byte that is no character has a negative rune.
+// char is one character of a text, with its bytes. Half of a surrogate pair, which JSON can name
+// but UTF-8 cannot encode, has the three bytes that UTF-8 would use for it. A byte that is not part
+// of a character has a negative rune.
 type char struct {
 	r    rune
 	text string
@@ -30,7 +30,8 @@ func charsOf(text string) iter.Seq[char] {
 	}
 }
 
-// decode reads one character, a half of a pair included. A byte b that is no character is -1-b.
+// decode reads one character or half of a surrogate pair, and returns it with its size. An invalid
+// byte b is returned as -1-b.
 func decode(text string) (rune, int) {
 	r, size := utf8.DecodeRuneInString(text)
 	if r != utf8.RuneError || size != 1 {
@@ -42,12 +43,13 @@ func decode(text string) (rune, int) {
 	return -1 - rune(text[0]), 1
 }
 
-// appendSurrogate writes half of a pair the way decode reads it.
+// appendSurrogate appends half of a surrogate pair in the form that decode reads.
 func appendSurrogate(b []byte, r rune) []byte {
 	return append(b, 0xed, 0x80|byte(r>>6)&0x3f, 0x80|byte(r)&0x3f)
 }
 
-// codePoint names a character: U+202E. A byte that is no character is named as one.
+// codePoint returns the name of a character, such as U+202E, or of an invalid byte, such as byte
+// FF.
 func codePoint(r rune) string {
 	if r < 0 {
 		return fmt.Sprintf("byte %02X", -1-r)
@@ -61,6 +63,6 @@ func isAlnum(r rune) bool {
 	return 'a' <= r && r <= 'z' || 'A' <= r && r <= 'Z' || '0' <= r && r <= '9'
 }
 
-// hides says whether a character must not reach the reader as itself: it does not show, moves or
-// reorders what does, takes no room, or is a blank other than the common one.
+// hides reports whether a character must be replaced before it is shown: it is invisible, moves or
+// reorders its neighbors, has no width, or is a space other than the ordinary one.
 func hides(r rune) bool { return (r < ' ' || r > '~') && !shows(r) }

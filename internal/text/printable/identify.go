@@ -40,8 +40,8 @@ var (
 	script  = regexp.MustCompile(`(?i)^[\s\x00-\x20]*(javascript|data|vbscript)\s*:`)
 )
 
-// identify marks the host in a text that is an address, and warns about misleading addresses and
-// account numbers.
+// identify marks the host in a text that is a URL, and warns about misleading URLs and account
+// numbers.
 func identify(text string, s *Spelled) {
 	if misprinted(text) {
 		s.warn("check_digits", "Has the form of a bank account number (IBAN), and the check digits are wrong.")

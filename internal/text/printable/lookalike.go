@@ -8,10 +8,10 @@ import (
 	"unicode"
 )
 
-// looksLike is the character of ASCII that one beyond ASCII looks like, by the table of UTS 39; 0
-// if it looks like none.
+// looksLike returns the ASCII character that a non-ASCII character looks like according to UTS 39,
+// or 0 if there is none.
 func looksLike(r rune) rune {
-	if r >= 0xff01 && r <= 0xff5e { // the wide forms, all of them
+	if r >= 0xff01 && r <= 0xff5e { // the wide forms
 		return r - 0xff01 + '!'
 	}
 	return table()[r]
@@ -34,20 +34,20 @@ func isLetter(r rune) bool { return r >= 0 && unicode.IsLetter(r) }
 func isDigit(r rune) bool  { return r >= 0 && unicode.Is(unicode.Nd, r) }
 func isNumber(r rune) bool { return r >= 0x80 && unicode.In(r, unicode.No, unicode.Nl) }
 
-// styled reports letters and digits in an unusual form: wide, mathematical, in circles. A reader
-// takes them for the plain ones.
+// styled reports whether a character is a letter or digit in an unusual form: wide, mathematical or
+// circled. A person reads it as the plain one.
 func styled(r rune) bool {
 	return r >= 0xff01 && r <= 0xff5e || r >= 0x1d400 && r <= 0x1d7ff || r >= 0x2460 && r <= 0x24ff ||
 		r >= 0x1f100 && r <= 0x1f19a || r >= 0x2100 && r <= 0x214f && (isLetter(r) || table()[r] != 0)
 }
 
-// ordinary is punctuation that looks like that of ASCII and is good typography, the apostrophes of
-// Ukrainian and Hawaiian, and the Turkish i.
+// ordinary lists look-alikes of ASCII that are not suspicious: typographic punctuation, the
+// apostrophes of Ukrainian and Hawaiian, and the Turkish dotless i.
 const ordinary = "‘’‚–‐‑´`×′¸˜ʼʻı"
 
 const signsWarning = "Has signs that look like common ones and are not. They are marked."
 
-// lookalikes marks the characters that are not what they look like.
+// lookalikes marks the characters that look like other characters.
 func (s *speller) lookalikes() {
 	for i, c := range s.chars {
 		if s.marks[i].Kind != Plain || c.r < 0x80 || strings.ContainsRune(ordinary, c.r) {
@@ -77,8 +77,8 @@ func (s *speller) lookalikes() {
 	s.words()
 }
 
-// alone marks a character of Chinese, Japanese or Korean that looks like one of ASCII, unless there
-// are others of these beside it.
+// alone marks a Chinese, Japanese or Korean character that looks like an ASCII one, unless it is
+// next to a character of these scripts that does not.
 func (s *speller) alone(i int) {
 	for _, n := range []int{i - 1, i + 1} {
 		if n >= 0 && n < len(s.chars) && cjk(s.chars[n].r) && looksLike(s.chars[n].r) == 0 {
@@ -94,11 +94,11 @@ func (s *speller) mark(i int) {
 	s.marks[i] = Part{Kind: Letter, Label: codePoint(r), Script: s.script(r)}
 }
 
-// word is a stretch of letters, accents and digits.
+// word is a sequence of letters, accents and digits.
 type word struct {
 	begin, end int
-	scripts    []string // of its letters, in the order in which they come
-	reads      string   // in ASCII, if it can be read so in full
+	scripts    []string // of its letters, in order of appearance
+	reads      string   // the word in ASCII, if all of it can be read so
 }
 
 func (s *speller) words() {
@@ -140,7 +140,7 @@ func (s *speller) inWord(i int) bool {
 	return s.marks[i].Kind != Chip && (isLetter(r) || isMark(r) || isDigit(r))
 }
 
-// read notes the scripts of a word and what it reads like.
+// read sets the scripts of a word and the ASCII word that it reads like.
 func (s *speller) read(w *word) {
 	var reads strings.Builder
 	legible := true
@@ -167,13 +167,13 @@ func (s *speller) read(w *word) {
 	}
 }
 
-// alike are the scripts with letters that look like one another's.
+// alike lists the scripts that have letters which look like letters of another script.
 var alike = []string{"Latin", "Cyrillic", "Greek", "Armenian", "Cherokee", "Coptic", "Lisu", "Deseret", "Osage", "Georgian",
 	"Runic", "Old_Italic", "Gothic", "Canadian_Aboriginal", "Tifinagh", "Warang_Citi", "Carian", "Lycian", "Elbasan", "Vai",
 	"Bamum", "Glagolitic"}
 
-// mixed says whether a word has letters of two scripts that look alike. Japanese beside Latin is
-// common, and neither is taken for the other.
+// mixed reports whether a word combines scripts that look alike. Japanese next to Latin is common,
+// and neither is mistaken for the other.
 func mixed(scripts []string) bool {
 	n := 0
 	for _, s := range scripts {
@@ -199,8 +199,8 @@ func short(reads string) string {
 	return reads
 }
 
-// markForeign marks the letters of a word that are not Latin; in a word without Latin, those that
-// are not of its first script.
+// markForeign marks the letters of a word that are not Latin. In a word of several scripts without
+// Latin, it marks those that are not in the first script.
 func (s *speller) markForeign(w word) {
 	home := "Latin"
 	if mixed(w.scripts) && !slices.Contains(w.scripts, home) {
@@ -213,9 +213,9 @@ func (s *speller) markForeign(w word) {
 	}
 }
 
-// conspicuous says whether a word that can be read in ASCII is likely to be, even in a text of its
-// own script. A short one is read as what it is: nearly every line of Russian has some. Beside a
-// sign or a digit it is part of something else: A-17.
+// conspicuous reports whether a person is likely to read a word as ASCII even in a text of the
+// word's script. A word of up to three characters is not: nearly every line of Russian has some.
+// Next to a sign or a digit it is, because it is then part of a code such as A-17.
 func (s *speller) conspicuous(w word) bool {
 	behind := w.end
 	if behind < len(s.chars) && strings.ContainsRune(",.;:!?", s.chars[behind].r) {
@@ -224,12 +224,12 @@ func (s *speller) conspicuous(w word) bool {
 	return w.end-w.begin > 3 || !s.blank(w.begin-1) || !s.blank(behind)
 }
 
-// blank says whether there is a blank, the end of a line or nothing at i.
+// blank reports whether there is a blank, a line break or the edge of the text at i.
 func (s *speller) blank(i int) bool {
 	return i < 0 || i >= len(s.chars) || s.chars[i].r == ' ' || s.chars[i].r == '\n'
 }
 
-// skeleton is what two names have in common if a reader could take one for the other.
+// skeleton returns a form of a name that is the same for all names that look alike.
 func skeleton(text string) string {
 	var b strings.Builder
 	for c := range charsOf(text) {

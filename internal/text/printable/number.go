@@ -6,12 +6,12 @@ import (
 	"strings"
 )
 
-// mostZeros bounds how many digits a power of ten is written out to. Beyond it words say how large
-// it is.
+// mostZeros bounds the digits that plainNumber writes for a power of ten. Larger and smaller
+// numbers are described in words.
 const mostZeros = 60
 
-// plainNumber is a number of JSON without its power of ten: 1.5e3 is 1500. ok is false if it has
-// none.
+// plainNumber returns a JSON number without its power of ten: 1500 for 1.5e3. ok is false if the
+// number has no power of ten.
 func plainNumber(text string) (plain string, ok bool) {
 	at := strings.IndexAny(text, "eE")
 	if at < 0 {
@@ -35,7 +35,7 @@ func plainNumber(text string) (plain string, ok bool) {
 	return sign + shifted(digits, point), true
 }
 
-// shifted puts the point behind so many digits.
+// shifted puts the decimal point after the given number of digits.
 func shifted(digits string, point int) string {
 	if point <= 0 {
 		digits, point = strings.Repeat("0", 1-point)+digits, 1
@@ -60,10 +60,11 @@ func powerInWords(sign, power string) string {
 	return map[string]string{"": "a number", "-": "a negative number"}[sign] + " with more than " + strconv.Itoa(mostZeros) + " digits before the point"
 }
 
-// precise is how many digits most programs keep of a number.
+// precise is the number of significant digits that most programs keep.
 const precise = 15
 
-// numberNotes say of a number of JSON what its digits alone do not.
+// numberNotes returns what a person may miss in a JSON number: its power of ten, a minus before
+// zero, digits that get lost.
 func numberNotes(text string) (notes []string, warnings []Warning) {
 	if plain, ok := plainNumber(text); ok {
 		warnings = append(warnings, Warning{"power_of_ten", "Written with a power of ten. In full it is " + plain + "."})
@@ -78,8 +79,8 @@ func numberNotes(text string) (notes []string, warnings []Warning) {
 	return notes, warnings
 }
 
-// readsLikeNumber says whether a text could be taken for a number: digits of any script, with
-// nothing but signs between them.
+// readsLikeNumber reports whether a text could be mistaken for a number: it consists of digits of
+// any script and of the signs that numbers contain.
 func readsLikeNumber(text string) bool {
 	digits := false
 	for c := range charsOf(text) {

@@ -2,10 +2,10 @@ package printable
 
 import "unicode"
 
-// common are the scripts that are asked about first.
+// common lists the scripts that scriptOf tries first.
 var common = []string{"Latin", "Cyrillic", "Greek", "Han", "Hiragana", "Katakana", "Hangul", "Arabic", "Hebrew", "Devanagari", "Thai", "Armenian", "Cherokee"}
 
-// script is scriptOf, which is looked up once for each letter of a text.
+// script returns scriptOf(r), cached for the text.
 func (s *speller) script(r rune) string {
 	name, known := s.scripts[r]
 	if !known {
@@ -18,7 +18,7 @@ func (s *speller) script(r rune) string {
 	return name
 }
 
-// scriptOf is the script of a letter; "" for one of none, or of several.
+// scriptOf returns the script of a letter, or "" if it has none or several.
 func scriptOf(r rune) string {
 	switch {
 	case r < 0x41:
@@ -41,8 +41,7 @@ func scriptOf(r rune) string {
 	return ""
 }
 
-// cjk says whether a character is of Chinese, Japanese or Korean, or of what is written between
-// these.
+// cjk reports whether a character is Chinese, Japanese or Korean, or punctuation of these scripts.
 func cjk(r rune) bool {
 	return r >= 0x2e80 && r <= 0x9fff || r >= 0xac00 && r <= 0xd7a3 || r >= 0xf900 && r <= 0xfaff || r >= 0x20000 && r <= 0x3fffd
 }

@@ -5,40 +5,41 @@ import (
 	"strconv"
 )
 
-// Kind is what a [Part] of a text is.
+// Kind says how a [Part] of a text is shown.
 type Kind int
 
 const (
-	Plain  Kind = iota // shows as it is
-	Letter             // shows, and is not the letter it looks like: Label says which it is
-	Chip               // does not show, or not as what it is: Label is shown in its place
+	Plain  Kind = iota // shown unchanged
+	Letter             // a letter that looks like another; Label is its code point
+	Chip               // invisible or misleading; Label is shown in its place
 	Break              // the end of a line
 	Host               // the host of an address, which decides where it leads
 )
 
-// Part is a piece of a text. The texts of all parts, one behind the other, are the text.
+// Part is a piece of a text. The concatenated Text of all parts is the whole text.
 type Part struct {
 	Kind   Kind
 	Text   string
-	Label  string // of a Letter its code point, of a Chip what to show: U+202E, 66 blanks
-	Script string // of a Letter: Cyrillic; "" if it is of none
+	Label  string // for a Letter its code point, for a Chip what to show: U+202E, 66 blanks
+	Script string // for a Letter: its script, such as Cyrillic, or ""
 }
 
-// Spelled is a foreign text, taken apart so that it can be shown to a person who decides by it.
+// Spelled is an untrusted text, split into parts so that it can be shown to a person who makes a
+// decision based on it.
 type Spelled struct {
 	Parts []Part
-	// Order is set if the text mixes writing from right to left with letters or digits from
-	// left to right, so that it is not read in the order it is stored in: its pieces in stored
-	// order, each of which reads in one direction.
+	// Order is the text in stored order, in pieces that each have one direction. It is set only
+	// if the text mixes right-to-left writing with left-to-right letters or digits, because it
+	// then reads in another order than it is stored in.
 	Order    [][]Part
 	Warnings []Warning
 }
 
-// Warning is something about a text that a reader may miss. Code is stable. Text is in the words of
-// this package and ASCII alone, so that no text under suspicion gets out by it.
+// Warning is something in a text that a person may miss. Code is stable. Text is ASCII, so it
+// contains no suspicious characters of the text.
 type Warning struct{ Code, Text string }
 
-// String is the text itself.
+// String returns the text.
 func (s Spelled) String() string {
 	var b []byte
 	for _, p := range s.Parts {
@@ -47,7 +48,7 @@ func (s Spelled) String() string {
 	return string(b)
 }
 
-// Lines counts the lines of the text.
+// Lines returns the number of lines.
 func (s Spelled) Lines() int {
 	n := 1
 	for _, p := range s.Parts {
@@ -58,7 +59,7 @@ func (s Spelled) Lines() int {
 	return n
 }
 
-// Len counts the characters of the text.
+// Len returns the number of characters.
 func (s Spelled) Len() (n int) {
 	for _, p := range s.Parts {
 		for range charsOf(p.Text) {
@@ -68,7 +69,7 @@ func (s Spelled) Len() (n int) {
 	return n
 }
 
-// Spell takes a text apart. It never leaves anything out.
+// Spell splits a text into parts. The parts always contain the whole text.
 func Spell(text string) Spelled {
 	if calm(text) {
 		return Spelled{Parts: plainParts(text)}
@@ -104,7 +105,8 @@ func plainParts(text string) []Part {
 	return []Part{{Text: text}}
 }
 
-// calm says that a text is printable ASCII with single blanks between words, as most are.
+// calm reports whether a text is printable ASCII with single blanks between words, as most texts
+// are.
 func calm(text string) bool {
 	before := byte(' ')
 	for i := range len(text) {
@@ -117,17 +119,17 @@ func calm(text string) bool {
 	return before != ' ' || text == ""
 }
 
-// speller marks the characters of a text: marks[i].Kind is what chars[i] is.
+// speller marks the characters of a text: marks[i] says how chars[i] is shown.
 type speller struct {
 	text     string
 	chars    []char
 	offsets  []int // of the characters in the text
 	marks    []Part
 	warnings []Warning
-	scripts  map[rune]string // those that were looked up
+	scripts  map[rune]string // cache of scriptOf
 }
 
-// warn adds a warning, once of each code.
+// warn adds a warning unless there is one with its code.
 func (s *speller) warn(code, text string) {
 	for _, w := range s.warnings {
 		if w.Code == code {
@@ -137,8 +139,8 @@ func (s *speller) warn(code, text string) {
 	s.warnings = append(s.warnings, Warning{code, text})
 }
 
-// hidden marks what does not show, reorders, takes no room, or piles up, and the blanks that cannot
-// be counted by eye.
+// hidden marks characters that are invisible, reorder others or have no width, accents that pile
+// up, and blanks that a person cannot count by eye.
 func (s *speller) hidden() {
 	onBase, marks := false, 0
 	for i, c := range s.chars {
@@ -172,7 +174,7 @@ func (s *speller) hidden() {
 
 const blanksWarning = "Has blanks at an edge or in a row, or tabs. They are marked."
 
-// blanks marks blanks at the edges of a line and more than one in a row.
+// blanks marks blanks at the edges of a line, and consecutive blanks.
 func (s *speller) blanks() {
 	for i := 0; i < len(s.chars); i++ {
 		if s.chars[i].r != ' ' {
@@ -193,7 +195,8 @@ func (s *speller) blanks() {
 	}
 }
 
-// parts joins what is marked alike.
+// parts returns the characters from begin to upTo as parts. Adjacent characters with equal marks
+// form one part, except letters and line breaks.
 func (s *speller) parts(begin, upTo int) (parts []Part) {
 	for i := begin; i < upTo; {
 		p := s.marks[i]
@@ -211,7 +214,7 @@ func (s *speller) parts(begin, upTo int) (parts []Part) {
 	return parts
 }
 
-// counted is the label of several chips in a row.
+// counted returns the label of n consecutive chips.
 func counted(label string, n int) string {
 	switch {
 	case n == 1:

@@ -7,16 +7,16 @@ import (
 	"strings"
 )
 
-// Terminal is a text on one line of a terminal, which may reorder what is written from right to
-// left and draws what looks alike alike: both are marked, in angle brackets. What the text itself
-// has of such marks is marked, so that none can be forged.
+// Terminal returns a text for one line of a terminal. A terminal may reorder right-to-left writing
+// and draws look-alikes the same, so both are marked in angle brackets. Text that imitates such a
+// mark is escaped.
 func Terminal(s Spelled) string {
 	var b strings.Builder
 	terminalParts(&b, s.Parts)
 	return b.String()
 }
 
-// TerminalLines is a text in the lines it has.
+// TerminalLines returns the lines of a text, each as [Terminal] does.
 func TerminalLines(s Spelled) (lines []string) {
 	begin := 0
 	for i, p := range s.Parts {
@@ -40,7 +40,7 @@ func terminalParts(b *strings.Builder, parts []Part) {
 	}
 }
 
-// drawable is the letter if a terminal draws it alone and in place, or nothing.
+// drawable returns the letter if a terminal draws it separately and in place, or "".
 func drawable(text string) string {
 	if r, _ := decode(text); r >= 0x590 && r <= 0x8ff || rightToLeft(r) || isMark(r) {
 		return ""
@@ -48,11 +48,11 @@ func drawable(text string) string {
 	return text
 }
 
-// mark is the beginning of what looks like a mark of this package.
+// mark matches the beginning of a text that looks like a mark of this package.
 var mark = regexp.MustCompile(`^<(U\+|byte |[0-9]+ |blank>|tab>|line break>|from right to left:|Yes |No |nothing|empty )`)
 
-// terminalPlain writes what shows as it is, but for letters from right to left, which are written
-// as their numbers, a word at a time.
+// terminalPlain writes text unchanged, except that it replaces each right-to-left word by its code
+// points.
 func terminalPlain(b *strings.Builder, text string) {
 	var run []string
 	end := func() {
@@ -77,11 +77,11 @@ func terminalPlain(b *strings.Builder, text string) {
 	end()
 }
 
-// bare is a name that needs no quotes.
+// bare matches a name that needs no quotes.
 var bare = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
-// TerminalPath is the way to a value on one line: card.number, items[2]."a b". A quote in a name is
-// a mark.
+// TerminalPath returns the path to a value on one line: card.number, items[2]."a b". Quotes in a
+// name are escaped.
 func TerminalPath(path []Step) string {
 	var b strings.Builder
 	for i, step := range path {
@@ -101,15 +101,15 @@ func TerminalPath(path []Step) string {
 	return b.String()
 }
 
-// TerminalRow is a row in lines: its path and its value, the further lines of the value, and what
-// there is to say of it.
+// TerminalRow is a row as lines: its path and value, the further lines of the value, and its
+// warnings.
 type TerminalRow struct {
 	First    string
-	Further  []string // behind a bar, so that none is taken for a row
+	Further  []string // each begins with a bar, so that it isn't mistaken for a row
 	Warnings []string
 }
 
-// TerminalRows takes JSON apart for a terminal.
+// TerminalRows returns the rows of JSON for a terminal.
 func TerminalRows(raw []byte) (rows []TerminalRow) {
 	for _, row := range Rows(raw) {
 		rows = append(rows, terminalRow(row))

@@ -6,7 +6,7 @@ import (
 	"strings"
 )
 
-// Type is what kind of value a [Row] shows.
+// Type is the type of the value in a [Row].
 type Type string
 
 const (
@@ -15,41 +15,43 @@ const (
 	TypeBoolean Type = "boolean"
 	TypeNothing Type = "null"
 	TypeEmpty   Type = "empty" // text, list or object; Words says which
-	TypeRaw     Type = "json"  // JSON that is not taken apart
+	TypeRaw     Type = "json"  // JSON that is shown whole
 )
 
-// Step is one step to a value: the name of a member, or the place in a list, from 1 on.
+// Step is one step on the path to a value: a member's name, or a position in a list, counted from
+// 1.
 type Step struct {
 	Name  Spelled
-	Place int // 0: it is a name
+	Place int // 0 if Name is set
 }
 
-// Row is one value of some JSON, with the way to it. The rows of a value are all of it, in its
+// Row is one value of a JSON text, with its path. All rows together show the whole text, in its
 // order.
 type Row struct {
 	Path     []Step
 	Pointer  string // the path as a JSON Pointer (RFC 6901)
 	Type     Type
 	Value    Spelled // text, a number's digits, or JSON
-	Words    string  // instead of Value, if there is nothing foreign to show: Yes, empty text
+	Words    string  // shown in place of Value if nothing in it is untrusted: Yes, empty text
 	Notes    []string
-	Warnings []Warning // of the value and of the names that lead to it
+	Warnings []Warning // of the value and of the names on its path
 }
 
-// Found is a warning with the value it is about. Path is the JSON Pointer of the value, or of a
-// list or object around it.
+// Found is a warning and the JSON Pointer of its value. If that pointer is too long, Path is the
+// pointer of an enclosing list or object.
 type Found struct{ Path, Code, Text string }
 
 const (
-	// deepest is how many steps lead to a value. What is deeper is shown as JSON.
+	// deepest is the longest path to a row. Values nested more deeply are shown as JSON.
 	deepest = 32
-	// pathShare bounds what the paths of all rows take, as a multiple of the JSON: long names
-	// above many values would be written for each.
+	// pathShare bounds the total length of the paths of all rows, as a multiple of the JSON's
+	// length: each row repeats the names above its value, so long names would multiply.
 	pathShare = 8
 	pathFloor = 64 << 10
 )
 
-// Rows takes JSON apart. Text that is not JSON, and JSON that is nested too deeply, is one row.
+// Rows splits JSON into its values. Invalid JSON is one row, and so is JSON whose paths would take
+// too much space.
 func Rows(raw []byte) []Row {
 	if !json.Valid(raw) {
 		return []Row{rawRow(nil, "", string(raw), "Is not JSON. It is shown as it is.")}
@@ -62,10 +64,10 @@ func Rows(raw []byte) []Row {
 	return w.rows
 }
 
-// Harmless reports whether JSON has nothing to warn of, so that it can be shown in its plain form.
+// Harmless reports whether JSON has no warnings, so that it can be shown in its plain form.
 func Harmless(raw []byte) bool { return len(Warnings(raw, 1)) == 0 }
 
-// Warnings returns the warnings of all rows, at most the given number.
+// Warnings returns the warnings of all rows, up to the given number.
 func Warnings(raw []byte, most int) (found []Found) {
 	for _, row := range Rows(raw) {
 		for _, warning := range row.Warnings {
@@ -78,10 +80,11 @@ func Warnings(raw []byte, most int) (found []Found) {
 	return found
 }
 
-// longestPointer bounds the path of a warning, which would carry every name above its value.
+// longestPointer bounds the path of a warning, because it repeats every name above its value.
 const longestPointer = 1000
 
-// bounded is a pointer, or that of the list or object around it that is short enough.
+// bounded returns the pointer if it is short enough, or that of the closest enclosing list or
+// object whose pointer is.
 func bounded(pointer string) string {
 	for len(pointer) > longestPointer {
 		pointer = pointer[:strings.LastIndexByte(pointer, '/')]
@@ -94,15 +97,15 @@ func rawRow(path []Step, pointer, text, why string) Row {
 	return Row{Path: path, Pointer: pointer, Type: TypeRaw, Value: s, Warnings: append(s.Warnings, Warning{"not_taken_apart", why})}
 }
 
-// walker goes through JSON that is known to be valid.
+// walker reads valid JSON and collects its rows.
 type walker struct {
 	text string
 	at   int
 	rows []Row
-	room int // for paths
+	room int // left for paths
 }
 
-// value reads one value. of are the warnings of the names that lead to it.
+// value reads one value. of holds the warnings of the names on its path.
 func (w *walker) value(path []Step, pointer string, of []Warning) {
 	w.blanks()
 	row := Row{Path: path, Pointer: pointer}
@@ -135,7 +138,7 @@ func (w *walker) add(row Row, of []Warning) {
 	w.room -= len(row.Pointer)
 }
 
-// longText is the number of characters beyond which a note says how long a text is.
+// longText is the number of characters above which a note gives the length of a text.
 const longText = 300
 
 func (r *Row) text(text string) {
@@ -152,7 +155,7 @@ func (r *Row) text(text string) {
 }
 
 func (w *walker) members(path []Step, pointer string, of []Warning) {
-	names := map[string]string{} // by what they read like
+	names := map[string]string{} // by skeleton
 	for w.at++; w.room >= 0 && w.more('}'); {
 		name := unescaped(w.quoted())
 		w.blanks()
@@ -184,7 +187,8 @@ func (w *walker) items(path []Step, pointer string, of []Warning) {
 	}
 }
 
-// more goes to the next member or item; if there is none, it goes behind what they are in.
+// more moves to the next member or item and reports whether there is one; if not, it moves past the
+// end of the object or list.
 func (w *walker) more(end byte) bool {
 	if w.blanks(); w.text[w.at] == ',' {
 		w.at++
@@ -203,7 +207,7 @@ func (w *walker) blanks() {
 	}
 }
 
-// quoted goes behind a string, and returns its inside.
+// quoted moves past a string and returns the text between its quotes.
 func (w *walker) quoted() string {
 	w.blanks()
 	begin := w.at + 1
@@ -220,7 +224,7 @@ func (w *walker) bare() string {
 	return w.text[begin:w.at]
 }
 
-// skip goes behind a list or an object, and returns it.
+// skip moves past a list or object and returns it.
 func (w *walker) skip() string {
 	begin, depth := w.at, 0
 	for {
@@ -241,7 +245,7 @@ func (w *walker) skip() string {
 
 var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
 
-// pointerOf is a name as a step of a JSON Pointer.
+// pointerOf escapes a name as a step of a JSON Pointer.
 func pointerOf(name string) string {
 	return pointerEscapes.Replace(strings.ToValidUTF8(name, "\ufffd"))
 }
