@@ -90,9 +90,9 @@ type Span struct{ Began, Ended int64 }
 // Settled is the event that tells of each terminal status.
 var Settled = map[CallStatus]EventType{CallSucceeded: EventCallSucceeded, CallFailed: EventCallFailed, CallCancelled: EventCallCancelled}
 
-// A crash without an intent: the body runs again, under the same idempotency key, and is told that
-// it may have begun before. A call whose body seems to kill the process each time is taken out of
-// the way.
+// After a crash without an intent, the body runs again under the same idempotency key and learns
+// that it may have begun before. The engine gives up on a call whose body seems to crash the
+// process each time.
 
 // Orphaned says, of a head that was just claimed, that the previous owner crashed: work that it had
 // planned may have begun.

@@ -4,8 +4,8 @@ import (
 	"encoding/json"
 )
 
-// A deadline is set when a call is suspended, and closes it as a decision would. An answer that
-// comes later changes nothing: the first one is recorded, and the model is told of it.
+// A deadline is set when a call is suspended, and closes it as a decision would. A later answer
+// doesn't change that: the engine records the first late answer and shows it to the model.
 //
 //	deadlineOf ── suspended … applyDeadlines ── deadlineDecision ── a late answer: recordLate
 

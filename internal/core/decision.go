@@ -100,8 +100,8 @@ type Question struct {
 }
 
 // ReadDecision reads a loose decision on a call that waits. It is strict where an answer could run
-// something: what is not clearly a yes is no yes. Without an ID the decision gets one from its
-// digest, so that a repeat is the same decision and a different answer never is. The error is a
+// a tool: only a clear yes counts as a yes. A decision without an ID gets one from its digest, so
+// that a repeat is the same decision and a different answer never is. The error is a
 // [*DecisionError].
 func ReadDecision(q Question, in DecisionInput) (Resume, error) {
 	if err := in.Check(); err != nil {
@@ -148,8 +148,8 @@ func readAction(q Question, in DecisionInput) (ResumeAction, error) {
 	return readApproval(q.Mode, in)
 }
 
-// readAnswer: the call wants a result from whoever runs it, so everything that is one is taken as
-// it is.
+// readAnswer reads a decision on a call that waits for a result from outside. It accepts every
+// result as it is.
 func readAnswer(q Question, in DecisionInput) (ResumeAction, error) {
 	kind := q.Kind
 	switch {
@@ -165,8 +165,8 @@ func readAnswer(q Question, in DecisionInput) (ResumeAction, error) {
 	return ActionResume, nil
 }
 
-// readOutcome: resume with neither result nor error runs the call, so a null result, which reads
-// the same once it is stored, is refused.
+// readOutcome reads a decision on a call with an unknown outcome. Resume without a result or error
+// runs the call, so a null result is refused: once stored, it would read the same.
 func readOutcome(in DecisionInput) (ResumeAction, error) {
 	switch {
 	case in.Error != "":
@@ -181,8 +181,8 @@ func readOutcome(in DecisionInput) (ResumeAction, error) {
 	return 0, &DecisionError{CodeUnclearDecision, "the decision does not say what happened; send the call's result, an error, action resume to run it, or action cancel to leave it"}
 }
 
-// readGoOn: an interrupted run goes on. Whoever does not want that ends it, and does not leave its
-// work half done.
+// readGoOn reads a decision on an interrupted run, which can only resume. A caller who doesn't want
+// that cancels the run instead.
 func readGoOn(in DecisionInput) (ResumeAction, error) {
 	switch {
 	case in.Action == ActionCancel.String():

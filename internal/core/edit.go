@@ -44,8 +44,8 @@ func (in DecisionInput) edited() (json.RawMessage, error) {
 	return canonical, nil
 }
 
-// checkExtras: only somebody who lets a call run may change its arguments, or allow more than this
-// call.
+// checkExtras lets only a decision that approves the call edit its arguments or grant further
+// calls.
 func (in DecisionInput) checkExtras(kind Kind, action ResumeAction) error {
 	switch extra := in.extra(); {
 	case extra == "":

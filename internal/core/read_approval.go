@@ -33,16 +33,16 @@ func words(lists map[saying]string) map[string]saying {
 	return says
 }
 
-// flagSays is what a member of that name says when it is true; when it is false a yes becomes a no,
+// flagSays is what a member of that name says when it is true. When it is false, a yes becomes a no
 // and a no says nothing.
 var flagSays = map[string]saying{
 	"approved": saysYes, "approve": saysYes, "allowed": saysYes, "accepted": saysYes, "confirmed": saysYes,
 	"denied": saysNo, "deny": saysNo, "rejected": saysNo, "cancelled": saysNo, "canceled": saysNo, "aborted": saysNo,
 }
 
-// readApproval reads the answer to the question whether a call may run. This is the one place that
-// does, and it fails closed: a no in any form is a no, also beside the action resume, and whatever
-// is not clearly a yes is refused.
+// readApproval reads the answer to the question whether a call may run. No other code does. It
+// fails closed: a no in any form is a no, even with the action resume, and an answer that is
+// neither a clear yes nor a no is refused.
 func readApproval(mode ResumeMode, in DecisionInput) (ResumeAction, error) {
 	if in.Error != "" {
 		return ActionCancel, nil
@@ -71,9 +71,9 @@ func readApproval(mode ResumeMode, in DecisionInput) (ResumeAction, error) {
 	return 0, &DecisionError{CodeUnclearDecision, "the decision says neither yes nor no; send action resume or cancel, or a result of true or false"}
 }
 
-// readApprovedResult is for a call that does not run: the decision's result becomes the call's,
-// whatever it is. Only action cancel and an error refuse; an approver's "denied" may well be what
-// the model is to be told.
+// readApprovedResult is for a call that does not run: the decision's result becomes the call's
+// result, unread. Only action cancel and an error refuse; a result of "denied" may be what the
+// approver wants the model to see.
 func readApprovedResult(explicit bool, in DecisionInput) (ResumeAction, error) {
 	switch {
 	case !IsNull(in.Arguments):

@@ -60,8 +60,8 @@ func AddedToResult(ranWith json.RawMessage, added string) (text string) {
 	return text
 }
 
-// forModel is a result as the model sees it: what a person and the hooks added to it stands behind
-// its text.
+// forModel is a result as the model sees it: its text, followed by what a person and the hooks
+// added to it.
 func (m Message) forModel() Message {
 	more := AddedToResult(m.RanWith, m.Added)
 	m.JSON, m.Value, m.RanWith, m.Added, m.Outcome = false, nil, nil, "", ""

@@ -178,7 +178,7 @@ func Merge(writers ...[]StateOp) ([]StateOp, error) {
 			case before.writer != i && (op.Op != before.kind || op.Op == StateSet || op.Op == StateDelete):
 				return nil, Conflict(fmt.Sprintf("two concurrent writers wrote the %s key %q", op.Scope, op.Key))
 			case op.Op != before.kind:
-				// two kinds of write are an order: nobody may write beside them
+				// their order matters, so no other writer may use the key
 				first[at] = touch{i, StateSet}
 			}
 			all = append(all, op)

@@ -89,8 +89,8 @@ func TooDeep(raw []byte) bool {
 	return false
 }
 
-// halfCharacter finds a \u escape of a surrogate that is not one of a pair. Readers disagree on
-// what it stands for: what is shown would not be what is sent.
+// halfCharacter finds a \u escape of a surrogate that is not one of a pair. Parsers disagree on
+// what it means, so an approver could see other text than the tool gets.
 func halfCharacter(raw []byte) bool {
 	for i := 0; i < len(raw); i++ {
 		if raw[i] != '\\' {
@@ -99,7 +99,7 @@ func halfCharacter(raw []byte) bool {
 		high := escapedUnit(raw[i:])
 		switch {
 		case high < 0xd800 || high > 0xdfff:
-			i++ // whatever is escaped
+			i++ // the escaped character
 		case high >= 0xdc00:
 			return true
 		default:

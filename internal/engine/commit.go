@@ -44,9 +44,9 @@ func (a *activation) patience() time.Duration {
 	return max(a.e.o.Patience, a.timeLeft())
 }
 
-// wake sends the next step's message. If that fails, the message at hand is to come again in its
-// place: everything is committed, so it finds the next step. Should it be lost, too, the due time
-// brings the sweep.
+// wake sends the next step's message. If that fails, the queue redelivers the current message
+// instead: everything is committed, so it finds the next step. If that message is also lost, the
+// sweep finds the run by its due time.
 func (a *activation) wake(ctx context.Context, delay time.Duration) error {
 	h := a.view.Head
 	_, err := retrying(ctx, a.e, func() (struct{}, error) {

@@ -12,12 +12,12 @@ var (
 	// ErrUnavailable: it may or may not have happened. The same request may be sent again.
 	ErrUnavailable = errors.New("engine: the store did not answer")
 
-	// ErrUnreadable: something that is stored cannot be read, however often it is asked for. It
-	// comes with ErrUnavailable: a newer program, or a repair, may be able to.
+	// ErrUnreadable: stored data cannot be read, and a retry doesn't help. It comes with
+	// ErrUnavailable, because a newer program or a repair may make the data readable.
 	ErrUnreadable = errors.New("engine: stored data cannot be read")
 
-	// The following are an ErrUnavailable whose reason is known. Nothing was written, but for
-	// ErrDisk and ErrGone, where it cannot be told.
+	// The following are an ErrUnavailable whose reason is known. After ErrDisk and
+	// ErrGone, something may have been written; after the others, nothing was.
 
 	// ErrNoRoom: the store's disk is full.
 	ErrNoRoom = fmt.Errorf("%w: the disk is full", ErrUnavailable)
@@ -25,11 +25,11 @@ var (
 	// ErrDisk: the store's disk answers with errors. They may pass, or not.
 	ErrDisk = fmt.Errorf("%w: the disk fails", ErrUnavailable)
 
-	// ErrDamaged: what is stored is damaged where it was to be read or written. It takes a
-	// person to repair it.
+	// ErrDamaged: the stored data is damaged where it was read or written. An operator has to
+	// repair it.
 	ErrDamaged = fmt.Errorf("%w: the stored data is damaged", ErrUnavailable)
 
-	// ErrGone: the store is not there any more, or another one is in its place.
+	// ErrGone: the store no longer exists, or another one has replaced it.
 	ErrGone = fmt.Errorf("%w: the store is gone", ErrUnavailable)
 
 	// ErrDenied: the store refuses this program's credentials, or what they may do.

@@ -133,7 +133,7 @@ func dispatch(ctx context.Context, h Hook, f core.Firing, req HookRequest) (core
 	return core.Effects{}, nil
 }
 
-// What hooks are shown is theirs: what they do to it nobody else sees.
+// Hooks get copies, so that the engine and other hooks never see their changes.
 
 func cloneTurn(t core.Turn) core.Turn {
 	t.Calls = slices.Clone(t.Calls)

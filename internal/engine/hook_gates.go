@@ -32,7 +32,7 @@ func (e *Engine) ruled(agent Agent) core.Rules {
 	return r
 }
 
-// guardedStop stops the run if the rule of a hook fails: whether it would have cannot be told.
+// guardedStop stops the run if a hook's stop rule panics, because the rule might have stopped it.
 type guardedStop struct {
 	core.StopRule
 	hook string

@@ -27,9 +27,9 @@ type Live interface {
 	// Note is what a body of the attempt's step does. Versions grow by one.
 	Note(a Attempt, n Note)
 
-	// End says that it is decided what became of the attempt: its turn is committed, or it was
-	// given up. It comes after that commit, so that who does not find the attempt any more
-	// finds the commit, if there is one.
+	// End says that the attempt is over: its turn is committed, or the engine gave it up. It
+	// comes after that commit, so a reader who no longer finds the attempt finds the commit, if
+	// there is one.
 	End(a Attempt)
 }
 
@@ -70,9 +70,9 @@ const (
 	pieceTime  = 100 * time.Millisecond
 )
 
-// speaker gathers what a model says to pieces and hands them over. Safe for concurrent use: a timer
-// hands over what a model that pauses has said, and a model that was left behind may go on
-// speaking, to nobody.
+// speaker gathers the model's output into pieces and hands them to Live. Safe for concurrent use: a
+// timer hands over the output so far of a model that pauses, and a model that the engine no longer
+// waits for may still produce output, which is dropped.
 type speaker struct {
 	live  Live
 	clock Clock
@@ -87,7 +87,7 @@ type speaker struct {
 	over    bool           // nothing more is taken
 }
 
-// speak is the speaker of an attempt that begins now; nil if nobody looks on.
+// speak is the speaker of an attempt that begins now; nil if the engine has no Live.
 func (a *activation) speak(step int) *speaker {
 	if a.e.o.Live == nil {
 		return nil
@@ -138,7 +138,7 @@ func (s *speaker) late() {
 	}
 }
 
-// restart forgets what was said. An attempt of which nobody was told goes on as it is.
+// restart drops the output so far. An attempt that Live has not begun yet continues unchanged.
 func (s *speaker) restart() {
 	s.quiet()
 	s.held = nil
@@ -150,8 +150,8 @@ func (s *speaker) restart() {
 	}
 }
 
-// flush hands over what is held: all of it, or but for the beginning of a character whose end may
-// still come.
+// flush hands over what is held: all of it, or all except the first bytes of a character whose last
+// bytes may still come.
 func (s *speaker) flush(all bool) {
 	n := len(s.held)
 	if !all {
@@ -172,7 +172,7 @@ func (s *speaker) flush(all bool) {
 	s.live.Say(s.attempt, Piece{Kind: s.kind, Offset: offset, Text: text})
 }
 
-// wholeCharacters is how many bytes of text do not belong to a character that it breaks off in.
+// wholeCharacters is the length of text without an incomplete last character, in bytes.
 func wholeCharacters(text []byte) int {
 	for n := 1; n < utf8.UTFMax && n <= len(text); n++ {
 		if at := len(text) - n; utf8.RuneStart(text[at]) {
@@ -192,8 +192,8 @@ func (s *speaker) quiet() {
 	}
 }
 
-// rest hands over what is left of a turn that is whole; what was said of one that is not goes no
-// further. Nothing is taken after it.
+// rest hands over what is left of a complete turn, and drops that of an incomplete one. The speaker
+// takes nothing after it.
 func (s *speaker) rest(whole bool) {
 	if s == nil {
 		return
@@ -208,7 +208,7 @@ func (s *speaker) rest(whole bool) {
 	s.over = true
 }
 
-// end says that the attempt is over, if anybody knows that it was there.
+// end says that the attempt is over, if Live knows of it.
 func (s *speaker) end() {
 	if s == nil {
 		return
@@ -223,7 +223,7 @@ func (s *speaker) end() {
 	}
 }
 
-// harmless keeps the panic of one who looks on from the model and from the process.
+// harmless recovers from a panic of Live, which must stop neither the model nor the process.
 func harmless() { _ = recover() }
 
 // endLive ends the live text of the activation's model and the live notes of its bodies: they are

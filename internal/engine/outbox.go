@@ -7,9 +7,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 )
 
-// send works the outbox off. What cannot be sent now stays, and does not keep the entries behind
-// it; the agent's memory is asked once and never keeps a run from being done. An error is the
-// journal's, from which the memory is told: the next activation sends.
+// send works off the outbox. An entry that cannot be sent now stays and doesn't block the ones
+// behind it. The agent's memory is called once, and its failure never keeps a run from being done.
+// An error means that the journal could not be read for the memory: the next activation sends.
 func (a *activation) send(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		sent := planner.Sent{Key: key}
@@ -34,7 +34,7 @@ func (a *activation) sendOne(ctx context.Context, out core.Out) error {
 	h := a.view.Head
 	seq, ok := core.SuspensionSeq(out.Sus)
 	if out.Kind != planner.OutNotify || !ok || a.e.o.Notifier == nil {
-		return nil // nobody to tell any more
+		return nil // no suspension or notifier to send a notice for
 	}
 	segments, err := retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq) })
 	if err != nil {

@@ -7,11 +7,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// heard listens to a model: when it began to speak, and what it has said so far, which is all there
-// is of its turn if a cancel stops it. Safe for concurrent use.
+// heard records when a model began its turn and its output so far, which is all that remains of the
+// turn if a cancel stops it. Safe for concurrent use.
 type heard struct {
 	clock Clock
-	next  func(Delta) // is told everything as well
+	next  func(Delta) // also gets every delta
 
 	mu    sync.Mutex
 	first int64

@@ -59,7 +59,7 @@ func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, ask
 	return nil, contended()
 }
 
-// readBatch reads each decision by itself. A fault of one is told with the others.
+// readBatch reads each decision separately, so that one answer reports the faults of all of them.
 func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wire.Decision) ([]member, error) {
 	batch := make([]member, len(asked))
 	answered := map[string]bool{}
@@ -166,7 +166,7 @@ func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) 
 	return met, mixed, nil
 }
 
-// asRefusal parts what a caller is told from what went wrong here.
+// asRefusal separates a refusal, which the caller gets, from a failure of the server.
 func asRefusal(err error) (*Error, error) {
 	refused, ok := errors.AsType[*Error](err)
 	if ok && refused.Code != CodeUnavailable {

@@ -11,7 +11,7 @@ import (
 // DecideSuspension is [Frontend.Decide] for a caller who does not know the run.
 func (f *Frontend) DecideSuspension(ctx context.Context, c Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error) {
 	d.Target = sus
-	// what is wrong with it is told before anything is looked for, as for Decide
+	// an invalid decision is refused before the store is read, as in Decide
 	if _, err := decisionInput(d, f.Now()); err != nil {
 		return wire.DecisionAnswer{}, err
 	}

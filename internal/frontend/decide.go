@@ -271,7 +271,7 @@ func otherWasFirst(first core.DecisionRecord) *Error {
 	return &Error{Code: CodeAlreadyDecided, Detail: "a different decision came first", Same: &no, Winner: winner}
 }
 
-// whyClosed is for a suspension that nobody ever answered and that cannot be answered any more.
+// whyClosed says why a suspension that was never answered takes no answer any more.
 func (p Place) whyClosed(callID, suspension string) error {
 	call, there := p.Head.Calls[callID]
 	switch {

@@ -131,9 +131,9 @@ func (a *askers) inbox(h core.Head, questions map[string]bool) {
 	}
 }
 
-// event adds who an event of the journal says asked for something, and to questions which
-// suspension waits for what the model will read. An answer that came too late counts: the model is
-// told of it.
+// event adds the callers whose words an event of the journal records, and adds to questions each
+// suspension whose answer the model will read. A late answer counts as well, because the model
+// reads it.
 func (a *askers) event(e core.Event, questions map[string]bool) {
 	switch e.Type {
 	case core.EventRunStarted, core.EventMessageReceived, core.EventMessageQueued:

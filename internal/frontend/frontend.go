@@ -181,7 +181,7 @@ func (f *Frontend) wake(ctx context.Context, tenant, thread string, woken bool) 
 	}
 }
 
-// A store that does not answer is asked again, with the same request, before the caller is told.
+// If the store doesn't answer, the same request is sent again before the caller gets an error.
 const (
 	storeTries = 3
 	firstPause = 25 * time.Millisecond
@@ -242,8 +242,8 @@ func (f *Frontend) start(ctx context.Context, req engine.StartRequest) (engine.W
 	return write(ctx, f, again, func() (engine.Written, error) { return f.Store.Start(ctx, req) })
 }
 
-// write is try for what can be told from its repeat. A message, or the next run of a thread, that
-// has no key cannot be once a worker has taken it up, so it is sent once:
+// write is Try for a request whose repeat the store recognizes. It cannot recognize a message, or a
+// thread's next run, without a key once a worker has drained it, so such a request is sent once:
 //
 //	stored, reply lost ── worker drains it ── sent again: stored twice
 func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Written, error)) (engine.Written, error) {

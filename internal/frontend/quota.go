@@ -110,8 +110,8 @@ func (f *Frontend) room(ctx context.Context, c Caller, b beginning, runs int) (l
 	return f.quotas.enter(ctx, c.Tenant, Stored{Bytes: int64(len(b.parts) + len(b.metadata) + len(b.narrow)), Runs: runs})
 }
 
-// roomOnThread is room for a request on a thread. A repeat of one that was stored stores nothing,
-// and is answered as such whatever the quota: s is its answer if known.
+// roomOnThread is room for a request on a thread. A repeat of a stored request stores nothing, so
+// it gets its answer even if the quota is exhausted: s is that answer if known.
 func (f *Frontend) roomOnThread(ctx context.Context, c Caller, b beginning, runs int) (leave func(), s Started, known bool, err error) {
 	leave, why := f.room(ctx, c, b, runs)
 	if why == nil {
@@ -124,7 +124,7 @@ func (f *Frontend) roomOnThread(ctx context.Context, c Caller, b beginning, runs
 }
 
 // roomInRun is room for a message to the open run of h. A message that answers a tool's question is
-// a decision, and is taken whatever the quota.
+// a decision, which is accepted even if the quota is exhausted.
 func (f *Frontend) roomInRun(ctx context.Context, c Caller, b beginning, h core.Head) (leave func(), s Started, known bool, err error) {
 	if b.answers(h) {
 		return func() {}, Started{}, false, nil

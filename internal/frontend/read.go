@@ -150,8 +150,8 @@ func (f *Frontend) OutputAtEnd(ctx context.Context, p Place) (json.RawMessage, e
 	return nil, nil
 }
 
-// finished is the output that the call which ended the run was given. That call stands in the last
-// turn, or, where the run went on beside a call that waited, in an earlier one.
+// finished is the output in the arguments of the call that ended the run. That call is in the last
+// turn, or in an earlier one if the run continued while another call waited.
 func (f *Frontend) finished(ctx context.Context, p Place) (output json.RawMessage, err error) {
 	for _, from := range []int64{p.Record.Round, p.Record.Seq0 + 1} {
 		found := false
@@ -182,7 +182,7 @@ func finishIn(s core.Segment, id string) (output json.RawMessage, found bool) {
 	return nil, false
 }
 
-// waiting are the suspended calls of the run that nobody has answered yet, oldest suspension first.
+// waiting are the run's suspended calls without an answer, oldest suspension first.
 func (f *Frontend) waiting(ctx context.Context, p Place) ([]WaitingCall, error) {
 	open := OpenSuspensions(p)
 	var calls []WaitingCall

@@ -237,8 +237,8 @@ func keyMismatch(record string) *Error {
 	return Refuse(CodeIdempotencyMismatch, "the idempotency key was used before with a different body; use a new key")
 }
 
-// recorded answers with the run that a key stands for. While it is not yet picked up, the caller's
-// repeat wakes it again.
+// recorded answers with the run that a key started. Until a worker claims the run, each repeat by
+// the caller wakes it again.
 func (f *Frontend) recorded(ctx context.Context, c Caller, id string) (Started, error) {
 	run, err := f.Run(ctx, c, id)
 	if err != nil {

@@ -31,8 +31,8 @@ func (d *draft) deadline() (first int64) {
 	return first
 }
 
-// applyDeadlines closes the calls whose deadline has passed and that nobody has answered. That
-// closes a door: an answer that was accepted before this commit refuses it, is drained, and wins.
+// applyDeadlines closes the suspended calls whose deadline has passed without an answer. The store
+// refuses this commit if the inbox has an unseen answer; the owner drains that answer, and it wins.
 //
 //	owner sees the deadline passed ── answer stored (202) ── commit: refused
 func (d *draft) applyDeadlines() error {
@@ -113,8 +113,8 @@ func (d *draft) wakeAt(deadline int64) *int64 {
 	return &delay
 }
 
-// wakeForDeadline lets no deadline of a call pass unseen while the run waits for its model: it is
-// an attempt as well then.
+// wakeForDeadline makes a run that waits to retry its model wake for a call's deadline, too. The
+// run then retries the model early.
 func (d *draft) wakeForDeadline() {
 	if first := d.deadline(); d.h.Outage != nil && first > d.v.Now {
 		d.h.NotBefore = min(d.h.NotBefore, first)

@@ -67,7 +67,7 @@ func (d *draft) apply(call core.ToolCall, rec core.DecisionRecord) error {
 	d.change(call.ID, func(c *core.Call) {
 		c.Decision = rec.DecisionID + " " + rec.Digest
 		c.Renew()
-		// the body's question; its answer is kept over whatever is asked before it runs
+		// the body asked: keep its answer even if another question comes before it runs
 		// again
 		own := c.AskDigest == ""
 		if c.Kind != core.KindUnknownOutcome && c.Mode == core.PassDecisionToTool && (own || c.PassedDecision == "") {
@@ -112,7 +112,7 @@ func (d *draft) settleResuming(call core.ToolCall) error {
 		}
 		return d.refuse(call, core.CallOutcomeToolError.OrTimedOut(rec), rec.Error)
 	case rec.TimedOut:
-		// whatever the mode: no approval says that it may run
+		// in every mode, because without an approval the call must not run
 		return d.result(call, core.CallOutcomeTimedOut, core.Answered(rec.Result))
 	case c.Kind == core.KindUnknownOutcome && !core.IsNull(rec.Result), c.Kind != core.KindUnknownOutcome && c.Mode == core.UseDecisionAsToolResult:
 		d.executed(call, false)

@@ -26,7 +26,7 @@ type draft struct {
 	begun   map[string]bool      // calls whose hooks before the body are folded in
 	stopped map[string]bool      // calls whose bodies were stopped because the run ends
 	closing bool                 // the end of the run closes what is open
-	over    *core.Reason         // why the run ends as soon as what is at hand is folded in
+	over    *core.Reason         // why the run ends once the current results are folded in
 }
 
 func newDraft(v View) *draft {

@@ -7,8 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// The end of a run, whatever the reason: bodies in flight are stopped, open calls closed with a
-// result, signals journaled, the hooks of the run's end called, the outbox emptied.
+// For every reason, the end of a run stops bodies in flight, closes open calls with a result,
+// journals signals, calls the hooks for the end of a run and empties the outbox.
 //
 //	end ── seal ── commit ── afterEnd: closeRun, empty ── releaseDone
 
@@ -79,7 +79,7 @@ func (d *draft) cancelOpen(call core.ToolCall, r core.Reason) error {
 // seal records the reason of the end. After it, only sending remains.
 func (d *draft) seal(r core.Reason) {
 	for key, out := range d.h.Out {
-		if out.Kind == OutNotify { // nobody is needed any more
+		if out.Kind == OutNotify { // no call needs a person any more
 			delete(d.h.Out, key)
 		}
 	}

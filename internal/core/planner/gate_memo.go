@@ -41,7 +41,7 @@ func (m *GateMemo) on(r Revision, call core.ToolCall) (core.Verdict, bool) {
 	return core.Verdict{}, false
 }
 
-// last returns the newest verdict on a call, on whatever state it was given.
+// last returns the newest verdict on a call, also if it was given on an earlier state.
 func (m *GateMemo) last(call core.ToolCall) (core.Verdict, bool) {
 	if m == nil {
 		return core.Verdict{}, false

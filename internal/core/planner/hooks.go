@@ -59,7 +59,7 @@ func (d *draft) take(i int) error {
 	for _, note := range e.Notes {
 		d.event(core.EventHookFailed, map[string]any{"detail": note}, 0)
 	}
-	// what bodies did stands, and nobody goes on from a state that nobody knows
+	// the bodies have run, and after a conflict there is no state to continue from
 	if e.Conflict != "" {
 		d.event(core.EventHookFailed, map[string]any{"detail": core.Conflict(e.Conflict).Error()}, 0)
 		d.over = &core.Reason{Kind: core.Failed, Code: "state_conflict", Detail: core.Conflict(e.Conflict).Error()}

@@ -44,7 +44,7 @@ func (d *draft) interrupted() bool {
 // whileInterrupted starts nothing: running bodies finish, then the run waits.
 func (d *draft) whileInterrupted() (Plan, error) {
 	if begun := d.intended(d.round.Calls); len(begun) > 0 {
-		// an intent is committed, and nobody could tell later that the body did not run
+		// their intent is committed; unless they run now, their outcome is unknown
 		return d.runBodies(begun)
 	}
 	if d.flying() {

@@ -112,8 +112,8 @@ func (d *draft) answer(call core.ToolCall, s delivery, result json.RawMessage) e
 }
 
 // abandon gives up what the run waits for: each waiting call is cancelled with a result, and so are
-// those held behind it. Results that are there stay. It closes the door on decisions, like
-// [draft.answer].
+// those held behind it. Existing results stay. As with [draft.answer], the store refuses the commit
+// if the inbox has an unseen decision.
 func (d *draft) abandon(s delivery) error {
 	if err := d.resumeInterrupted(s); err != nil {
 		return err
@@ -121,7 +121,7 @@ func (d *draft) abandon(s delivery) error {
 	given := map[string]string{}
 	for id, c := range d.h.Calls {
 		switch {
-		// to go on without an answer is no yes
+		// continuing without an answer is not an approval
 		case c.Status == core.CallSuspended && c.Synthetic:
 			given[id] = ""
 			d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartAbandoned, Detail: "no one answered the question that the run asked before its first step"}

@@ -31,7 +31,7 @@ func testClaimWrites(t *storeTest) {
 	t.unchanged(want)
 }
 
-// claimable describes a head that nobody holds, at rest since 1000.
+// claimable describes a head that no worker holds, at rest since 1000.
 type claimable struct {
 	name   string
 	change func(*core.Head)

@@ -18,8 +18,8 @@ var feedCases = []storeCase{
 	{"an invalid place is refused", testFeedBadPlace},
 }
 
-// telling is the n-th commit of the activation that owns h, with one event of each type; "done"
-// stands for the end of the run.
+// telling is the n-th commit of the activation that owns h, with one event of each type; "done" is
+// the end of the run.
 func telling(h core.Head, n int, types ...core.EventType) engine.CommitRequest {
 	req := next(h, n, "text")
 	for i, of := range types {

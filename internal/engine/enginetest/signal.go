@@ -294,7 +294,7 @@ func testInterrupt(t *storeTest) {
 	t.unchanged(done)
 }
 
-// interruptTaken repeats an interrupt: its record refuses it, whatever has happened since.
+// interruptTaken repeats an interrupt, which the store must refuse: it has a record of the first.
 func (t *storeTest) interruptTaken(h core.Head, id string) {
 	t.Helper()
 	var taken *engine.KeyTakenError

@@ -66,8 +66,8 @@ func (o Torture) Run(t *testing.T) {
 		len(found.of(toldClaim)), len(found.of(toldCommit)), len(found.of(toldSignal)), len(found.of(toldSent)))
 }
 
-// strike starts the processes, kills one after the other and starts it anew, and kills all of them
-// in the end.
+// strike starts the processes, kills and restarts them one after the other, and kills all of them
+// at the end.
 func (o Torture) strike(t *testing.T, logs string) {
 	t.Helper()
 	rng := rand.New(rand.NewPCG(o.Seed, 0))
@@ -130,14 +130,13 @@ func (p *tortured) kill(t *testing.T) {
 	}
 }
 
-// told is one line of a log: something that the store has answered, or that a worker is about to
-// do.
+// told is one line of a log: an answer of the store, or what a worker is about to do.
 type told struct {
 	What   string `json:"what"`
 	By     string `json:"by"` // worker, life and hand
 	Thread string `json:"thread,omitempty"`
 	Run    string `json:"run,omitempty"`
-	// of a signal, an input, a message: nobody else has it
+	// of a signal, an input or a message; unique
 	ID    string   `json:"id,omitempty"`
 	Key   string   `json:"key,omitempty"` // under which it was started, or in the inbox
 	Head  position `json:"head,omitzero"`

@@ -180,8 +180,8 @@ func (t *tortureCheck) oneOwner() {
 	}
 }
 
-// oneRunOfAKey: whoever used a key was told of the same run, and that is the one the store
-// remembers.
+// oneRunOfAKey checks that all callers with the same key got the same run, and that the store still
+// has that run for the key.
 func (t *tortureCheck) oneRunOfAKey() {
 	t.Helper()
 	for _, what := range []string{toldStart, toldTaken} {
@@ -197,8 +197,8 @@ func (t *tortureCheck) oneRunOfAKey() {
 	}
 }
 
-// nobodyForgotten: what is open has a time at which somebody will look, or waits for an answer and
-// nothing else.
+// nobodyForgotten checks that each open run has a due time for the sweep, or waits for an answer
+// and nothing else.
 func (t *tortureCheck) nobodyForgotten() {
 	t.Helper()
 	for id, th := range t.threads {

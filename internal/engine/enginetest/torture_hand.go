@@ -16,11 +16,11 @@ import (
 const (
 	tortureHands   = 2      // at work in each process
 	tortureThreads = 8      // that all processes quarrel over
-	postTenant     = "post" // of messages that are counted, and wake nobody
+	postTenant     = "post" // of messages that are counted and wake no thread
 )
 
-// Run works on the store until the process is killed. It returns only an error, and what a store
-// may answer is none. now is the time in milliseconds.
+// Run works on the store until the process is killed. It returns only with an error; an answer that
+// a store may give is not one. now is the time in milliseconds.
 func (w TortureWork) Run(ctx context.Context, store TortureStore, now func() int64) error {
 	log, err := os.OpenFile(w.Log, os.O_CREATE|os.O_EXCL|os.O_APPEND|os.O_WRONLY, 0o600)
 	if err != nil {
@@ -86,7 +86,7 @@ func (h *hand) tell(line told) error {
 	return err
 }
 
-// fresh is a text that nobody else has.
+// fresh returns a text that is unique in the test.
 func (h *hand) fresh() string {
 	h.made++
 	return fmt.Sprintf("%s.%d", h.name, h.made)
@@ -133,7 +133,7 @@ func (h *hand) startThread() error {
 	return h.started(head, "", w, err)
 }
 
-// beginning is a head with an input that nobody else has.
+// beginning is a head with an input that is unique in the test.
 func (h *hand) beginning(head core.Head) core.Head {
 	head.Inbox = map[string]core.Signal{core.KeyStart: message(h.fresh())}
 	return head

@@ -46,8 +46,8 @@ func (h *hand) repeat(sent []engine.CommitRequest) error {
 	return h.observed(w.Head, err, engine.ErrFenced, engine.ErrSignals)
 }
 
-// commit sends one commit and leaves in head what is there then. on is false if somebody else has
-// the run, or it cannot be told.
+// commit sends one commit and leaves the stored head in head. on is false if another worker owns
+// the run or the store did not answer.
 func (h *hand) commit(head *core.Head, req engine.CommitRequest) (on bool, err error) {
 	w, err := h.store.Commit(h.ctx, req)
 	if err == nil {

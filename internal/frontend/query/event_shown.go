@@ -142,7 +142,7 @@ func (f *Reader) joinTurnEnds(ctx context.Context, c frontend.Caller, p frontend
 	return nil
 }
 
-// ended is where a run is found of which an end of a turn is told.
+// ended is the place of the run that an end of a turn belongs to.
 func (f *Reader) ended(ctx context.Context, c frontend.Caller, p frontend.Place, run string) (frontend.Place, error) {
 	if p.Record.Run == run && !p.Whole {
 		return p, nil

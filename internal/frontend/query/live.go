@@ -110,8 +110,8 @@ func delta(said engine.Speech, at frontend.Cursor, kind string) (e wire.Event, n
 			"attempt": fmt.Sprintf("%d.%d", said.Epoch, said.Restart), "offset": from, "text": text[from:]})}, next, true
 }
 
-// resetReason says why what was heard does not count: the run was cancelled, or the step is done
-// anew.
+// resetReason says why the live text does not count: the run was cancelled, or the step is
+// repeated.
 func resetReason(r core.Record, next *core.Segment) string {
 	cancelled := next == nil && r.End != nil && r.End.Kind == core.Cancelled
 	if next != nil {

@@ -72,9 +72,8 @@ func shownValue(v json.RawMessage) json.RawMessage {
 	return frontend.ShownJSON(v)
 }
 
-// partsOf are the parts of a message in their order, if it has more than text. What a provider
-// sealed is for that provider alone; of reasoning that nobody else can read, only that it is there
-// is shown.
+// partsOf are the parts of a message in their order, if it has more than text. Data that a provider
+// sealed for itself is left out; of sealed reasoning, the caller sees only that it exists.
 func partsOf(m core.Message, data bool) (shown []wire.Part) {
 	more := false
 	for _, p := range m.Parts {
