@@ -8,9 +8,9 @@ import (
 	"strings"
 )
 
-// truth is the answer to a question about a call. What cannot be told (an argument that is missing
-// or of another type, a stored expression that does not compile) lies between no and yes, so that
-// the weakest of several answers is the least.
+// truth is the answer to a question about a call. It is untold if the call doesn't allow an answer:
+// an argument is missing or has another type, or a stored expression doesn't compile. Untold lies
+// between no and yes, so the least of several answers is the weakest.
 type truth int8
 
 const (
@@ -26,10 +26,10 @@ func truthOf(is bool) truth {
 	return no
 }
 
-// not turns yes and no round; what cannot be told stays so.
+// not swaps yes and no; untold stays untold.
 func (t truth) not() truth { return -t }
 
-// arguments are a call's arguments with their numbers as written; nil if they are no object.
+// arguments are a call's arguments with numbers as written; nil if they are not a JSON object.
 type arguments map[string]any
 
 func readArguments(raw json.RawMessage) arguments {

@@ -77,8 +77,8 @@ func (cs Conditions) has(c Condition) bool {
 	return false
 }
 
-// includes says whether whatever meets cs also meets other, as far as that can be seen: every
-// condition of other is among cs.
+// includes reports whether arguments that meet cs are sure to meet other as well: every condition
+// of other is also in cs.
 func (cs Conditions) includes(other Conditions) bool {
 	for _, c := range other {
 		if !cs.has(c) {
@@ -154,8 +154,8 @@ func compared(bound json.Number, holds func(sign int) bool) test {
 	}
 }
 
-// oneOf holds for any of the values, and cannot be told for an argument whose type none of them
-// has.
+// oneOf holds for an argument that equals one of the values. It is untold for an argument whose
+// type differs from that of every value.
 func oneOf(raw ...json.RawMessage) test {
 	values := make([]any, len(raw))
 	for i, r := range raw {

@@ -13,7 +13,7 @@ type Finish struct {
 	Output json.RawMessage `json:"output,omitempty"`
 }
 
-// spec is the tool as the model is told of it.
+// spec is the tool's declaration for the model.
 func (f Finish) spec() core.ToolSpec {
 	return core.ToolSpec{
 		Name:        core.FinishTool,
@@ -23,8 +23,8 @@ func (f Finish) spec() core.ToolSpec {
 	}
 }
 
-// parameters put the schema of the output into that of the arguments. Its definitions move to the
-// top, where references look for them.
+// parameters returns the schema of the arguments, which contains that of the output. Definitions
+// move to the top level, where references look for them.
 func (f Finish) parameters() json.RawMessage {
 	output := any(map[string]any{})
 	if f.Output != nil {

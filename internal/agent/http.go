@@ -179,13 +179,13 @@ func CheckHost(t Target) error {
 	return nil
 }
 
-// readPath cuts a path into segments. They are held apart from here on: no argument can add one or
-// take one away.
+// readPath splits a path into segments. They stay separate from here on, so no argument can add or
+// remove a segment.
 func readPath(path string) ([]Template, error) {
 	var segments []Template
 	for i, text := range strings.Split(path, "/") {
 		if i == 0 {
-			continue // what stands before the first slash is nothing
+			continue // the text before the first slash is empty
 		}
 		segment, err := ReadTemplate(text)
 		if err != nil {

@@ -45,8 +45,8 @@ func newGatekeeper(d Definition, layers Layers) gatekeeper {
 	return g
 }
 
-// subject is a tool of the pinned version: that is where its calls go, whatever has the name by
-// now.
+// subject is the tool of the pinned version. Its calls go there even if a later version gives the
+// name to another tool.
 func (g gatekeeper) subject(tool string) subject {
 	if s, ok := g.subjects[tool]; ok {
 		return s
@@ -54,8 +54,8 @@ func (g gatekeeper) subject(tool string) subject {
 	return subject{tool: tool}
 }
 
-// all are the rules of the definition and of all layers. Of the version deployed now only those
-// that refuse are among them.
+// all returns the rules of the definition and of all layers. The version that is deployed now only
+// adds the rules that refuse.
 func (g gatekeeper) all() []lists {
 	all := append([]lists{g.own}, g.narrower...)
 	if g.deployed != nil {
@@ -100,8 +100,8 @@ func (g gatekeeper) judge(tool string, args arguments) core.Verdict {
 	return askOnce(tool, opinions)
 }
 
-// judgeFinish: ending a run is always allowed unless a rule says otherwise in so many words. Nobody
-// is asked about it.
+// judgeFinish allows a run to end unless a block or deny rule matches the finish tool. The default
+// effect doesn't count, and no person is asked.
 func (g gatekeeper) judgeFinish(args arguments) core.Verdict {
 	verdict := core.Verdict{Effect: core.Allow}
 	for _, l := range g.all() {
@@ -177,8 +177,8 @@ func (d Definition) Permission(tool string) string {
 	return newGatekeeper(d, Layers{}).judge(tool, nil).Effect.String()
 }
 
-// opinion is that of this definition alone. Whoever runs a client tool decides for itself whether
-// to, so the default does not ask for one.
+// opinion is the verdict of this definition alone. A client decides for itself whether it runs a
+// client tool, so the default effect doesn't ask about one.
 func (d Definition) opinion(own lists, s subject, args arguments) opinion {
 	o := own.opinion(s, args)
 	if t, _ := d.Tool(s.tool); o.Effect == core.Ask && t.Client {

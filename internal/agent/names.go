@@ -56,5 +56,5 @@ func checkNames(v any) error {
 	return nil
 }
 
-// spelled quotes a name so that its characters can be told apart.
+// spelled quotes a name and escapes what is not ASCII, so that look-alike characters differ.
 func spelled(name string) string { return fmt.Sprintf("%+q", Shorten(name, 80)) }

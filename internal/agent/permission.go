@@ -120,10 +120,10 @@ type opinion struct {
 	asks []Rule
 }
 
-// opinion is what the rules say of a call. A block that matches wins, then a deny. Otherwise a call
-// is allowed if a rule that allows it is narrower than every rule that asks, so that a narrow ask
-// beats a broad allow and where neither is narrower a person is asked. Without any rule the default
-// counts. A condition that cannot be told holds for block, deny and ask and not for allow.
+// opinion is what the rules say about a call. A block that matches wins, then a deny. Otherwise the
+// call is allowed if an allow rule is narrower than every ask rule that matches: a narrow ask beats
+// a broad allow, and if neither is narrower, a person is asked. If no rule matches, the default
+// applies. An untold condition counts as met for block, deny and ask, but not for allow.
 func (l lists) opinion(s subject, args arguments) opinion {
 	if v, refused := l.refusal(s, args); refused {
 		return opinion{Verdict: v}
@@ -258,8 +258,8 @@ func (p Permissions) AsksFor(s subject) (Rule, bool) {
 	return asks[0], true
 }
 
-// matchGlob says whether pattern, in which * stands for any text, matches name. Given a pattern as
-// name it says whether that one fits wholly into this one.
+// matchGlob reports whether pattern, in which * matches any text, matches name. If name is itself a
+// pattern, it reports whether pattern covers everything that name matches.
 func matchGlob(pattern, name string) bool {
 	head, rest, star := strings.Cut(pattern, "*")
 	if !star {

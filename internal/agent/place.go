@@ -96,8 +96,8 @@ func placed(scheme, authority string) place {
 	return p
 }
 
-// aims is whether a rule with this target is about a call that goes to the place with these
-// arguments. What cannot be told is untold, so that it counts against the call.
+// aims reports whether a rule with this target applies to a call with these arguments that goes to
+// the place. If the arguments don't decide that, the answer is untold and counts against the call.
 func (a aim) aims(to place, args arguments) truth {
 	switch {
 	case a.kind == "":

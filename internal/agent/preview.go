@@ -15,7 +15,7 @@ type Preview struct {
 	Arguments map[string]string `json:"arguments,omitempty"` // of that tool, as templates
 }
 
-// notGiven stands in a preview where an argument is missing.
+// notGiven replaces a missing argument in a preview.
 const notGiven = "(not given)"
 
 var _ planner.Previewer = (*Rules)(nil)

@@ -8,8 +8,8 @@ import (
 	"strings"
 )
 
-// sentNames are the arguments that a request has a place for; all is true if whatever has none of
-// its own goes into the body. A stored text that cannot be read has no place: its calls fail.
+// sentNames returns the arguments that the request's templates use; all is true if the body takes
+// every argument that they don't. A stored template that cannot be read uses none: its calls fail.
 func (h HTTP) sentNames() (names []string, all bool) {
 	named, template := h.Payload()
 	if named == BodyJSON || named == BodyForm {
@@ -48,8 +48,8 @@ func textsIn(v any) (texts []Template) {
 	return texts
 }
 
-// checkSent refuses an argument that the request would leave out. Whoever approves is shown every
-// argument, and takes what is shown for what is sent. The error's text is for the model.
+// checkSent refuses an argument that the request would omit. An approver sees every argument and
+// relies on all of them being sent. The error's text is for the model.
 func (h HTTP) checkSent(raw json.RawMessage) error {
 	names, all := h.sentNames()
 	if all {

@@ -20,8 +20,8 @@ type Deadline struct {
 	Result  json.RawMessage      `json:"result,omitempty"` // of core.DeadlineResult
 }
 
-// of is the deadline for a wait of that kind. A result that was set in advance can stand for an
-// answer, but not for a person's word: an approval, or what became of a call. There the call fails.
+// of is the deadline for a wait of that kind. A result that the definition sets in advance can
+// replace an answer, but not a person's approval or report of a call's outcome: that call fails.
 func (d Deadline) of(kind core.Kind) core.Deadline {
 	out := core.Deadline{Within: d.Within, Outcome: d.Outcome, Result: d.Result}
 	if d.Outcome == core.DeadlineResult && kind != core.KindClient && kind != core.KindInput {

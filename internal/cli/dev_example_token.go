@@ -82,7 +82,7 @@ func (a *app) containerAlias(elsewhere bool, url string) string {
 	default:
 		return ""
 	}
-	id, err := os.Hostname() // the container's id, if the engine was not told another
+	id, err := os.Hostname() // the container's id, unless it was started with --hostname
 	if err != nil {
 		return ""
 	}

@@ -97,14 +97,14 @@ func claimedRoles(claim string) (roles []Role) {
 	return roles
 }
 
-// endsInDigest is what a name looks like that nameFor has made.
+// endsInDigest matches a name that ends like one that nameFor changed.
 var endsInDigest = regexp.MustCompile(`-[0-9a-f]{8}$`)
 
-// digestLength is of a name's end that tells apart what the name cannot.
+// digestLength is the length of the digest at the end of a name.
 const digestLength = 8
 
-// nameFor is text as the name of a token may be. Where that changes it, the end of the name is a
-// digest of what it stands for, so that two are not taken for one.
+// nameFor turns text into a valid token name. If that changes the text, the name ends with a digest
+// of the original, so that two callers never get the same name.
 func nameFor(text, of string) string {
 	if tokenName.MatchString(text) && text == of && !endsInDigest.MatchString(text) {
 		return text

@@ -20,7 +20,7 @@ func Listed(list []string, by string, roles []Role) bool {
 	})
 }
 
-// fits says whether text matches a pattern in which * stands for any text.
+// fits reports whether text matches a pattern in which * matches any text.
 func fits(pattern, text string) bool {
 	pieces := strings.Split(pattern, "*")
 	if len(pieces) == 1 {

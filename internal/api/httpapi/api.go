@@ -218,8 +218,8 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	a.answer(w, r, &frontend.Error{Code: codeNotFound, Detail: "this path doesn't exist; /openapi.json lists the paths of the API"})
 }
 
-// mayKnow says whether the caller may be told that there is nothing. Where streams are, nobody says
-// who calls.
+// mayKnow returns an error if the caller may not learn that a path doesn't exist. The part that
+// serves streams answers every caller, because its requests carry no token.
 func (a *api) mayKnow(r *http.Request) error {
 	if a.part == PartStreams {
 		return nil

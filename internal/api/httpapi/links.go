@@ -267,8 +267,8 @@ func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, er
 
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), linkpage.Media) }
 
-// onlyLooks says whether a form of the page came back without an answer, as by Enter: then the
-// question is shown again. A program is told.
+// onlyLooks reports whether the page's form was sent without an answer, for example with Enter. The
+// page then shows the question again; a program gets the error.
 func onlyLooks(r *http.Request, err error) bool {
 	e, known := refused(err)
 	return known && e.Code == frontend.CodeBadAction && wantsPage(r)

@@ -67,7 +67,7 @@ func (a *api) writeJSON(w http.ResponseWriter, r *http.Request, status int, v an
 	defer taken()
 	w.Header().Set("Content-Type", mediaJSON)
 	w.WriteHeader(status)
-	_, _ = w.Write(body) // a caller that is gone cannot be told
+	_, _ = w.Write(body) // an error means that the caller is gone
 	return nil
 }
 

@@ -139,7 +139,7 @@ func refused(err error) (e *frontend.Error, ok bool) {
 	return &frontend.Error{Code: codeInternal, Detail: "the server failed unexpectedly; its log has the cause"}, false
 }
 
-// answer writes err as a problem document. Nobody reads the answer to a request that was given up.
+// answer writes err as a problem document. It logs nothing for a request that its caller gave up.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := refused(err)
 	if e.Code == codeUnauthorized {

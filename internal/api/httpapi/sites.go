@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// sites are the origins whose pages may call from a browser. To all others a browser shows no
-// answer (no CORS headers), and what one of their pages sends is refused before anything is done.
+// sites are the origins whose pages may call from a browser. Pages of other origins cannot read an
+// answer (it has no CORS headers), and the API refuses their requests before it does anything.
 type sites struct {
 	origins []string
 	same    *http.CrossOriginProtection
@@ -72,9 +72,9 @@ func (s sites) guard(next http.Handler) http.Handler {
 	})
 }
 
-// allowed is whose page may see the answer; empty if none. A page of ours that was sent on to the
-// stream comes as the origin "null", as browsers have it after a redirect from one site to another:
-// whoever has a ticket may read the stream, and no cookie or token of the browser's goes along.
+// allowed is the origin whose pages may read the answer; empty if none. Streams allow every origin:
+// after the redirect to a stream on another site, browsers send the origin "null". A ticket is all
+// that a reader needs, and the browser sends no cookie or token with it.
 func (s sites) allowed(r *http.Request) string {
 	if strings.HasPrefix(r.URL.Path, streamsPath) {
 		return "*"

@@ -167,8 +167,8 @@ func (f *openStream) begin() {
 	f.send([]byte("retry: 1000\n\n"))
 }
 
-// run sends pages until the stream is over. What went wrong after the header can only end it; the
-// reader comes again and is told.
+// run sends pages until the stream is over. An error after the header can only end the stream; the
+// reader connects again and gets the error then.
 func (f *openStream) run(r *http.Request, page wire.EventPage) {
 	for {
 		if !f.sendPage(r, page) || f.over(page) || f.stopped(r) {

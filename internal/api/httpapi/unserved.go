@@ -13,15 +13,15 @@ import (
 // refuses every request.
 const unservedEvery = 10 * time.Second
 
-// unserved counts the refusals with 503 that the log has not told of yet.
+// unserved counts the refusals with 503 that are not logged yet.
 type unserved struct {
 	mu     sync.Mutex
 	last   map[frontend.Code]time.Time
 	silent map[frontend.Code]int
 }
 
-// told says whether a refusal with this code is to be logged now, and how many since the last one
-// were not.
+// told reports whether to log a refusal with this code now, and how many were not logged since the
+// last one.
 func (u *unserved) told(code frontend.Code, now time.Time) (yes bool, others int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()

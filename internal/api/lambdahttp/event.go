@@ -47,9 +47,8 @@ func ofURL(e events.LambdaFunctionURLRequest) event {
 // errNoRequest is an event that no HTTP request can have been.
 var errNoRequest = errors.New("lambdahttp: the event is not an HTTP request in payload format 2.0; configure the integration to use that format")
 
-// request is the request as a server that listens would have read it, but for the Authorization
-// header: who calls has been found out by the authorizer, so that nobody reads the header twice, or
-// logs it.
+// request is the request as a listening server would read it, without the Authorization header. The
+// authorizer has already identified the caller, so the header is neither checked again nor logged.
 func (e event) request(ctx context.Context) (*http.Request, error) {
 	if e.method == "" || !strings.HasPrefix(e.path, "/") {
 		return nil, errNoRequest
@@ -85,10 +84,9 @@ func (e event) url() *url.URL {
 	return u
 }
 
-// within is the path as the API has it. In front of it stands the name of a stage that has one, or
-// the key by which a domain of one's own is mapped to the API: "/prod/v1/runs" is "/v1/runs". A
-// route that names its whole path tells how much of it is ours; else the stage's name is what is
-// too much.
+// within is the path that the API serves. API Gateway can put the name of the stage before it, or
+// the key that maps a custom domain to the API: "/prod/v1/runs" becomes "/v1/runs". A route that
+// names its whole path shows where ours begins; otherwise only the stage's name is removed.
 func (e event) within() string {
 	_, route, _ := strings.Cut(e.routeKey, " ")
 	if strings.HasPrefix(route, "/") && !strings.Contains(route, "+}") {

@@ -30,8 +30,8 @@ type Account struct {
 	log    *slog.Logger
 	caller func(region string) *lambdatool.Caller
 
-	looking chan struct{} // holds one token while somebody looks
-	// by the region that was asked for; of whoever holds the token
+	looking chan struct{} // holds one token while a call loads a configuration
+	// by requested region; only the call that holds the token uses it
 	configs map[string]aws.Config
 
 	mu  sync.Mutex
@@ -96,8 +96,8 @@ func (a *Account) keep(c aws.Credentials) {
 	}
 }
 
-// shown is what callers may be told of why AWS cannot be called, and what to do. What else the SDK
-// said is for the log.
+// shown is the part of err that callers may see: why AWS cannot be called, and what to do. All
+// other errors of the SDK go to the log.
 func (a *Account) shown(err error) string {
 	p, ok := errors.AsType[*Problem](err)
 	if ok && (p.Kind == "no_credentials" || p.Kind == "no_region") {
@@ -118,8 +118,8 @@ func (a *Account) Bedrock(d agent.Definition) (engine.Model, error) {
 	return prepared{made, m}, nil
 }
 
-// prepared has credentials before the model is asked, so that what is missing is told in this
-// program's words.
+// prepared loads credentials before it asks the model, so that an error about missing ones is ours
+// and not the SDK's.
 type prepared struct {
 	engine.Model
 	client *models

@@ -56,8 +56,8 @@ func load(ctx context.Context, region string) (aws.Config, error) {
 // regionName is what the name of a region may be: also "local", as emulators have it.
 var regionName = regexp.MustCompile(`^[a-z0-9]+(-[a-z0-9]+)*$`)
 
-// halfAKey says which half of a key the environment lacks; "" if it lacks none. The SDK would pass
-// over the other half without a word, and take the credentials of somebody else.
+// halfAKey says which half of a key the environment lacks; "" if it lacks none. The SDK would
+// silently ignore the other half and use credentials from another source.
 func halfAKey() string {
 	const id, secret = "AWS_ACCESS_KEY_ID", "AWS_SECRET_ACCESS_KEY"
 	hasID, hasSecret := cmp.Or(os.Getenv(id), os.Getenv("AWS_ACCESS_KEY")) != "", cmp.Or(os.Getenv(secret), os.Getenv("AWS_SECRET_KEY")) != ""

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// How often progress is told: where a line can be rewritten, and where every line stays.
+// How often progress is printed: where a line can be rewritten, and where every line stays.
 const (
 	rewriteEvery = 100 * time.Millisecond
 	lineEvery    = 10 * time.Second
@@ -26,7 +26,7 @@ type Progress struct {
 	mu    sync.Mutex
 	began time.Time
 	told  time.Time
-	whole bool // all of it was told to be done
+	whole bool // it has printed that all work is done
 	open  bool // the last line will be overwritten
 }
 

@@ -18,7 +18,7 @@ import (
 // does not show is written as an escape there, too.
 func (a *app) editor(in *os.File) func(context.Context, json.RawMessage) (json.RawMessage, error) {
 	return func(ctx context.Context, before json.RawMessage) (json.RawMessage, error) {
-		dir, err := os.MkdirTemp("", "dormouse-edit") // which nobody else can read
+		dir, err := os.MkdirTemp("", "dormouse-edit") // only this user can read it
 		if err != nil {
 			return nil, err
 		}

@@ -8,8 +8,8 @@ import (
 	"unsafe"
 )
 
-// forgetTyped drops what was typed on a terminal and nobody has read. One that refuses keeps it:
-// the keys are judged by their time as well.
+// forgetTyped drops the keys that were typed on a terminal and not read yet. An error is ignored:
+// the inbox also checks when each key was typed.
 func forgetTyped(tty *os.File) {
 	read := int32(1) // FREAD: of what comes in
 	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), syscall.TIOCFLUSH, uintptr(unsafe.Pointer(&read)))

@@ -10,8 +10,8 @@ import (
 // flushInput is the request TCFLSH, which has this number on these machines.
 const flushInput = 0x540b
 
-// forgetTyped drops what was typed on a terminal and nobody has read. One that refuses keeps it:
-// the keys are judged by their time as well.
+// forgetTyped drops the keys that were typed on a terminal and not read yet. An error is ignored:
+// the inbox also checks when each key was typed.
 func forgetTyped(tty *os.File) {
 	_, _, _ = syscall.Syscall(syscall.SYS_IOCTL, tty.Fd(), flushInput, syscall.TCIFLUSH)
 }

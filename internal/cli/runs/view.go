@@ -15,13 +15,13 @@ import (
 )
 
 // view shows events as they come: to programs one JSON value a line, to a file one plain line each,
-// to a person on a terminal in words. What a model is saying is shown while it says so on a
-// terminal, and to programs; in a file each text stands once, when it is committed.
+// to a person on a terminal in words. Programs and terminals also get the model's text while it is
+// generated; a file gets each text once, when it is committed.
 type view struct {
 	app    *app
 	screen display.Screen
 	tale   *narrate.Tale
-	// model text that stands on the terminal already, with the cursor behind it
+	// model text that is already on the terminal, with the cursor behind it
 	live   strings.Builder
 	column int // of the cursor then
 }
@@ -92,11 +92,11 @@ func (v *view) typed(e wire.Event) error {
 	return v.app.Print(b.String())
 }
 
-// saying is how far what a model says stands from the left.
+// saying is the indentation of the model's text.
 const saying = display.Margin + len("says: ")
 
-// fit writes clean text behind what stands there, and breaks it where the screen ends: a terminal
-// would go on at its left edge, where no line of the model's may begin.
+// fit writes clean text at the cursor and breaks it at the edge of the screen. A terminal's line
+// wrap would continue in the first column, where no line of the model's may begin.
 func (v *view) fit(b *strings.Builder, words string) {
 	width := max(v.screen.Width, 2)
 	for words != "" {

@@ -18,7 +18,7 @@ func Naming(dir string) (argument, option string) {
 	return " " + ShellWord(dir), " --agents " + ShellWord(dir)
 }
 
-// bare is what means nothing special to a shell, wherever it stands in an argument.
+// bare matches an argument that needs no quotes in a shell.
 var bare = regexp.MustCompile(`^[A-Za-z0-9_@%+:,./-][A-Za-z0-9_@%+=:,./-]*$`)
 
 // ShellWord is text as one word of a command for a POSIX shell, in quotes where it needs them.

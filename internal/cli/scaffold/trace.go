@@ -39,7 +39,7 @@ func absent(dir string) (missing []string) {
 	}
 }
 
-// undo takes back what was made, the last first. A directory that somebody else uses by now stays.
+// undo removes what was made, the last first. A directory that is not empty by now stays.
 func (t *trace) undo() error {
 	var err error
 	for _, file := range slices.Backward(t.files) {

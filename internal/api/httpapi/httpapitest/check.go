@@ -41,7 +41,7 @@ func (c *Contract) check(x exchange, got []byte, whole bool) error {
 	op, allowed, known := c.find(x.request)
 	switch {
 	case isPreflight(x.request), x.response.StatusCode == http.StatusRequestHeaderFieldsTooLarge:
-		return nil // spoken by browsers, and by what stands before the API
+		return nil // answered before the API; the document doesn't list them
 	case op == nil:
 		return c.outside(x, got, allowed, known)
 	}
@@ -67,8 +67,8 @@ func isPreflight(r *http.Request) bool {
 	return r.Method == http.MethodOptions && r.Header.Get("Access-Control-Request-Method") != ""
 }
 
-// outside is for requests that are none of the document's calls: they are refused, and told which
-// methods there are.
+// outside checks the answer to a request that the document doesn't define: the API refuses it, and
+// lists the allowed methods if it knows the path.
 func (c *Contract) outside(x exchange, got []byte, allowed []string, known bool) error {
 	codes := []string{"unauthorized", "forbidden", "not_found", "method_not_allowed"}
 	want := http.StatusNotFound
@@ -218,7 +218,7 @@ func (c *Contract) Takes(call string, raw []byte) error {
 	return fmt.Errorf("the document has no call %s that takes a body", call)
 }
 
-// fields is a form as the object that it stands for.
+// fields turns a form into a JSON object with the same members.
 func fields(form []byte) []byte {
 	values, _ := url.ParseQuery(string(form))
 	members := map[string]string{}

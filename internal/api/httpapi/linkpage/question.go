@@ -86,7 +86,7 @@ func (v questionView) heading(m *markup) {
 	}
 }
 
-// urgent is from when on the time that is left stands out.
+// urgent is the time left below which the page highlights it.
 const urgent = 4 * time.Hour
 
 func (v questionView) timeLeft(m *markup) {

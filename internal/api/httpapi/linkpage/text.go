@@ -26,15 +26,15 @@ func (m *markup) add(tags ...tag) {
 // count writes a number of ours.
 func (m *markup) count(n int) { m.WriteString(strconv.Itoa(n)) }
 
-// words writes a sentence that is not a constant: a time, or one of package printable, which is
-// ASCII whatever it is about.
+// words writes a sentence that is not a constant: a time, or a text of package printable, which
+// contains ASCII only.
 func (m *markup) words(text string) { m.escaped(text) }
 
 // escaped is the one place where text becomes HTML.
 func (m *markup) escaped(text string) { m.WriteString(html.EscapeString(text)) }
 
-// foreign writes text of others. Use it where that text is alone: the element around it is its own
-// paragraph, or isolates it.
+// foreign writes text of others. Use it only in an element that contains nothing else: a separate
+// paragraph, or one that isolates its text.
 func (m *markup) foreign(s printable.Spelled) {
 	if s.Lines() == 1 {
 		m.parts(s.Parts)

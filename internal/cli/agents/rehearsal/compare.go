@@ -183,8 +183,8 @@ func (p *player) calls(ctx context.Context) ([]made, error) {
 	return calls, nil
 }
 
-// started are the calls of the run whose tool was called, with what a person put in the place of
-// their arguments; nil if nobody did.
+// started returns the run's calls whose tool ran, with the arguments that an approver substituted;
+// nil if no approver edited them.
 func (p *player) started(ctx context.Context) (map[string]json.RawMessage, error) {
 	calls := map[string]json.RawMessage{}
 	for cursor := ""; ; {

@@ -210,7 +210,7 @@ func waitsFor(run wire.Run, suspensions []string) bool {
 	return slices.ContainsFunc(run.Pending, func(c wire.Pending) bool { return slices.Contains(suspensions, c.Suspension.ID) })
 }
 
-// stands says in one line how the run stands.
+// stands describes the run's status in one line.
 func (p *player) stands() string {
 	run := p.run
 	if run.ID == "" {
