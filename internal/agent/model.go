@@ -4,9 +4,9 @@ import (
 	"encoding/json"
 )
 
-// Model says who answers. A scripted model has Turns; a recorded one has File, as written in the
-// YAML, and the digest of what was in it. The others have ID, and what else is said of them; what
-// is not said is the provider's to choose.
+// Model says which model answers. A scripted model has Turns; a recorded one has File, as written
+// in the YAML, and the digest of the file's content. All others have ID and the settings of the
+// YAML; the provider chooses the settings that it omits.
 type Model struct {
 	Provider string `json:"provider"`
 	Turns    []Turn `json:"turns,omitempty"`

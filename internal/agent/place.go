@@ -248,9 +248,9 @@ func (r *Rules) Targeted() bool {
 	})
 }
 
-// Redirect says why a call may not follow a redirect of its service; nil if it may. A rule about
-// the place that the redirect leads to counts as one about the tool's own; what is asked about
-// there was not asked unless the same rule asked about the call.
+// Redirect says why a call may not follow a redirect of its service; nil if it may. Rules about the
+// redirect's target apply as if the tool called it directly. A rule that asks about the target
+// refuses the redirect, unless the same rule already asked about the call.
 func (r *Rules) Redirect(call core.ToolCall, method string, to *url.URL) error {
 	from := r.gate.subject(call.Name)
 	next := subject{call.Name, redirected(method, to)}

@@ -53,8 +53,8 @@ func (m MCP) Most() int64 { return mostOf(m.MaxBytes) }
 // HeaderFields are the headers, by name.
 func (s Server) HeaderFields() ([]Field, error) { return fields(s.Headers) }
 
-// Remote is the kind of a tool that another process runs and that is no HTTP request, "lambda" or
-// "mcp"; empty for others.
+// Remote is the kind of a tool that another process runs, other than by an HTTP request: "lambda"
+// or "mcp". It is empty for other tools.
 func (t Tool) Remote() string {
 	switch {
 	case t.Lambda != nil:

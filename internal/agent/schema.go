@@ -35,10 +35,10 @@ func Compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	return resolved, nil
 }
 
-// checkArguments says, for the model, why raw does not fit the schema. It looks at the canonical
-// form, which is what rules are asked about, what is shown and what is sent. Numbers are compared
-// as float64, which is what JSON Schema validators agree on; the arguments themselves stay as they
-// were written.
+// checkArguments tells the model why raw does not fit the schema. It checks the canonical form,
+// which is also the form that rules judge, approvers see and tools get. It compares numbers as
+// float64, because JSON Schema validators agree on that; the arguments themselves stay as they were
+// written.
 func checkArguments(schema *jsonschema.Resolved, names declarations, raw json.RawMessage) error {
 	canonical, err := core.ReadArguments(raw)
 	if err != nil {

@@ -34,8 +34,8 @@ func (l Link) Ends() int64 {
 	return l.Expires
 }
 
-// LinkKept is how long, in milliseconds, a record is kept after its link has expired, for callers
-// who ask what was sent to whom.
+// LinkKept is how long, in milliseconds, a record is kept after its link has expired, so that
+// callers can look up which links were sent to whom.
 const LinkKept = 30 * 24 * 60 * 60 * 1000
 
 // Gone is when a store may delete the record.

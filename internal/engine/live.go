@@ -240,12 +240,12 @@ func (a *activation) endLive() {
 	a.bodies = nil
 }
 
-// patient says whether the run may soon wait for a person or a client: some tool that the model is
-// offered runs elsewhere, or is not simply allowed. The gate is asked once for each tool, with
-// arguments that cannot be read: a condition on them then counts as one that asks or refuses. So a
-// tool that is asked about for some arguments only is found, and one that is refused for some and
-// never asked about is taken for such a one, which costs a dearer cache entry and nothing else.
-// What hooks ask and what a body waits for by itself is not known before.
+// patient reports whether the run may soon wait for a person or a client: a tool offered to the
+// model runs in the client, or the rules don't allow all its calls. It asks the gate once for each
+// tool, with unreadable arguments, so that every condition that asks or refuses counts as met. It
+// thus finds a tool that needs an approval for some arguments only. A tool that the rules refuse
+// for some arguments counts as well, which only costs a more expensive cache entry. Hooks'
+// questions and bodies' waits cannot be known in advance.
 func (a *activation) patient(offered []core.ToolSpec) bool {
 	for _, tool := range offered {
 		if tool.Client {

@@ -43,15 +43,15 @@ func isUnavailable(err error) bool {
 	return ok
 }
 
-// park gives the run back as it is: nothing is drained, run or decided, but for a cancel, which
-// needs no agent.
+// park releases the run unchanged: it drains, runs and decides nothing. Only a cancel takes effect,
+// because that needs no agent.
 func (a *activation) park(err error) {
 	h := a.view.Head
 	a.e.o.Logger.Warn("a run waits for its agent", "run", h.Run, "thread", h.Thread, "error", err)
 	a.view.ParkFor = parked.Milliseconds()
 }
 
-// missingDetail says what is missing: the version itself, or what it cannot do without.
+// missingDetail says what is missing: the agent's version, or something that the version requires.
 func missingDetail(h core.Head, err error) string {
 	if lacks, ok := errors.AsType[*LacksError](err); ok {
 		return lacks.Text

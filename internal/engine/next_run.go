@@ -22,7 +22,7 @@ func (a *activation) startHeld(ctx context.Context, held core.Held) error {
 	}
 	version, err := retrying(ctx, a.e, func() (string, error) { return a.e.o.Agents.Newest(ctx, h.Tenant, h.Agent) })
 	if errors.Is(err, ErrNotFound) {
-		// not deployed any more: what was promised is done with what there is
+		// not deployed any more: the queued messages run on the version of the last run
 		version, err = h.Version, nil
 	}
 	if err != nil {

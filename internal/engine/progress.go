@@ -29,7 +29,7 @@ type Note struct {
 // mostProgressText bounds what a tool says of its progress.
 const mostProgressText = 500
 
-// bodyWatch sends readers live events of what bodies do. Safe for concurrent use. The nil bodyWatch
+// bodyWatch sends readers live events about bodies. Safe for concurrent use. The nil bodyWatch
 // does nothing.
 type bodyWatch struct {
 	live  Live
@@ -101,7 +101,7 @@ func (w *bodyWatch) tell(n Note) {
 	w.live.Note(w.attempt, n)
 }
 
-// end says that what bodies did is committed, or given up.
+// end says that the bodies' outcomes are committed, or given up.
 func (w *bodyWatch) end() {
 	if w == nil {
 		return

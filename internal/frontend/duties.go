@@ -151,9 +151,9 @@ func (a *askers) event(e core.Event, questions map[string]bool) {
 	}
 }
 
-// isQuestion says whether a call waits for an answer that becomes its result. A rule that bars
-// askers itself asks no such question: it is answered by a caller who has not asked for the work.
-// What a person says of a lost body doesn't count, and a denial's reason doesn't either.
+// isQuestion reports whether a call waits for an answer that becomes its result. An approval whose
+// rule bars askers is not such a question, because its approver is not an asker. A report about an
+// unknown outcome and the reason of a denial don't count either.
 func isQuestion(s core.SuspendedCall) bool {
 	switch s.Kind {
 	case core.KindInput, core.KindClient:

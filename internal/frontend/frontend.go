@@ -174,7 +174,7 @@ func (f *Frontend) Now() int64 { return f.clock.Now().UnixMilli() }
 func (f *Frontend) due() int64 { return f.clock.Now().Add(dueAfter).UnixMilli() }
 
 // wake sends a wake-up unless the store has. It is a hint: if it cannot be sent, the sweep finds
-// the thread by its due time, so that is no error. The caller going away must not stop it either.
+// the thread by its due time, so that is not an error. It is sent even if the caller disconnects.
 func (f *Frontend) wake(ctx context.Context, tenant, thread string, woken bool) {
 	if !woken {
 		_ = f.waker.Send(context.WithoutCancel(ctx), engine.Wakeup{Tenant: tenant, Thread: thread}, 0)

@@ -11,8 +11,8 @@ const (
 	lastLook  = time.Second
 )
 
-// spokenLook is how soon behind one look the next may come because of what is said: each reads the
-// head, and how fast a model speaks shall not say how often that is.
+// spokenLook is the shortest time between two looks that live text causes. Each look reads the
+// head, and a fast model must not make these reads more frequent.
 const spokenLook = 100 * time.Millisecond
 
 // Until calls look until it reports enough, wait (capped at the limit) has passed, or the server
@@ -87,7 +87,7 @@ func (f *Frontend) speech(c Caller, thread string, wanted bool) (said <-chan str
 	return f.Live.Watch(c.Tenant, thread)
 }
 
-// pauseUnless is pause, cut short by a change or by what is said; spoken if it was the latter.
+// pauseUnless is pause, cut short by a change or by live text; spoken reports the latter.
 func (f *Frontend) pauseUnless(ctx context.Context, d time.Duration, changed, said <-chan struct{}) (spoken bool, err error) {
 	if changed == nil && said == nil {
 		return false, f.pause(ctx, d)

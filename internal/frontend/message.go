@@ -10,9 +10,9 @@ import (
 )
 
 // Message gives a thread a new turn: its open run gets the message, and if there is none, the next
-// run starts with it. A run that waits for an answer a message is not refuses it with
-// [CodeRunOpen], unless the message says what is to become of that: the run gives up what it waits
-// for, or the message waits for its end. With a key it is stored once.
+// run starts with it. If the run waits for something that a message cannot answer, the result is
+// [CodeRunOpen], unless the message says what to do: the run gives up what it waits for, or the
+// message waits for the run's end. With a key it is stored once.
 func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, req wire.MessageRequest) (Started, error) {
 	b, err := f.readMessage(thread, key, req)
 	if err != nil {

@@ -26,8 +26,8 @@ type Stored struct {
 	Runs  int // that are not done
 }
 
-// quotas hold requests to a quota. What is being stored counts already, so that many requests at
-// once cannot exceed it together.
+// quotas enforce a quota on requests. Data that is still being stored counts already, so concurrent
+// requests cannot exceed the quota together.
 type quotas struct {
 	Quota
 

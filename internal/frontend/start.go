@@ -65,15 +65,15 @@ type beginning struct {
 	messageID string // as the caller named its input; empty: it has no name
 }
 
-// fits says whether an open run could take what was asked for as a new run.
+// fits reports whether an open run could take the request for a new run as a message.
 func (b beginning) fits(h core.Head) bool {
 	return b.agent == h.Agent && b.metadata == nil && b.narrow == nil && !b.noMemory
 }
 
-// Start starts a run. With a key it does so once: the same key with the same content gives the run
-// that was started, with other content [CodeIdempotencyMismatch]. On a thread whose run is not
-// done: [CodeRunOpen], unless the request says what is to become of that; then it is a message to
-// it.
+// Start starts a run. With a key it does so once: a repeat with the same content returns the run
+// that was started, one with other content [CodeIdempotencyMismatch]. If the thread's run is not
+// done, it returns [CodeRunOpen], unless the request says what to do with that run; the request is
+// then a message to it.
 func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.StartRequest) (Started, error) {
 	b, err := f.readStart(key, req)
 	if err != nil {

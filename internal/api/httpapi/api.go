@@ -194,9 +194,9 @@ func (rt route) understands(r *http.Request) error {
 	return readQuery(r, names)
 }
 
-// serve lets the mux find the handler, and words its own refusals as problems. A path with empty or
-// dotted segments, which the mux would redirect, is no path of ours: a redirected POST is one that
-// some callers send again without its body.
+// serve lets the mux find the handler and turns the mux's refusals into problems. The mux would
+// redirect a path with empty or dotted segments. Here such a path doesn't exist, because some
+// callers follow the redirect of a POST without its body.
 func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h, pattern := a.mux.Handler(r)
 	escaped := r.URL.EscapedPath()

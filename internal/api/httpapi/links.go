@@ -27,8 +27,8 @@ type question struct {
 	caller frontend.Caller
 }
 
-// openLink reads a link: its signature, its record, the right of who made it, and then what it
-// asks. What it refuses tells nothing of the call.
+// openLink checks a link's signature, its record and its creator's permission, and then reads its
+// question. A refusal reveals nothing about the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
 	l.Product = a.names.product()
 	l.link, err = openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
@@ -243,8 +243,8 @@ func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wir
 
 var formFields = []string{"action", "reason", "result", "shown"}
 
-// typedResult is the result of a call as a person typed it into the page: text, or JSON where the
-// schema of the result is not that of a text. Text that isn't JSON is kept as text, and the schema
+// typedResult is the result of a call as a person typed it into the page: text, or JSON if the
+// result's schema asks for another type. Input that isn't JSON then stays text, and the schema
 // refuses it.
 func typedResult(text string, call *wire.Pending) json.RawMessage {
 	switch {

@@ -52,8 +52,8 @@ func (o *outgoing) taken(tenant string, n int) {
 	}
 }
 
-// writeJSON answers with v, unless too much is on its way to the tenant already. What was stored by
-// then is not undone.
+// writeJSON answers with v, unless too many large responses to the tenant are in progress. Even
+// then it doesn't undo what the request has stored.
 func (a *api) writeJSON(w http.ResponseWriter, r *http.Request, status int, v any) error {
 	body, err := core.EncodeAny(v)
 	if err != nil {

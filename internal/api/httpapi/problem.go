@@ -189,8 +189,8 @@ func document(e *frontend.Error) wire.Problem {
 	return doc
 }
 
-// metBy is what each decision of a refused batch met, with the status that it would have had alone.
-// Nothing is wrong with one whose code is that of the batch.
+// metBy is the outcome of each decision of a refused batch, with the status that it would get
+// alone. A decision with the batch's code is itself valid.
 func metBy(batch []frontend.BatchAnswer) []wire.DecisionAnswer {
 	answers := make([]wire.DecisionAnswer, len(batch))
 	for i, m := range batch {

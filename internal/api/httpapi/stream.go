@@ -195,7 +195,7 @@ func (f *openStream) broken(r *http.Request, err error) {
 // errLocked: the token is not good any more, or not for this.
 var errLocked = errors.New("httpapi: the token was revoked")
 
-// next waits for what comes. What came after the token was taken away is not sent.
+// next waits for new events. It sends none that came after the token was revoked.
 func (f *openStream) next(r *http.Request) (wire.EventPage, error) {
 	page, err := f.api.readEvents(r, f.id,
 		query.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,

@@ -20,9 +20,9 @@ func (d *draft) grant(what string) {
 // endGrants makes the approver decide about every later call again.
 func (d *draft) endGrants() { d.h.Grants = nil }
 
-// endGrantsOfTurn ends the grants of a turn that ends because the run waits for an answer. A
-// question about the outcome of a lost body is none of the agent's asking: a crash must not change
-// what an approver allowed.
+// endGrantsOfTurn ends the grants of a turn that ends because the run waits for an answer. It
+// ignores questions about an unknown outcome: the agent didn't ask them, and a crash must not
+// change what an approver allowed.
 func (d *draft) endGrantsOfTurn() {
 	for _, c := range d.h.Calls {
 		if c.Status == core.CallSuspended && c.Kind != core.KindUnknownOutcome {

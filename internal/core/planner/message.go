@@ -41,8 +41,8 @@ func (d *draft) applyMessage(s delivery) error {
 	return nil
 }
 
-// journalMessage adds a message that came too late to have an effect on this run. One that was
-// queued begins the next run all the same.
+// journalMessage adds a message that came too late to affect this run. If it was queued, it still
+// begins the next run.
 func (d *draft) journalMessage(s delivery) {
 	parts, err := s.parts()
 	if err != nil {

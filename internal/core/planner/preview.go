@@ -71,8 +71,8 @@ func noPreview(read core.ToolCall, why string) *core.Preview {
 	return &core.Preview{Tool: read.Name, Failed: core.CutResult("The preview could not be made: "+why, core.MostPreview)}
 }
 
-// whyNotRead says why a preview is not read; empty if it may be. The tool must only read, and its
-// call must be allowed as it is: a rule that asks about it, or refuses it, holds here too.
+// whyNotRead says why the tool may not be called for a preview; empty if it may. The tool must only
+// read, and the rules must allow its call without an approval.
 func (d *draft) whyNotRead(read core.ToolCall) string {
 	spec, ok := d.v.Rules.Tool(read.Name)
 	switch {

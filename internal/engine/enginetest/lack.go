@@ -6,8 +6,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Lack is something that a queue does not promise, although the ports do. The suite then asks for
-// what is left of the promise, and never for nothing.
+// Lack is a guarantee of the ports that a queue does not give. The suite then checks the weaker
+// guarantee that remains; it never skips the check.
 type Lack string
 
 const (
@@ -49,7 +49,7 @@ func (t *queueTest) lateAckAnyhow(late, owner engine.Delivery) {
 	t.none()
 }
 
-// unreasoned takes out of dead letters what is not promised.
+// unreasoned removes from dead letters the fields that the queue does not guarantee.
 func (t *queueTest) unreasoned(letters ...[]Dead) {
 	if !t.lack(SilentDead) {
 		return

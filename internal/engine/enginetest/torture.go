@@ -116,7 +116,7 @@ func (o Torture) start(t *testing.T, logs string, worker, life int) *tortured {
 	return p
 }
 
-// kill leaves the process no time for anything. One that had ended by itself is a failure.
+// kill ends the process at once. The test fails if the process had already exited.
 func (p *tortured) kill(t *testing.T) {
 	t.Helper()
 	if p.dead {

@@ -128,8 +128,8 @@ func (t *tortureCheck) runIsThere(line told, th *tortureThread) {
 	}
 }
 
-// onlyOnce: nothing that anybody sent is twice in a thread, answered or not, and no suspension has
-// two decisions.
+// onlyOnce checks that a thread has nothing twice that was sent once, even if the store didn't
+// answer, and that no suspension has two decisions.
 func (t *tortureCheck) onlyOnce() {
 	t.Helper()
 	for id, th := range t.threads {
@@ -212,10 +212,10 @@ func (t *tortureCheck) nobodyForgotten() {
 	}
 }
 
-// queueLimit is how long what is in the queue may take to be handed over.
+// queueLimit is how long the queue may take to deliver all its messages.
 const queueLimit = 10 * time.Second
 
-// post: what was sent and not taken out is still in the queue, once, and what was taken out is not.
+// post checks that each message that was sent and not removed is in the queue once, and no other.
 func (t *tortureCheck) post() {
 	t.Helper()
 	acking, acked, left := map[string]bool{}, map[string]int{}, map[string]bool{}

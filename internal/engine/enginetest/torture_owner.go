@@ -69,7 +69,7 @@ func (h *hand) commit(head *core.Head, req engine.CommitRequest) (on bool, err e
 	return err == nil || errors.Is(err, engine.ErrSignals), nil
 }
 
-// write makes a commit of one sort or another, whose segment has everything that was in the inbox.
+// write makes a commit of a random kind, whose segment has everything that was in the inbox.
 func (h *hand) write(head core.Head, put int) engine.CommitRequest {
 	settled := head.Clone()
 	if answered(settled) || h.rng.IntN(2) == 0 {

@@ -11,7 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// spoken is what is being said in the thread, if the reader wants to know.
+// spoken is the live text of the thread, if the reader wants it.
 func (f *Reader) spoken(c frontend.Caller, thread string, wanted bool) (engine.Speech, bool) {
 	if f.Live == nil || !wanted || thread == "" {
 		return engine.Speech{}, false
@@ -81,18 +81,18 @@ func noteEvent(said engine.Speech, n engine.Note, at frontend.Cursor) wire.Event
 	return e
 }
 
-// goesOn says whether what is being said is what was heard, and perhaps more.
+// goesOn reports whether the live text continues what the reader has heard.
 func goesOn(said engine.Speech, heard frontend.Hearing) bool {
 	return said.Epoch == heard.Epoch && said.Restart == heard.Restart && begins(said.Text, heard.Text) && begins(said.Reasoning, heard.Reasoning) &&
 		(heard.Notes == 0 || len(said.Notes) > 0 && said.Notes[len(said.Notes)-1].Version >= heard.Notes)
 }
 
-// begins says whether a piece may begin there.
+// begins reports whether a piece of text may begin at that byte.
 func begins(text string, at int) bool {
 	return at == len(text) || at < len(text) && utf8.RuneStart(text[at])
 }
 
-// delta is what was said of a kind behind the cursor, and the cursor behind that.
+// delta is the live text of a kind after the cursor, and the cursor after that text.
 func delta(said engine.Speech, at frontend.Cursor, kind string) (e wire.Event, next frontend.Cursor, more bool) {
 	next = at
 	next.Live.Epoch, next.Live.Restart = said.Epoch, said.Restart
@@ -123,8 +123,8 @@ func resetReason(r core.Record, next *core.Segment) string {
 	return "repeated"
 }
 
-// resetEvent says that what was said live does not count. It is live itself: no segment holds it.
-// next is what was committed behind it; nil for nothing.
+// resetEvent says that the live text so far is void. It is a live event: no segment holds it. next
+// is the segment committed after that text; nil if there is none.
 func resetEvent(p frontend.Place, next *core.Segment, at frontend.Cursor) wire.Event {
 	r := p.Record
 	e := wire.Event{Version: wire.EventVersion, Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.Of(r.Thread),

@@ -37,8 +37,8 @@ func (e *entries) failed(ctx context.Context, err error) error {
 	return nil
 }
 
-// ofOneEntry says whether err is about what is stored of one entry: nothing is known against the
-// others.
+// ofOneEntry reports whether err concerns the stored data of one entry only, so that the others may
+// still be readable.
 func ofOneEntry(err error) bool {
 	return errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrDamaged) || !errors.Is(err, engine.ErrUnavailable)
 }

@@ -106,7 +106,7 @@ func (v questionView) timeLeft(m *markup) {
 	m.add(`.</p>`)
 }
 
-// unless says what happens by itself.
+// unless says what happens without an answer.
 func (v questionView) unless() tag {
 	if v.answers() {
 		return `The call gets no result unless you send one`

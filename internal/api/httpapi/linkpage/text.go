@@ -103,7 +103,7 @@ func (m *markup) order(of tag, s printable.Spelled) {
 	m.add(`</ol></dd>`)
 }
 
-// framed writes text of others that is no argument: in the zone, in a row of its own, with its
+// framed writes text of others that is not an argument: in the zone, in a separate row, with its
 // warnings.
 func (m *markup) framed(label tag, text string) {
 	s := printable.Spell(text)

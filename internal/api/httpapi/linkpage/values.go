@@ -66,8 +66,8 @@ func (m *markup) textValue(row printable.Row, long bool) {
 	m.foreign(row.Value)
 }
 
-// identifies says whether a text is letters and digits together, as account and order numbers are:
-// it gets a face in which 0 is no O.
+// identifies reports whether a short text has digits, as account and order numbers do. The page
+// sets it in a typeface that distinguishes 0 from O.
 func identifies(text string) bool {
 	return len(text) <= shortValue && strings.ContainsAny(text, "0123456789")
 }

@@ -73,8 +73,8 @@ func (v questionView) tool(m *markup, t wire.ToolDetails) {
 	}
 }
 
-// why shows what led to the call: the rule, the request, what the model said, and who is behind it.
-// Each text is framed by itself. The words around them are the page's.
+// why shows what led to the call: the rule, the request, the model's text, and the callers behind
+// it. Each text has a separate frame; only the words around the frames are the page's.
 func (v questionView) why(m *markup) {
 	m.add(`<h2>Why you are asked</h2>`)
 	if v.Suspension.Message != "" {
