@@ -71,7 +71,7 @@ func stateMachine() string {
 	var b strings.Builder
 	b.WriteString("# State machines and phases\n\n" +
 		"Every status change of runs and tool calls, and when hooks run. Generated from `internal/core` by\n" +
-		"tests; do not edit. A status may also stay the same.\n")
+		"tests; do not edit. Staying in a status is always allowed.\n")
 	b.WriteString("\n## Runs\n\n```mermaid\nstateDiagram-v2\n    [*] --> created\n")
 	diagram(&b, allRuns, runTransitions)
 	b.WriteString("```\n\n## Tool calls\n\n```mermaid\nstateDiagram-v2\n    [*] --> new\n")
