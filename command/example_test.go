@@ -41,6 +41,6 @@ func ExampleRun() {
 	// tides v1.0.0
 	// testdata/agents/tests/pilot.yaml:3: the tides of Dover are known
 	//   run "When is the next tide in Dover?"  done (natural_end): "High water is at 06:12."
-	//   expect                                 holds
+	//   expect                                 OK
 	// 1 test: OK
 }

@@ -247,7 +247,11 @@ func (a *app) printResult(r rehearsal.Result) error {
 	}
 	rows := [][]string{}
 	for _, step := range r.Steps {
-		rows = append(rows, []string{"  " + step.Did, step.Found})
+		found := step.Found
+		if found == rehearsal.Holds {
+			found = "OK"
+		}
+		rows = append(rows, []string{"  " + step.Did, found})
 	}
 	if err := a.Print(display.Clean(fmt.Sprintf("%s:%d: %s", r.File, r.Line, r.Name)) + "\n"); err != nil {
 		return err

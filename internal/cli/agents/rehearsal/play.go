@@ -25,12 +25,19 @@ type Result struct {
 	Failure *Failure `json:"failure,omitempty"`
 }
 
-// Played is a step that was done, and how the run stood then, or whether what was expected holds.
+// Played is a step that was done. Found is the run's state after it, or the result of an
+// expectation: [Holds] or [Differs].
 type Played struct {
 	Line  int    `json:"line"`
 	Did   string `json:"did"`
 	Found string `json:"found"`
 }
+
+// The results of an expectation.
+const (
+	Holds   = "holds"
+	Differs = "differs"
+)
 
 // Failure is the step at which a test ended: what was expected and is otherwise, or why it could
 // not be done.
@@ -75,7 +82,7 @@ func Play(ctx context.Context, c *client.Client, s Script, t Test, patience time
 		}
 		found := p.stands()
 		if step.Expect != nil {
-			found = map[bool]string{true: "holds", false: "differs"}[len(differences) == 0 && err == nil]
+			found = map[bool]string{true: Holds, false: Differs}[len(differences) == 0 && err == nil]
 		}
 		r.Steps = append(r.Steps, Played{step.Line, did(step), found})
 		if err != nil || len(differences) > 0 {
