@@ -1,5 +1,6 @@
-// Package awsapitest holds the functions that answer callers against events as AWS sends them: each
-// event of a directory has beside it the answer that it gets. For tests.
+// Package awsapitest tests the functions that answer API callers on AWS: it invokes them with
+// events in the form that AWS sends, and compares each response with the one stored next to the
+// event.
 package awsapitest
 
 import (

@@ -1,13 +1,13 @@
-// Package awsdouble is DynamoDB and SQS on the wire, in memory, for tests. Real SDK clients speak
-// to it; nothing between them and the server is faked. It is strict: it refuses what the real
-// services refuse, and whatever it does not know, with [Double.Unknown] to show it.
+// Package awsdouble is an in-memory server for tests that speaks the protocols of DynamoDB and SQS.
+// Tests use the real SDK clients over real connections. It is strict: it rejects what the real
+// services reject, and everything that it does not implement; [Double.Unknown] lists the latter.
 //
-// One lock stands around everything, so each request is atomic and they happen in one order. Time
-// is the caller's clock, chance comes from a seed. Faults are put in by rule: throttles, lost
-// requests and replies, writes that land late, indexes and reads that lag, messages doubled and
-// delayed. Consumed capacity is counted as DynamoDB bills it.
+// A single lock makes each request atomic and puts all requests in one order. The caller supplies
+// the clock, and a seed decides everything random. Rules inject faults: throttling, lost requests
+// and responses, late writes, stale indexes and reads, duplicate and delayed messages. Consumed
+// capacity is counted as DynamoDB bills it.
 //
-// It does not check signatures or permissions, keeps nothing on disk, has no streams, no local
-// indexes, no PartiQL and no FIFO queues, and never conflicts, throttles or expires anything unless
-// it is told to.
+// It does not check signatures or permissions and keeps nothing on disk. It has no streams, local
+// indexes, PartiQL or FIFO queues. It reports conflicts, throttles requests and expires items only
+// if a test asks for it.
 package awsdouble

@@ -1,5 +1,5 @@
-// Package verbs has the verbs that test Dormouse itself, replay and torture, and the program that
-// they belong to. What people install does not link them.
+// Package commands has the commands that test Dormouse, replay and torture, and the program that
+// runs them. The installed program does not include them.
 package commands
 
 import (

@@ -1,7 +1,7 @@
-// Command demo shows a run outliving its server: it starts one, lets a run come to an approval,
-// kills the server, starts it again on the same data, approves, and checks that the money went out
-// once. It talks to the server as any caller does, over the HTTP API. The server is the program of
-// the example refund-desk.
+// Command demo shows that a run survives a crash of its server. It starts the server and a run,
+// waits for the approval request, kills the server, restarts it on the same data, approves, and
+// checks that exactly one refund was issued. It uses the HTTP API, as any caller does. The server
+// is the program of the example refund-desk.
 package main
 
 import (

@@ -1,12 +1,12 @@
-// Command e2e proves on this machine, without an account, that what would be deployed works: the
-// functions as built binaries, the real template, real SDK clients, and servers that nobody here
-// wrote. Run it in a clone of the repository:
+// Command e2e tests the deployment on this machine, without an AWS account. It runs the function
+// binaries, the real template and real SDK clients against third-party emulators. Run it in a clone
+// of the repository:
 //
 //	go run ./internal/proof/e2e                    all suites
 //	go run ./internal/proof/e2e servers dynamodb -- go test ./internal/store/dynamo
 //
-// It ends with one line of counts, and with 1 if a check failed or a server could not be had. What
-// the servers cannot do stands in docs/contributing/emulators.md.
+// It ends with one line of counts. The exit code is 1 if a check failed or an emulator could not be
+// started. docs/contributing/emulators.md lists what the emulators don't support.
 package main
 
 import (

@@ -1,6 +1,6 @@
-// Package examples plays the agents of the folder examples against a real server. An example can be
-// copied out of the project, so its own tests use the public packages alone; those here look
-// further inside.
+// Package examples tests the agents of the examples folder against a real server. The tests in that
+// folder use only public packages, so that an example can be copied out of the project; the tests
+// here also use internal ones.
 package examples
 
 import (

@@ -1,8 +1,7 @@
 //go:build linux
 
-// Package faults runs a real server on a store whose system calls fail, or are recorded so that the
-// power can be cut at any of them, and holds what was acknowledged against what is there. It needs
-// strace.
+// Package faults tests a real server while system calls of its store fail, or after a power cut at
+// any of them. It checks that everything that was acknowledged is still stored. It needs strace.
 package faults
 
 import (

@@ -1,10 +1,10 @@
 //go:build unix
 
-// Package hostile attacks a real server: it builds the program, starts it as a process of its own
-// and sends what no friend would send, by whole connections and by single bytes. After each attack,
-// and during it, the server must answer others, and in the end have given back what the attack
-// took. There is nothing here but tests and a benchmark. Whether answers are right is looked at
-// elsewhere: here only that they are answers.
+// Package hostile attacks a real server in a separate process with malicious input, from whole
+// connections down to single bytes. During and after each attack, the server must answer other
+// callers, and afterwards it must have released the resources that the attack took. The package has
+// only tests and a benchmark. They check that the server responds; other tests check that its
+// responses are right.
 package hostile
 
 import (

@@ -1,7 +1,7 @@
-// Package modeldouble speaks the wires of model providers, for tests and for replays: it reads a
-// request as the provider would, asks a function what to say, and says it in the provider's frames,
-// broken ones among them. It refuses what the provider would refuse. It is no model, and knows
-// nothing of runs.
+// Package modeldouble imitates the APIs of model providers, for tests and replays. It reads a
+// request as the provider does, asks a function for the response, and sends it in the provider's
+// format, including broken frames. It rejects requests that the provider rejects. It knows nothing
+// about runs.
 package modeldouble
 
 import (

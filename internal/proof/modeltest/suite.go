@@ -1,7 +1,7 @@
-// Package modeltest is the suite that the adapter of every provider of models must pass, against
-// the double of that provider's wire: what is said comes whole or not at all, what goes wrong is
-// told as [engine.Model] has it, and no secret comes out. It asks no real provider, and does not
-// look at what one provider alone has.
+// Package modeltest is the test suite for adapters of model providers. Each adapter must pass it,
+// against a double of the provider's API: a response arrives whole or not at all, failures are
+// reported as [engine.Model] requires, and no secret leaks. The suite calls no real provider, and
+// does not test features of a single provider.
 package modeltest
 
 import (

@@ -1,9 +1,9 @@
-// Package replay runs recorded conversations again, each as a thread and each of its user messages
-// as a run, on the real engine, store, queue and API, and compares what comes out with what was
-// recorded. The recorded turns are the model, the recorded results the tools. Calls may be gated,
-// and their callers then do what people do: approve, edit, deny, stay silent, answer late; each
-// such call is held to what was decided about it. With faults, processes are lost and messages go
-// astray on a virtual clock, in an order the seed decides.
+// Package replay runs recorded conversations again on the real engine, store, queue and API, and
+// compares the results with the recording. Each conversation becomes a thread, and each user
+// message a run. Recorded turns play the model, and recorded results play the tools. Calls can
+// require approval; simulated callers then approve, edit, deny, answer late or not at all, and each
+// call is checked against its decision. With faults, workers crash and messages get lost on a
+// virtual clock, in an order that the seed decides.
 package replay
 
 import (

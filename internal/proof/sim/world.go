@@ -1,7 +1,8 @@
-// Package sim runs workers and callers of one system one at a time on a virtual clock, in an order
-// that a seed decides, and injects faults where they touch a store or a queue. The same seed, the
-// same run. It brings a store and a queue of its own, harder than real ones, for what is to be
-// played often. It knows the ports of package engine and nothing of what is simulated.
+// Package sim runs the workers and callers of one system one at a time on a virtual clock, in an
+// order that a seed decides, and injects faults into their calls of the store and the queue. The
+// same seed gives the same run. The package includes an in-memory store and queue for simulations
+// that are run often; they behave worse than real ones. It knows the ports of package engine, but
+// not the system that it simulates.
 package sim
 
 import (

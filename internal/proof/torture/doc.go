@@ -1,9 +1,8 @@
-// Package torture holds a running Dormouse to its word. Callers start runs, decide, send messages
-// and cancel, and write down whatever was acknowledged; meanwhile the server is killed, by this
-// package or by somebody else. When that is over, everything that was acknowledged is looked for in
-// what the API shows.
+// Package torture checks that a running Dormouse keeps its guarantees while its server is killed.
+// Callers start runs, decide, send messages and cancel, and record every acknowledgment. Meanwhile
+// this package or another program kills the server. At the end, the package checks that the API
+// shows everything that was acknowledged.
 //
-// It sees what callers see: the HTTP API and, if it is told of a ledger, the marks that tools left
-// outside of the system. It never looks into the store, and it does not know how a server keeps its
-// word.
+// It uses only the HTTP API and, if given one, a ledger in which tools record their external
+// effects. It never reads the store.
 package torture
