@@ -130,7 +130,7 @@ func (a *activation) endBroken(err error) bool {
 		return false
 	}
 	h := a.view.Head
-	a.e.o.Logger.Error("a write was refused because it would leave the run in a state that nothing can set right; this is a fault of the program",
+	a.e.o.Logger.Error("a write was refused because it would leave the run in an invalid state; this is a bug",
 		"run", h.Run, "thread", h.Thread, "tenant", h.Tenant, "rule", broken.Rule, "detail", broken.Detail)
 	if a.refused {
 		return false

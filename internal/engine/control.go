@@ -129,6 +129,6 @@ func (g *guardedControl) logFailure(what string, run RunRef, err error) {
 	g.failing[what] = err != nil
 	g.mu.Unlock()
 	if first {
-		g.log.Warn("a run control gave no answer; that counts as no", "function", what, "run", run.Run, "tenant", run.Tenant, "error", err)
+		g.log.Warn("a run control gave no answer; the run continues", "function", what, "run", run.Run, "tenant", run.Tenant, "error", err)
 	}
 }

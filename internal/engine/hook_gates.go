@@ -18,7 +18,7 @@ type ruled struct {
 
 func (e *Engine) ruled(agent Agent) core.Rules {
 	r := ruled{Rules: agent.Rules, terms: agent.Rules.Terms(), log: func(hook string, p any) {
-		e.o.Logger.Error("a gate or a stop rule panicked; the call is denied, the run stopped", "hook", hook, "panic", p, "stack", string(debug.Stack()))
+		e.o.Logger.Error("a gate or a stop rule panicked; the call is denied or the run stopped", "hook", hook, "panic", p, "stack", string(debug.Stack()))
 	}}
 	r.terms.Memory = agent.Memory != nil
 	for _, h := range agent.Hooks {

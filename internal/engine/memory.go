@@ -22,7 +22,7 @@ func (a *activation) recall(ctx context.Context) (text, failure string, err erro
 	}
 	text, err = withMemory(ctx, a, req, a.agent.Memory.Recall)
 	if err != nil {
-		a.e.o.Logger.Warn("nothing recalled", "run", a.view.Head.Run, "error", err)
+		a.e.o.Logger.Warn("cannot read the agent's memory", "run", a.view.Head.Run, "error", err)
 		return "", "recall_failed", nil
 	}
 	return text, "", nil
@@ -42,7 +42,7 @@ func (a *activation) commitMemory(ctx context.Context) (failure string, err erro
 		return struct{}{}, a.agent.Memory.Commit(ctx, req)
 	})
 	if err != nil {
-		a.e.o.Logger.Warn("not remembered", "run", a.view.Head.Run, "error", err)
+		a.e.o.Logger.Warn("cannot store in the agent's memory", "run", a.view.Head.Run, "error", err)
 		return "commit_failed", nil
 	}
 	return "", nil

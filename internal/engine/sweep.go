@@ -78,7 +78,7 @@ func (e *SweepError) Log(log *slog.Logger) {
 		if entry, ok := errors.AsType[*EntryError](failure); ok {
 			log.Warn("a due thread could not be woken; the next sweep tries again", "tenant", entry.Tenant, "thread", entry.Thread, "error", entry.Err)
 		} else {
-			log.Warn("a part of what is due could not be read; the next sweep tries again", "error", failure)
+			log.Warn("some due entries could not be read; the next sweep tries again", "error", failure)
 		}
 	}
 }

@@ -73,7 +73,7 @@ type answer[T any] struct {
 func guarded[T any](ctx context.Context, a *activation, f func(context.Context) (T, error)) (v T, err error) {
 	defer func() {
 		if p := recover(); p != nil {
-			a.e.o.Logger.Error("a body or the model panicked", "panic", p, "stack", string(debug.Stack()))
+			a.e.o.Logger.Error("a tool or the model panicked", "panic", p, "stack", string(debug.Stack()))
 			err = errors.New("it failed unexpectedly")
 		}
 	}()

@@ -16,7 +16,7 @@ import (
 func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, err error) {
 	requests := intake.Requests([]byte(m.Body), i.intake.Agent)
 	if len(requests) == 0 {
-		i.log.Info("a message of the intake queue asks for nothing and is dropped", "message", m.MessageId)
+		i.log.Info("a message of the intake queue is empty and is dropped", "message", m.MessageId)
 	}
 	results := make([]intake.Result, len(requests))
 	inTime, cancel := stack.InTime(ctx)
