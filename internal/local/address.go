@@ -6,7 +6,7 @@ import (
 	"net"
 )
 
-// ErrNotLoopback refuses to let strangers in without a token.
+// ErrNotLoopback: without tokens, the server listens only on a loopback address.
 var ErrNotLoopback = errors.New("this address can be reached from other machines: pass a token file with --tokens, or listen on 127.0.0.1")
 
 // CheckAddr says whether the runtime may listen on addr: on a loopback address always, elsewhere

@@ -31,8 +31,8 @@ type agentFiles struct {
 	at    time.Time              // when they were read
 }
 
-// coarse is how far apart two writes may be that a file system gives one time. What was written so
-// shortly before it was read may have been written again since.
+// coarse bounds the resolution of file times: two writes within it may have the same time. A file
+// written so shortly before it was read may have been written again since.
 const coarse = 2 * time.Second
 
 // touched says whether the files may have changed since they were read.

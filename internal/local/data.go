@@ -24,7 +24,8 @@ type data struct {
 	share *lock
 }
 
-// openData opens the file, and puts right what a dead process left behind if no other lives.
+// openData opens the store, and frees the leases of a crashed process if no other process uses the
+// directory.
 func openData(ctx context.Context, o Options, times timing, policy string) (*data, error) {
 	path := filepath.Join(o.Data, databaseFile)
 	if info, err := os.Stat(path); o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
@@ -49,7 +50,7 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 		if freed > 0 {
 			o.Logger.Info("took over the runs of a stopped process", "runs", freed)
 		}
-		if noRoom(err) { // what was at hand goes on once its lease is over
+		if noRoom(err) { // the runs continue when their leases expire
 			return nil
 		}
 		return err
@@ -70,8 +71,7 @@ func openData(ctx context.Context, o Options, times timing, policy string) (*dat
 // databaseFile is the store in a data directory.
 const databaseFile = "dormouse.db"
 
-// examineFor is how long the store is examined: longer if a process that did not end by itself left
-// a log.
+// examineFor returns how long the store is examined: longer if a crashed process left a log.
 func examineFor(path string) time.Duration {
 	if info, err := os.Stat(path + "-wal"); err == nil && info.Size() > 0 {
 		return examineLongTime
@@ -79,14 +79,14 @@ func examineFor(path string) time.Duration {
 	return examineTime
 }
 
-// ErrNoStore: there is no store in a data directory in which one must exist.
+// ErrNoStore: the data directory has no store, and --must-exist is set.
 var ErrNoStore = errors.New("there is no store")
 
-// unopened says what to do about a store that cannot be opened.
+// unopened adds what to do to the error of a store that cannot be opened.
 func unopened(o Options, err error) error {
 	switch {
 	case errors.Is(err, sqlite.ErrLost):
-		return err // says it itself
+		return err // says what to do
 	case errors.Is(err, sqlite.ErrNewerFile):
 		return fmt.Errorf("%w\nStart the newer version: this version does not change a store that it cannot fully read", err)
 	case errors.Is(err, engine.ErrDamaged) && o.Damaged:
@@ -99,11 +99,11 @@ func unopened(o Options, err error) error {
 	return err
 }
 
-// errMarked: another process works on the directory under another policy, and what a run is allowed
-// would depend on which takes it up.
+// errMarked: another process uses the directory with a different policy. What a run may do would
+// depend on which process continues it.
 var errMarked = errors.New("local: the data directory is held with another mark")
 
-// policyMark tells policies apart.
+// policyMark identifies a policy.
 func policyMark(policy *agent.Permissions) string {
 	if policy == nil {
 		return "no policy"
@@ -116,29 +116,29 @@ func (d *data) close() error {
 	return d.db.Close()
 }
 
-// examineTime is how long the store is examined before it is served; after a kill, while what was
-// left in the log is adopted, longer.
+// examineTime is how long the store is examined before it is served. After a crash it is examined
+// longer, because the log that was left is adopted.
 const (
 	examineTime     = 5 * time.Second
 	examineLongTime = time.Minute
 )
 
-// storageWords are the troubles as /healthz has them.
+// storageWords are the storage states of /healthz.
 var storageWords = map[sqlite.Trouble]string{sqlite.NoTrouble: "", sqlite.Full: wire.StorageFull, sqlite.Failing: wire.StorageFailing,
 	sqlite.Damaged: wire.StorageDamaged, sqlite.Gone: wire.StorageGone}
 
-// storage is the state of the store for /healthz. It looks at the files, so that a probe finds a
-// directory gone at once.
+// storage returns the state of the store for /healthz. It looks at the files, so that a probe
+// notices a missing directory at once.
 func (d *data) storage() httpapi.Storage {
 	_ = d.db.Look()
 	trouble, _ := d.db.Trouble()
 	return httpapi.Storage{Trouble: storageWords[trouble], LogBytes: d.db.LogBytes()}
 }
 
-// ErrStoreEnded ends a server that must not go on with its store.
+// ErrStoreEnded: the server must not continue with its store.
 var ErrStoreEnded = errors.New("the server stopped because of its store")
 
-// ended is why the server has to end.
+// ended returns why the server stops, and what to do.
 func (d *data) ended() error {
 	why := d.db.WhyEnded()
 	if errors.Is(why, engine.ErrGone) {

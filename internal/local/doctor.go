@@ -30,8 +30,8 @@ const (
 	Unfinished = "unfinished" // nothing was found in the time that was given
 )
 
-// Examine looks at the store in a data directory and changes nothing; a server may be at work on
-// it. It takes as long as ctx gives it.
+// Examine checks the store in a data directory and changes nothing. A server may use the store at
+// the same time. Examine runs until it is finished or ctx ends.
 func Examine(ctx context.Context, data string, progress func(threads int)) (Diagnosis, error) {
 	if _, err := os.Stat(data); err != nil {
 		return Diagnosis{}, err
@@ -68,7 +68,7 @@ func Examine(ctx context.Context, data string, progress func(threads int)) (Diag
 	return d, nil
 }
 
-// advices are what to do about findings, in the order in which it is done.
+// advices lists what to do about findings, in the order of the steps.
 var advices = []struct {
 	about []sqlite.FindingCode
 	text  string

@@ -10,8 +10,8 @@ import (
 	"syscall"
 )
 
-// lockFile waits until nobody else holds the lock, and holds it until release or the end of the
-// process, however that ends.
+// lockFile waits until no other process holds the lock, and holds it until release or the end of
+// the process, including a crash.
 func lockFile(file string) (release func(), err error) {
 	f, err := os.OpenFile(file, os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -33,8 +33,8 @@ const (
 	perWorker = 2
 )
 
-// pumpFor starts what the intake queue asks for. It may be cut off anywhere: a message that is not
-// settled comes again, and starts no second run.
+// pumpFor returns a pump that starts the runs that the intake queue requests. It may be interrupted
+// anywhere: a message that is not settled is delivered again, and starts no second run.
 func pumpFor(db *sqlite.DB, starter intake.Starter, o Options) *intake.Pump {
 	p := newPump(db, starter, perWorker*o.workers(), o.Logger)
 	p.See = o.command("enqueue --dead --data", o.Data)
@@ -48,19 +48,18 @@ func newPump(db *sqlite.DB, starter intake.Starter, most int, log *slog.Logger) 
 		Room: queue.Room, Batch: intakeBatch, Poll: intakePoll, Crowded: intakeCrowded}
 }
 
-// Intake is the intake queue of a data directory, for a process beside those that serve it.
+// Intake is the intake queue of a data directory, for a process that is not a server.
 //
-// It takes no share of the directory: it claims nothing and only adds to what is there, in
-// transactions that SQLite puts in order. Were it to hold one, a server that was killed and is
-// started again meanwhile would not find itself alone, and the dead one's runs would wait for the
-// end of their leases.
+// It takes no share of the directory: it claims nothing, and only adds rows in transactions that
+// SQLite serializes. With a share, a killed server that restarts would not be alone on the
+// directory, and its runs would wait for the end of their leases.
 type Intake struct {
 	*sqlite.Intake
 	db *sqlite.DB
 }
 
-// OpenIntake opens the intake queue of a data directory. One that is not there is made, if create
-// says so; else the error is [fs.ErrNotExist].
+// OpenIntake opens the intake queue of a data directory. If there is no store, it creates one if
+// create is set, and otherwise returns [fs.ErrNotExist].
 func OpenIntake(ctx context.Context, dir string, create bool) (*Intake, error) {
 	file := filepath.Join(dir, "dormouse.db")
 	if _, err := os.Stat(file); !create && errors.Is(err, fs.ErrNotExist) {
@@ -79,8 +78,8 @@ func OpenIntake(ctx context.Context, dir string, create bool) (*Intake, error) {
 // Close closes the file.
 func (i *Intake) Close() error { return i.db.Close() }
 
-// Agents are the names that are deployed to a tenant here. There are none before the first server
-// has started.
+// Agents returns the names of the agents that are deployed to a tenant. There are none before the
+// first server has started.
 func (i *Intake) Agents(ctx context.Context, tenant string) (map[string]bool, error) {
 	deployed, err := i.db.Deployed(ctx, tenant)
 	names := map[string]bool{}
@@ -90,11 +89,11 @@ func (i *Intake) Agents(ctx context.Context, tenant string) (map[string]bool, er
 	return names, err
 }
 
-// Messages judges messages without any data directory. It holds no state.
+// Messages checks messages without a data directory. It holds no state.
 type Messages struct{ front *frontend.Frontend }
 
-// Check reads a message and says what would keep any server from starting it, as a
-// [*frontend.Error]. What is deployed, and what else is stored, is not looked at.
+// Check reads a message and returns what would keep every server from starting it, as a
+// [*frontend.Error]. It does not look at deployed agents or anything else that is stored.
 func (m Messages) Check(ctx context.Context, body []byte) (intake.Message, error) {
 	read, err := intake.Read(body)
 	if err != nil {
@@ -107,7 +106,7 @@ func (m Messages) Check(ctx context.Context, body []byte) (intake.Message, error
 	return read, err
 }
 
-// NewMessages judges by a frontend like the server's with nothing behind it.
+// NewMessages returns a checker with the same frontend as the server's, but without a store.
 func NewMessages() Messages {
 	return Messages{frontend.New(frontend.Options{Store: unasked{}, Clock: machine.Clock{}, Random: machine.Random{}, Narrow: func(raw json.RawMessage) error {
 		_, err := agentfile.ParseNarrow(raw)
@@ -115,11 +114,11 @@ func NewMessages() Messages {
 	}})}
 }
 
-// errUnasked says that a request was found good, so that the store was to be asked.
+// errUnasked says that a request passed all checks that come before the store is read.
 var errUnasked = errors.New("local: the store is not asked")
 
-// unasked is a store that is only there to be reached: a request is checked before anything is read
-// for it.
+// unasked is a store that returns errUnasked from its first read, because a request is checked
+// before anything is read for it.
 type unasked struct{ frontend.Store }
 
 func (unasked) Load(context.Context, string, string) (core.Head, error) {

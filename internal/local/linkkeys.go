@@ -15,14 +15,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
-// linkKeysFile is in the data directory: a key a line, in hexadecimal. The first signs new links.
-// Who puts a new line first and, a link's life later, takes the old one out, has replaced the key
-// without breaking a link; who empties the file breaks them all.
+// linkKeysFile is in the data directory and has one key per line, in hexadecimal. The first key
+// signs new links. To rotate the key without breaking links, add a new first line, and remove the
+// old line after the lifetime of a link. Emptying the file breaks all links.
 const linkKeysFile = "link.keys"
 
 const linkKeyBytes = 32
 
-// readLinkKeys reads the keys, and makes one first if there is no file.
+// readLinkKeys reads the keys. If there is no file, it first creates one with a new key.
 func readLinkKeys(dir string, random func([]byte)) (access.LinkKeys, error) {
 	file := filepath.Join(dir, linkKeysFile)
 	text, err := os.ReadFile(file)
@@ -51,7 +51,7 @@ func readLinkKeys(dir string, random func([]byte)) (access.LinkKeys, error) {
 	return keys, lines.Err()
 }
 
-// withLinkKeys adds the keys of a data directory to the values to hide, as their file has them: a
+// withLinkKeys adds the keys of a data directory, as their file has them, to the values to hide: a
 // key is enough to sign approval links. A file that cannot be read adds nothing.
 func withLinkKeys(values secret.Values, dir string) secret.Values {
 	text, err := os.ReadFile(filepath.Join(dir, linkKeysFile))
@@ -70,8 +70,8 @@ func newLinkKey(random func([]byte)) []byte {
 	return key
 }
 
-// makeLinkKey puts a whole file in place, unless another process was first; then that one's is
-// good.
+// makeLinkKey creates the file with a new key, in one step. If another process created it first,
+// that file stays.
 func makeLinkKey(file string, random func([]byte)) error {
 	temp, err := os.CreateTemp(filepath.Dir(file), ".link-*")
 	if err != nil {

@@ -11,21 +11,22 @@ import (
 	"syscall"
 )
 
-// lock is this process's share of a data directory, held until it ends, however it ends.
+// lock is this process's share of a data directory. The process holds it until it ends, including
+// by a crash.
 type lock struct {
 	f     *os.File
-	alone bool // nobody else held one when this one was taken
+	alone bool // no other process held a share when this one was taken
 }
 
-// lockData takes a share. If nobody else holds one, before is run while that is certain, so that
-// what a dead process left behind can be put right. Who is not alone must have the mark of those
-// who are there, or gets [errMarked].
+// lockData takes a share. If no other process holds one, it runs before while that is certain, so
+// that before can clean up after a crashed process. Otherwise the mark must equal that of the other
+// processes, or the error is [errMarked].
 //
 //	A: exclusive ── before ── share ─────────────── works
 //	B:      refused ── waits for a share ── works
 //
-// Turning the exclusive lock into a share may let go of it for a moment; B may then be alone as
-// well, while A holds nothing yet.
+// Turning the exclusive lock into a share may release it for a moment; B may then be alone as well,
+// while A holds nothing yet.
 func lockData(dir, mark string, before func() error) (*lock, error) {
 	f, err := os.OpenFile(filepath.Join(dir, "lock"), os.O_CREATE|os.O_RDWR, 0o600)
 	if err != nil {

@@ -47,7 +47,7 @@ type queue interface {
 	ReceiveFor(ctx context.Context, p sqlite.Places) (d engine.Delivery, some bool, err error)
 }
 
-// run works until taking ends; steps at hand are finished, in the context work.
+// run works until taking ends. Steps in progress finish, in the context work.
 func (p *pool) run(taking, work context.Context) {
 	var wg sync.WaitGroup
 	for range p.workers {
@@ -185,8 +185,7 @@ func (p *pool) wait(ctx context.Context) {
 	}
 }
 
-// reminder sends the sweep's wake-ups: those of threads that somebody is about to wake anyway are
-// left out.
+// reminder sends the sweep's wake-ups, except to threads that already have a wake-up in the queue.
 type reminder struct{ queue *sqlite.DB }
 
 func (r reminder) Send(ctx context.Context, w engine.Wakeup, _ time.Duration) error {

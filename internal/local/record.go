@@ -84,14 +84,14 @@ func (r *recorder) run(ctx context.Context) {
 	}
 }
 
-// finish records what is left, when nothing ends any more.
+// finish records the remaining runs after the last run has ended.
 func (r *recorder) finish() {
 	ctx, cancel := context.WithTimeoutCause(context.Background(), drainTime, errDrained)
 	defer cancel()
 	r.write(ctx)
 }
 
-// errDrained: there is no time left to record anything.
+// errDrained: the time to record runs at shutdown is over.
 var errDrained = errors.New("the server is stopping, and the recording file was not available in time")
 
 func (r *recorder) write(ctx context.Context) {
@@ -112,8 +112,8 @@ func (r *recorder) write(ctx context.Context) {
 	}
 }
 
-// record adds one run. What keeps it from being recorded is no failure of the run; that the file
-// cannot be written is said once.
+// record adds one run. A failure to record it does not affect the run. A file that cannot be
+// written is logged once.
 func (r *recorder) record(ctx context.Context, e endedRun) error {
 	c, err := r.conversation(ctx, e)
 	if err != nil {
@@ -134,9 +134,8 @@ func (r *recorder) record(ctx context.Context, e endedRun) error {
 	return nil
 }
 
-// add does not wait behind the end of ctx: another process may hold the file, and a pipe may be
-// full, for as long as they like. What is written after that is there twice, or is the beginning of
-// a line.
+// add stops waiting at the end of ctx: another process may hold the file, and a pipe may be full,
+// indefinitely. A write that completes later leaves a duplicate or a partial line.
 func (r *recorder) add(ctx context.Context, c recording.Conversation) error {
 	added := make(chan error, 1)
 	go func() { added <- recording.Append(r.file, c) }()

@@ -116,8 +116,8 @@ const (
 // is found by another one a lease and a sweep later, and by itself, started again alone, at once.
 //
 // They are text, so that a test of whole processes can build the program with shorter ones
-// (-ldflags -X) and need not wait for minutes. Nobody who runs the program can change them: two
-// processes on one directory should agree.
+// (-ldflags -X) and need not wait for minutes. An operator cannot change them: two processes on
+// one directory should agree.
 var (
 	leaseText = "2m"
 	sweepText = "5s"
@@ -125,7 +125,7 @@ var (
 
 type timing struct{ lease, margin, sweep time.Duration }
 
-// readTiming keeps a twelfth of the lease for writing down what was done.
+// readTiming reserves a twelfth of the lease for committing results.
 func readTiming() (timing, error) {
 	lease, err1 := time.ParseDuration(leaseText)
 	sweep, err2 := time.ParseDuration(sweepText)
@@ -334,7 +334,7 @@ func (s *Server) Wait() error {
 	return s.err
 }
 
-// notices tells whoever reads the log that a call waits.
+// notices logs that a call waits.
 type notices struct{ o Options }
 
 func (n notices) Notify(_ context.Context, what engine.Notice) error {

@@ -12,29 +12,28 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// lookAgain is how long what was read of a file of tokens counts as what is in it.
+// lookAgain is how long the tokens count as current after the file was read.
 const lookAgain = time.Second
 
-// tokens are the keys of a file, read again when it changes: whoever takes a token out need not
-// restart anything. Safe for concurrent use.
+// tokens are the keys of a token file. The file is read again when it changes, so removing a token
+// needs no restart. Safe for concurrent use.
 type tokens struct {
 	file  string
 	add   string // the command that adds a token to it
 	clock engine.Clock
 	log   *slog.Logger
 
-	// joined is told of the tenants of a file that was read again. Nil tells nobody.
+	// joined is called with each tenant of a file that was read again, unless it is nil.
 	joined func(ctx context.Context, tenant string) error
 
 	mu     sync.Mutex
 	keys   access.Keys
 	looked time.Time
 	text   string
-	away   bool // it could not be read when it was looked at last
+	away   bool // the last attempt to read the file failed
 }
 
-// openTokens reads the file. At the start everything in it must be right, and somebody must be let
-// in.
+// openTokens reads the file. At startup, every line must be valid, and there must be a token.
 func openTokens(o Options) (*tokens, error) {
 	t := &tokens{file: o.TokensFile, clock: o.clock, log: o.Logger, add: o.command("tokens add NAME --file", o.TokensFile)}
 	text, keys, err := ReadTokens(t.file)
@@ -45,7 +44,7 @@ func openTokens(o Options) (*tokens, error) {
 	return t, err
 }
 
-// tenants are those of the tokens there are, and the one of callers without.
+// tenants returns the tenants of the tokens, and the tenant of callers without a token.
 func (t *tokens) tenants() []string {
 	if t == nil {
 		return []string{access.Tenant}
@@ -66,7 +65,7 @@ func (t *tokens) Named(ctx context.Context, name string) (access.Principal, bool
 	return t.ask(ctx, func(k access.Keys) (access.Principal, bool) { return k.Named(name) })
 }
 
-// ask asks the keys as they are in the file now.
+// ask queries the keys that are in the file now.
 func (t *tokens) ask(ctx context.Context, find func(access.Keys) (access.Principal, bool)) (access.Principal, bool, error) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -87,7 +86,7 @@ func (t *tokens) ask(ctx context.Context, find func(access.Keys) (access.Princip
 	return p, ok, nil
 }
 
-// refresh reads the file again. A wrong line lets nobody in; the others count.
+// refresh reads the file again. The token of an invalid line is refused; the others count.
 func (t *tokens) refresh(ctx context.Context) error {
 	text, keys, err := ReadTokens(t.file)
 	if err != nil && !errors.Is(err, access.ErrLines) {
@@ -99,7 +98,7 @@ func (t *tokens) refresh(ctx context.Context) error {
 	if err != nil {
 		t.log.ErrorContext(ctx, "the token file has invalid lines; their tokens are refused", "error", err)
 	}
-	if len(keys.Grants()) == 0 { // a copy that broke off, perhaps
+	if len(keys.Grants()) == 0 { // perhaps an incomplete copy
 		return fmt.Errorf("%s no longer contains a token; create one with: %s", t.file, t.add)
 	}
 	for _, tenant := range keys.Tenants() {

@@ -10,12 +10,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
-// UpdateTokens replaces a file of tokens by what change makes of it: of its text, and of who is let
-// in by it. A concurrent reader sees the old or the new file, and of several who
-// update it at once each sees what the one before left. A file that is not there is empty, and is
-// made if create says so. Its mode and owner stay; a new one is for its owner alone. Nothing is
-// changed if change returns an error, which UpdateTokens then returns, or if a line of the file is
-// wrong.
+// UpdateTokens replaces the text of a token file by the result of change, which gets the text and
+// its keys. A concurrent reader sees the old or the new file; concurrent updates are applied one
+// after the other. A missing file counts as empty, and is created if create is set. The file's mode
+// and owner stay; a new file is readable only by its owner. If change returns an error, or a line
+// of the file is invalid, the file stays unchanged and UpdateTokens returns the error.
 func UpdateTokens(file string, create bool, change func(text string, keys access.Keys) (string, error)) error {
 	if target, err := filepath.EvalSymlinks(file); err == nil {
 		file = target

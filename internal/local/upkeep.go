@@ -132,8 +132,8 @@ func (u *upkeep) say(now sqlite.Trouble, why error) {
 	}
 }
 
-// lookAtClock brings back what a clock that was set back leaves ahead, or what was stored while it
-// was ahead.
+// lookAtClock corrects stored times that are too far ahead of the clock: because the clock was set
+// back, or because they were stored while it was ahead.
 func (u *upkeep) lookAtClock(ctx context.Context) {
 	by := u.step.since()
 	if by != 0 {

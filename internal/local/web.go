@@ -48,10 +48,11 @@ func webServer(api http.Handler, log *slog.Logger) *http.Server {
 		DisableGeneralOptionsHandler: true}
 }
 
-// guests are the open connections. When there are too many, the newcomer is let in and another one
-// has to go, so that whoever holds many open does not shut the others out: the one that has kept us
-// waiting longest for a request, if that is long, and else the one that has waited longest for the
-// answer to what only reads. What may have stored something is not cut off before it is answered.
+// guests are the open connections. When there are too many, a new connection is accepted and
+// another one is closed, so that a client with many connections cannot shut out others. The server
+// closes the one whose next request it has awaited longest, if that is long, and otherwise the one
+// whose read-only request has waited longest for its response. A request that may have stored
+// something is never cut off before its response.
 type guests struct {
 	most int
 
@@ -81,12 +82,12 @@ type guestKey struct{}
 func (g *guests) admit(ctx context.Context, conn net.Conn) context.Context {
 	newcomer := &guest{conn: conn}
 	if leaving := g.add(newcomer); leaving != nil {
-		_ = leaving.conn.Close() // whoever serves it finds out
+		_ = leaving.conn.Close() // the goroutine that serves it notices
 	}
 	return context.WithValue(ctx, guestKey{}, newcomer)
 }
 
-// add returns who has to go, which may be the newcomer.
+// add adds a connection and returns the one to close, which may be the new one, or nil.
 func (g *guests) add(newcomer *guest) (leaving *guest) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -102,8 +103,8 @@ func (g *guests) add(newcomer *guest) (leaving *guest) {
 	return leaving
 }
 
-// least prefers those that owe a request only if they have for a while. Who has just come has had
-// no time to send one, and would be the next to go wherever all others are held.
+// least returns the connection to close. One that owes a request is chosen only after a while: a
+// new connection has had no time to send one, and would be closed next if all others must stay.
 func (g *guests) least() *guest {
 	var slowest, oldest *guest
 	for _, one := range g.all {
