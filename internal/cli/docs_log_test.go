@@ -84,7 +84,7 @@ var logged = map[string]string{
 	"a run is not recorded":                                                       "The line says why. Add it later: `dormouse runs record RUN FILE`.",
 	"receiving from the intake queue failed; retrying":                            "The store didn't respond. Retried; if repeated, check the store.",
 	"a message of the intake queue was moved to the dead letters":                 "The request can't start a run; `reason` says why. It is in the dead-letter queue; on a server, `see` has the command that shows it.",
-	"a message comes again":                                                       "`error` says why the message is retried. Only a bug is an ERROR.",
+	"a message comes again":                                                       "`error` says why the message is retried. ERROR means a bug.",
 	"cannot return a message to the queue; it reappears when its visibility ends": "-SQS failed; the message returns minutes later.",
 	"cannot read the age of the oldest due entry":                                 "-The metric is missing once.",
 	"the sweep ran out of time; the next one continues":                           "If frequent, raise the sweep's timeout.",
