@@ -46,7 +46,7 @@ var CallOutcomes = []CallOutcomeWord{
 	{CallOutcomeDeniedByPerson, "no", "The approver denied the call."},
 	{CallOutcomeDeclined, "no", "The client or the person who was asked sent cancel instead of an answer."},
 	{CallOutcomeTimedOut, "no", "The deadline passed before an answer arrived."},
-	{CallOutcomeAbandoned, "maybe", "A new message abandoned the call while it waited. Its body may have run if the call waited for an unknown outcome."},
+	{CallOutcomeAbandoned, "maybe", "A new message abandoned the call while it waited. Its body may have run if a person was asked for its outcome."},
 	{CallOutcomeOutOfTime, "maybe", "The tool did not stop within the time of its activation."},
 	{CallOutcomeLost, "maybe", "The worker crashed while the tool ran, and its outcome is unknown."},
 	{CallOutcomeNotFinished, "no", "The model asked to end the run when it could not end yet."},

@@ -17,7 +17,7 @@ var phaseWords = map[Phase]struct {
 	StepStart:         {"before each model call", []string{"state", "end"}},
 	BeforeInference:   {"directly before the model is called", []string{"state", "context", "override", "include", "exclude", "end"}},
 	AfterInference:    {"before the model's answer is committed or the stop rules look at it", []string{"state", "drop", "end"}},
-	ToolGate:          {"for each call with valid arguments; again before it runs if the state changed, and after a decision; must be pure", nil},
+	ToolGate:          {"for each call with valid arguments; again after a decision, and before the call runs if the state changed; must be pure", nil},
 	BeforeToolExecute: {"before a call's body runs; again on replay unless its effects are committed", []string{"state", "refuse"}},
 	AfterToolExecute:  {"for each call with an outcome, whether or not its body ran; also for a call that suspends itself", []string{"state", "append"}},
 	StepEnd:           {"after a step's tool round, also when the step waits", []string{"state", "end"}},

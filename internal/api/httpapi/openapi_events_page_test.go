@@ -35,7 +35,7 @@ var meanings = map[string]string{
 	"checkpoint assistant_turn":  "the model's answer",
 	"checkpoint decision_replay": "decisions, and the calls they resume",
 	"checkpoint tool_results":    "calls that ended or were suspended",
-	"checkpoint run_finished":    "the end of a turn: the run is done or suspended",
+	"checkpoint run_finished":    "a turn has ended, and the run is done or suspended",
 
 	"cause input":     "the input of the run",
 	"cause retry":     "the run retries an earlier one, without new input",

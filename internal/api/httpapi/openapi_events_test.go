@@ -46,7 +46,7 @@ var eventGroups = []eventGroup{
 		{core.EventTextDelta, "A piece of the model's text.", true},
 		{core.EventReasoningEnded, "The model's complete reasoning. It replaces the deltas with the same `part_id`.", false},
 		{core.EventTextEnded, "The model's complete text. It replaces the deltas with the same `part_id`.", false},
-		{core.EventStepReset, "The deltas of the step are void. Live with the reasons `repeated` and `cancelled`, stored with the others.", false},
+		{core.EventStepReset, "The deltas of the step are void. It is live if the reason is `repeated` or `cancelled`, and stored otherwise.", false},
 		{core.EventStepEnded, "The step ended: each of its calls has ended or is suspended.", false},
 	}},
 	{"Tool calls", []event{
@@ -54,7 +54,7 @@ var eventGroups = []eventGroup{
 		{core.EventCallInvalid, "The arguments were refused. The call fails with `invalid_arguments`.", false},
 		{core.EventCallStarted, "The tool started. With `live: true` it is running now; the stored event follows with the commit of the outcome. For an at-most-once call the stored event is committed before the tool starts.", false},
 		{core.EventCallProgress, "The tool reports its progress.", true},
-		{core.EventCallSuspended, "The call waits for an answer. A run's `pending` and the inbox show the same members, and add `requests`, `said`, `tool_details` and `fingerprint`.", false},
+		{core.EventCallSuspended, "The call waits for an answer. A run's `pending` and the inbox show the same members; only they fill in `requests`, `said`, `tool_details` and `fingerprint`.", false},
 		{core.EventCallInvalidAnswer, "A client sent a result that doesn't match the call's schema. It was refused and the call still waits. At most 8 are recorded per suspension.", false},
 		{core.EventDecisionRecorded, "The run processed a decision. `applied` says whether it took effect.", false},
 		{core.EventCallResuming, "The call resumes with the decision.", false},
