@@ -15,7 +15,7 @@ var storage = []storageRefusal{
 	{engine.ErrNoRoom, CodeDiskFull, 30 * time.Second,
 		"the server's disk is full, so nothing was stored; it needs at least 16 MB of free space. Reads still work; send the same request again later"},
 	{engine.ErrGone, CodeStorageGone, 0, "the server's store was moved or removed, so the request may have been stored or not; ask the operator to restore it"},
-	{engine.ErrDamaged, CodeStorageDamaged, 0, "the stored data is damaged where this request reads or writes; ask the operator to repair it with the command doctor"},
+	{engine.ErrDamaged, CodeStorageDamaged, 0, "the stored data is damaged where this request reads or writes; ask the operator to examine the store with the command doctor"},
 	{engine.ErrDenied, CodeStorageDenied, 0, "the store rejects the server's credentials or permissions, so nothing is stored; ask the operator to grant access"},
 	{engine.ErrDisk, CodeStorageFailing, 0, "the server's disk returns errors, so the request may have been stored or not; ask the operator to check the disk"},
 	{engine.ErrUnreadable, CodeUnreadable, 0, "this version of the server can't read the stored data; ask the operator to check which version wrote it"},

@@ -15,15 +15,17 @@ const eventsFile = "../../../docs/reference/events.md"
 
 const eventsIntro = `# Events
 
-The types of events in a run's journal, with their members. The schemas, and examples from real runs, are in the OpenAPI document: the schema
-` + "`Event`" + ` of ` + "`GET /openapi.json`" + `. This page is generated from the types.
+The types of events in a run's journal, and their members. The OpenAPI document (` + "`GET /openapi.json`" + `) has their schemas, with examples from real
+runs, in the schema ` + "`Event`" + `. This page is generated from the types.
 
-Read the events of a run with ` + "`GET /v1/runs/{id}/events`" + `, of a thread with ` + "`GET /v1/threads/{id}/events`" + `, and the suspensions, decisions and
-run ends of all runs with ` + "`GET /v1/events`" + `; see [the API](api.md#runs). Each can be paged or streamed. The stream of all runs also sends ` + "`counts`" + `: the
-number of suspended calls by kind. These aren't stored.
+Three endpoints return events, as pages or as a stream; see [the API](api.md#runs):
 
-Stored events never change. New types and members may be added: ignore what you don't know. Incompatible changes raise ` + "`v`" + `.
-**Live** events show what is happening now. They aren't stored; a reader may miss or repeat them. Optional members are marked with ` + "`?`" + `.
+- ` + "`GET /v1/runs/{id}/events`" + `: the events of a run
+- ` + "`GET /v1/threads/{id}/events`" + `: the events of a thread
+- ` + "`GET /v1/events`" + `: the suspensions, decisions and ends of all runs. The stream also sends ` + "`counts`" + `, the number of suspended calls by kind, which isn't stored.
+
+Stored events never change. New types and members may be added; ignore those you don't know. An incompatible change raises ` + "`v`" + `.
+**Live** events show what is happening now. They aren't stored, and a reader may miss one or get it twice. A ` + "`?`" + ` marks optional members.
 
 ## Members of every event
 
@@ -40,7 +42,7 @@ var meanings = map[string]string{
 	"cause input":     "the input of the run",
 	"cause retry":     "the run retries an earlier one, without new input",
 	"cause message":   "a user message",
-	"cause decision":  "a decision, or a refused answer that the journal records",
+	"cause decision":  "a decision, or a refused answer that was recorded",
 	"cause deadline":  "a deadline passed without an answer",
 	"cause interrupt": "a caller interrupted the run",
 	"cause cancel":    "a caller cancelled the suspended run",
@@ -95,7 +97,7 @@ func eventsPage() string {
 			fmt.Fprintf(&p, "|`%s`|%s|%s|\n", e.of, cell(about), membersOf(schemas, e))
 		}
 	}
-	p.WriteString("\n## Call outcomes\n\n`outcome` says how a call ended. *Ran* says whether the tool's code ran to its end.\n\n|outcome|ran|meaning|\n|---|---|---|\n")
+	p.WriteString("\n## Call outcomes\n\n`outcome` says how a call ended. *Ran* says whether the tool ran to its end.\n\n|outcome|ran|meaning|\n|---|---|---|\n")
 	for _, w := range core.CallOutcomes {
 		fmt.Fprintf(&p, "|`%s`|%s|%s|\n", w.Outcome, w.Ran, cell(w.Means))
 	}

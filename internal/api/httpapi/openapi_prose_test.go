@@ -3,7 +3,7 @@ package httpapi
 // conventions is the beginning of docs/reference/api.md.
 const conventions = `# HTTP API
 
-All operations of the HTTP API, version 1, with their roles and status codes. The OpenAPI 3.1 document has every member, each
+All operations of the HTTP API, version 1, with their roles and status codes. The OpenAPI 3.1 document also has every member, each
 operation's error codes, and examples. Get it from ` + "`GET /openapi.json`" + ` on your server, or read
 [the file](../../internal/api/httpapi/openapi.json). This page is generated from the routes.
 
@@ -11,27 +11,31 @@ operation's error codes, and examples. Get it from ` + "`GET /openapi.json`" + `
 
 | topic | rule |
 |---|---|
-| Body | One JSON object in UTF-8, at most 1 MiB, as ` + "`application/json`" + `. Unknown or repeated members and unknown parameters are refused. Optional members may be ` + "`null`" + `, optional parameters empty. |
-| Responses | May gain members; ignore those you don't know. |
+| Body | One JSON object in UTF-8, at most 1 MiB, as ` + "`application/json`" + `. Unknown or repeated members and unknown parameters are refused. An optional member may be ` + "`null`" + `; an optional parameter may be empty. |
+| Responses | New members may be added; ignore those you don't know. |
 | Ids | Opaque, with a prefix: ` + "`run_`" + `, ` + "`thr_`" + `, ` + "`sus_`" + ` (suspension), ` + "`lnk_`" + ` (link). Another tenant's ids return 404. |
 | Times | RFC 3339, UTC, milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + ` |
-| Errors | ` + "`application/problem+json`" + ` with a stable ` + "`code`" + `; [all codes](errors.md). A refused request stores nothing unless its code says otherwise. 429 has ` + "`Retry-After`" + `. |
+| Errors | ` + "`application/problem+json`" + ` with a stable ` + "`code`" + `; see [all codes](errors.md). A refused request stores nothing unless its code says otherwise. 429 has ` + "`Retry-After`" + `. |
 | Tokens | ` + "`Authorization: Bearer TOKEN`" + `. A token belongs to one tenant. Without ` + "`--tokens`" + ` the server listens only on loopback and accepts every caller. |
 | Roles | ` + "`start`" + `: start, message, interrupt, cancel, retry. ` + "`read`" + `: read everything. ` + "`decide`" + `: see and answer suspended calls, interrupt, resume, cancel. ` + "`link`" + `: see suspended calls, manage approval links; as powerful as ` + "`decide`" + `. ` + "`admin`" + `: everything. |
-| Idempotency | ` + "`Idempotency-Key`" + `, at most 255 bytes: same key, same body, one effect. The first request returns 202, repeats 200. Another body: 422. A conversation's keys are kept for 30 days. |
-| Pages | ` + "`items`" + ` and ` + "`next`" + `; pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
-| Waiting | ` + "`Prefer: wait=N`" + ` on a run, ` + "`wait=N`" + ` on events, at most 20 seconds; or a stream. |
-| Streams | Server-sent events. Reconnect with ` + "`Last-Event-ID`" + `; nothing is lost or repeated, except that ` + "`GET /v1/events`" + ` may repeat events. A stream ends after at most 15 minutes. A 307 redirects to the stream's address. |
-| Live text | ` + "`text.delta`" + `: append. ` + "`text.ended`" + `: replace. ` + "`step.reset`" + `: clear unfinished parts. Not on AWS. |
-| Decisions | The first one counts: 202. A repeat: 200 with ` + "`same: true`" + `. A different one: 409 with the ` + "`winner`" + `. |
+| Idempotency | Requests with the same ` + "`Idempotency-Key`" + ` (at most 255 bytes) and body take effect once. The first returns 202, a repeat 200, and the same key with another body 422. A conversation's keys are kept for 30 days. |
+| Pages | A page has ` + "`items`" + `, and ` + "`next`" + ` if there are more. Pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
+| Waiting | Send ` + "`Prefer: wait=N`" + ` to a run, or ` + "`wait=N`" + ` to a page of events, with at most 20 seconds. Or open a stream. |
+| Streams | Server-sent events. Reconnect with ` + "`Last-Event-ID`" + ` to miss no event and get none twice; only ` + "`GET /v1/events`" + ` may repeat some. A stream ends after at most 15 minutes. A 307 redirects to the stream's address. |
+| Live text | On ` + "`text.delta`" + `, append to the part. On ` + "`text.ended`" + `, replace the part. On ` + "`step.reset`" + `, clear unfinished parts. AWS has no live text. |
+| Decisions | The first one counts and returns 202. A repeat returns 200 with ` + "`same: true`" + `, a different one 409 with the ` + "`winner`" + `. |
 | Inputs | Text, or a list of parts: ` + "`text`, `image`, `document`" + `, with bytes in base64. |
 | Limits | Body 1 MiB; id in a path 256 bytes; metadata 2,048 and permissions 1,024 bytes; 100 decisions in a request; 32 queued messages; 500 links per run; a page ends at 1 MiB. |
 
 The description in the OpenAPI document explains these rules in full, including live text, decisions by kind, and access on AWS.
 
-The tables leave out common status codes. Every operation may return 400 ` + "`unknown_field`" + ` and ` + "`invalid_request`" + `, 403 ` + "`forbidden`" + `, 500 and 503. One that
-needs a role may return 401, 403 ` + "`role_required`" + ` and ` + "`not_admitted`" + `; one with a body, 400 ` + "`malformed_body`" + `, 413 and 415; one with an id, 404; and one
-that stores something, 507 ` + "`disk_full`" + `. ` + "`admin`" + ` has every role.
+The tables leave out the role ` + "`admin`" + `, which includes all others, and these status codes:
+
+- all operations: 400 ` + "`unknown_field`" + ` and ` + "`invalid_request`" + `, 403 ` + "`forbidden`" + `, 500, 503
+- with a role: 401, 403 ` + "`role_required`" + ` and ` + "`not_admitted`" + `
+- with a body: 400 ` + "`malformed_body`" + `, 413, 415
+- with an id in the path: 404
+- that store something: 507 ` + "`disk_full`" + `
 `
 
 // description is the description of the OpenAPI document: what holds for all operations.

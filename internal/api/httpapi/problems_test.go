@@ -32,9 +32,9 @@ func problemsDocument() string {
 	var b strings.Builder
 	b.WriteString(`# Errors
 
-The error codes of the HTTP API and what to do about them. Every error is an ` + "`application/problem+json`" + ` document (RFC 9457) with ` + "`type`, `title`, `status`, `code`" + ` and
+The error codes of the HTTP API, and what to do about them. Every error is an ` + "`application/problem+json`" + ` document (RFC 9457) with ` + "`type`, `title`, `status`, `code`" + ` and
 usually ` + "`detail`" + `. Programs should test ` + "`code`" + `, which never changes; ` + "`detail`" + ` explains the error to people and contains nothing confidential. A refused
-request has stored nothing unless the table says otherwise. In responses to several decisions, each decision has its own code. This page is
+request has stored nothing unless the table says otherwise. If a request has several decisions, each gets its own code. This page is
 generated from problem.go in internal/api/httpapi.
 
 |status|code|meaning and remedy|

@@ -95,7 +95,7 @@ var (
 
 	statusParam   = param{in: "query", name: "status", about: "Return only runs with this status.", one: query.RunStatuses}
 	metadataParam = inQuery("metadata."+anyKey, "Return only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as in JSON. "+
-		"Everything after the first dot is the key, further dots included; nested members are not matched. At most 16 keys, each once.")
+		"Everything after the first dot is the key, including further dots. Nested members are not matched. At most 16 keys, each once.")
 	runFilters = []param{statusParam, agentParam,
 		{in: "query", name: "reason", about: "Return only runs that ended with this reason.", one: query.RunReasons},
 		{in: "query", name: "response_state", about: "Return only runs that ended with this response state.", one: query.ResponseStates},
@@ -325,7 +325,7 @@ func (a *api) linkRoutes() []route {
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome."), page(200)},
 			codes:   []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer an approval link", link: true,
-			about: "Approves or denies. Repeating the answer has no further effect. The decision is recorded as made by `link:` and the recipient (`for`), with the link's id and its creator. If the approval supplies the call's result, send `result` too. Edited arguments and grants require a token and `decide`.",
+			about: "Approves or denies. Repeating the answer has no further effect. The decision is recorded under the name `link:` followed by the recipient (`for`), with the link's id and creator. If the approval supplies the call's result, send `result` too. Edited arguments and grants require a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`)."), page(200), page(202)},
@@ -341,12 +341,12 @@ func (a *api) otherRoutes() []route {
 				inQuery("thread_id", "Return only calls of this thread."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
 		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream the events of all runs", roles: canSeeInbox,
-			about: "Returns the events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant, roughly in time order; as pages (`Accept: application/json`) or as a stream. " +
-				"It serves inboxes, bots and consoles. A stream continues until the reader disconnects or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
-				"with the number of suspended calls by kind. Reopened with `Last-Event-ID`, it continues from there. A reader gets every event if the differences between the workers' clocks and the delay " +
-				"of the store's index together stay below 10 seconds. The server checks a commit that is undecided by then again for up to 15 minutes, for at most 8 such commits at a time. An event may be sent " +
+			about: "Returns the events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant. They arrive roughly in time order, as pages (`Accept: application/json`) or as a stream. " +
+				"Use it for inboxes, bots and consoles. A stream continues until the reader disconnects or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
+				"with the number of suspended calls by kind. Reopen a stream with `Last-Event-ID` to continue from there. A reader gets every event if the differences between the workers' clocks and the delay " +
+				"of the store's index together stay below 10 seconds. If the server can't tell by then whether a commit succeeded, it checks again for up to 15 minutes, for at most 8 commits at a time. An event may be sent " +
 				"twice: use `thread_id` and `seq` to recognize it. A token without `read` gets decisions without their arguments and result, " +
-				"and calls without their arguments and questions: read those from the inbox while the call is suspended.",
+				"and calls without their arguments and questions. Read these from the inbox while the call is suspended.",
 			params: []param{inQuery("after", "A cursor: return only later events."), fromParam, agentParam, typesParam, limitParam("100", 1000), waitSoLong, lastParam},
 			answers: []answered{answers(200, wire.FeedPage{}, "One page. The events of one commit stay together, so a page may hold more than `limit`."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
