@@ -23,57 +23,57 @@ import (
 // nothing to do about them.
 var logged = map[string]string{
 	// Errors: an operator has to act.
-	"the disk is full: reads and the inbox are served, writes are refused until there is space":                        "Free at least 16 MB; the server then recovers by itself. Repeated every ten minutes.",
-	"the disk returns errors or does not respond: check the disk and the system log; writes that fail are refused":     "Check the disk. Replace it, or stop the server and move the directory; acknowledged data is safe. Also logged if the write-ahead log can't be copied.",
+	"the disk is full: reads and the inbox are served, writes are refused until there is space":                        "Free at least 16 MB; the server then recovers by itself. The line repeats every ten minutes.",
+	"the disk returns errors or does not respond: check the disk and the system log; writes that fail are refused":     "Check the disk. Replace it, or stop the server and move the directory. Acknowledged data is safe. The server also logs this if it can't copy its write-ahead log.",
 	"the store is damaged: stop the server and examine its data directory; undamaged runs are served":                  "SQLite found a damaged page. Stop the server and run the command in `examine`.",
-	"the data directory is no longer the one that the server opened: the server stops, because new data would be lost": "Bring the moved directory back and restart; it has all acknowledged data.",
+	"the data directory is no longer the one that the server opened: the server stops, because new data would be lost": "Move the directory back and restart the server. The directory has all acknowledged data.",
 	"a write was refused because it would leave the run in an invalid state; this is a bug":                            "A bug: the run ends with `head_invariant`. Report it.",
 	"the run's version of the agent can't run":                                                                         "The run ends in error, because its agent version or a tool is missing.",
 	"a gate or a stop rule panicked; the call is denied or the run stopped":                                            "Fix the hook; `stack` shows where.",
 	"the model failed":             "The run ends in error. The line has the endpoint's response, which API callers don't see.",
-	"a tool or the model panicked": "Fix the tool or provider; `stack` shows where. The call failed or the model is retried.",
-	"a step panicked":              "A bug, perhaps in a hook. The step is retried 20 times, then dead-lettered. Report it.",
+	"a tool or the model panicked": "Fix the tool or provider; `stack` shows where. A call fails; a model is asked again.",
+	"a step panicked":              "A bug, perhaps in a hook. Report it. The server retries the step 20 times, then moves it to the dead letters.",
 	"cannot read the token file; all callers are refused":                                                            "Make the file readable; until then requests get 503.",
-	"the token file has invalid lines; their tokens are refused":                                                     "Fix the lines that it names; the others work.",
+	"the token file has invalid lines; their tokens are refused":                                                     "Fix the lines that it names. Other lines work.",
 	"cannot write the recording: runs continue but are missing from it; add them later with the command runs record": "Check the `--record` file and its disk, then add the runs with `dormouse runs record`.",
-	"starting a run from the intake queue panicked":                                                                  "A bug; retried. Report it.",
-	"starting a run from the intake queue failed":                                                                    "A bug; retried, finally dead-lettered. Report it.",
+	"starting a run from the intake queue panicked":                                                                  "A bug. Report it. The request is retried.",
+	"starting a run from the intake queue failed":                                                                    "A bug. Report it. The request is retried, then moved to the dead letters.",
 	"request failed":                           "The caller got 500; `error` says why. Report it.",
-	"a request was refused with 503":           "`code` and `error` say why; each code is logged at most every ten seconds, and `others_since_last` counts omitted lines. WARN if a retry can help.",
+	"a request was refused with 503":           "`code` and `error` say why. Each code is logged at most every ten seconds; `others_since_last` counts the omitted lines. The level is WARN if a retry can help.",
 	"handler panicked":                         "A bug; the caller got 500. Report it.",
 	"request not understood":                   "The function was invoked by something other than API Gateway or its URL. Find the caller.",
 	"answer too large":                         "The response exceeded Lambda's limit. Request smaller pages.",
-	"a message made the function panic":        "A bug, perhaps in a hook; retried. Report it.",
-	"cannot write metrics":                     "Standard output failed. The work was done.",
-	"the sweep failed; the next one continues": "`error` says why. Deadlines and recovery are late if it repeats.",
+	"a message made the function panic":        "A bug, perhaps in a hook. Report it. The message is retried.",
+	"cannot write metrics":                     "Standard output failed. The function did its work.",
+	"the sweep failed; the next one continues": "`error` says why. If it repeats, deadlines and recovery are late.",
 	"the function cannot start":                "A setting, secret or permission is missing or wrong. `error` names it.",
 
 	// Warnings: an operator has to act if they persist.
-	"step given up":             "The store was slow, or the lease about to expire. Retried. If frequent, check the store.",
-	"receiving failed":          "The store didn't respond. Retried; if repeated, check the store.",
-	"a run waits for its agent": "Fix the agent; usually a secret is missing. Checked every 30 s.",
+	"step given up":             "The store was slow, or the lease was about to expire. The step is retried. If it repeats, check the store.",
+	"receiving failed":          "The store didn't respond. The server retries. If it repeats, check the store.",
+	"a run waits for its agent": "Fix the agent; usually a secret is missing. The run continues within 30 s.",
 	"an agent cannot be served; its runs wait, and new runs are refused": "See [an agent that cannot be served](../guides/run-in-production.md#an-agent-that-cannot-be-served).",
-	"the model returned no turn":                                         "Retried later. If `answered` stays false, the provider is down.",
+	"the model returned no turn":                                         "The run retries later. If `answered` stays false, the provider is down.",
 	"bedrock: the model did not answer":                                  "-The next line says whether the run retries or ends.",
 	"bedrock: the answer is incomplete":                                  "The run stops or retries; `stop_reason` says why.",
-	"bedrock: the model's answer does not match model.output":            "The provider ignored the schema; the answer counts as text.",
-	"openai: ": "The endpoint failed or its turn is incomplete; the line has the status. The run retries or ends.",
-	"a run control gave no answer; the run continues":                                           "The program's `RunControl` failed, panicked or took over a second. Fix it. Logged once; runs continue.",
+	"bedrock: the model's answer does not match model.output":            "The provider ignored the schema. The answer counts as text.",
+	"openai: ": "The endpoint failed, or its answer is incomplete; the line has the status. The run retries or ends.",
+	"a run control gave no answer; the run continues":                                           "Fix the program's `RunControl`: it failed, panicked or took over a second. Runs continue. Only the first failure in a row is logged.",
 	"a newer version of the program wrote this run; only that version continues it":             "Happens after a rollback. Deploy the newer version again; runs and decisions are kept.",
 	"the store cannot say whether a newer run waits; the run does not yield":                    "-The run continues.",
 	"an MCP server did not answer a call":                                                       "The call failed, or its outcome is unknown. Check the server.",
-	"a preview could not be made":                                                               "The approver sees the arguments without it. Check the tool of the preview.",
+	"a preview could not be made":                                                               "The approver sees the arguments without a preview. Check the tool that makes it.",
 	"cannot read the agent's memory":                                                            "Check the agent's memory. The run continues without it.",
 	"cannot store in the agent's memory":                                                        "Check the agent's memory. The run continues, but the note is lost.",
 	"not sent":                                                                                  "-A notification failed; it is sent again with the run's next step.",
 	"further threads could not be woken":                                                        "-More failures in this sweep than are listed.",
-	"a due thread could not be woken; the next sweep tries again":                               "The run's deadline or recovery is late. If repeated, check the store.",
-	"some due entries could not be read; the next sweep tries again":                            "Deadlines and recovery are late. If repeated, check the store.",
+	"a due thread could not be woken; the next sweep tries again":                               "The run's deadline or recovery is late. If it repeats, check the store.",
+	"some due entries could not be read; the next sweep tries again":                            "Deadlines and recovery are late. If it repeats, check the store.",
 	"the clock was set, or the machine slept: stored times are compared with the new time":      "`by` is the difference. See [what clocks decide](../how-it-works/reliability.md#what-clocks-decide).",
 	"corrected times that were stored too far ahead of the clock":                               "-The clock had been ahead; `entries` wake-ups were rescheduled.",
 	"cannot correct times stored too far ahead of the clock; retrying":                          "`error` says why. Runs with such times wait until the correction succeeds.",
 	"cannot store the changes that failed at startup on the full disk; retrying":                "Changed agents aren't served yet. Free disk space.",
-	"a tenant has nearly used up its storage; raise --tenant-bytes before its runs are refused": "Logged once per tenant. See [quotas](../guides/run-in-production.md#quotas).",
+	"a tenant has nearly used up its storage; raise --tenant-bytes before its runs are refused": "The line appears once per tenant. See [quotas](../guides/run-in-production.md#quotas).",
 	"another server uses this data directory; give both the same agents and tokens: both run the agents of the server started last, and each accepts only its own tokens": "Check `--data`, unless two servers are intended.",
 	"a changed agent file has a mistake; a version that is in use stays in use":                                                                                           "Fix the file. If the line lacks `version`, the agent isn't served. See [changed agent files](../guides/run-in-production.md#changed-agent-files).",
 	"cannot read the agents directory; the deployed versions stay in use":                                                                                                 "Check `--agents`. Changes apply once the directory is readable.",
@@ -81,17 +81,17 @@ var logged = map[string]string{
 	"the agents directory has no agent file; no run can be started":                                                                                                       "Check `--agents`.",
 	"a tenant has tokens but no agent; list it under tenants in an agent file, or serve with --tenant":                                                                    "Its callers can't start runs. List it under `tenants`, or serve with `--tenant`.",
 	"cannot store the approval link key: new links stop working when the server stops":                                                                                    "The disk is full, or the directory is read-only. New links stop working when the server stops.",
-	"a run is not recorded":                                                       "The line says why. Add it later: `dormouse runs record RUN FILE`.",
-	"receiving from the intake queue failed; retrying":                            "The store didn't respond. Retried; if repeated, check the store.",
+	"a run is not recorded":                                                       "`error` says why. Record the run later: `dormouse runs record RUN FILE`.",
+	"receiving from the intake queue failed; retrying":                            "The store didn't respond. The worker retries. If it repeats, check the store.",
 	"a message of the intake queue was moved to the dead letters":                 "The request can't start a run; `reason` says why. It is in the dead-letter queue; on a server, `see` has the command that shows it.",
-	"a message comes again":                                                       "`error` says why the message is retried. ERROR means a bug.",
+	"a message comes again":                                                       "`error` says why the message is retried. At level ERROR it's a bug.",
 	"cannot return a message to the queue; it reappears when its visibility ends": "-SQS failed; the message returns minutes later.",
 	"cannot read the age of the oldest due entry":                                 "-The metric is missing once.",
-	"the sweep ran out of time; the next one continues":                           "If frequent, raise the sweep's timeout.",
+	"the sweep ran out of time; the next one continues":                           "If it repeats, raise the sweep's timeout.",
 	"AWS cannot be called":                                                        "Set the credentials and the region.",
 
 	// Progress.
-	"the data directory has no store and --must-exist is set; the server does not start": "The directory was moved or emptied, or `--data` is wrong. `--must-exist` forbids a new store.",
+	"the data directory has no store and --must-exist is set; the server does not start": "The directory was moved or emptied, or `--data` is wrong. With `--must-exist` the server creates no store.",
 	"the store cannot be opened; the server does not start":                              "`error` says what to do. The store is damaged, replaced, outdated or from a newer version, or the disk fails.",
 	"created an empty store, because the data directory had none":                        "If this isn't the first start, stop the server: `--data` is wrong, or the directory was emptied.",
 	"took over the runs of a stopped process":                                            "-The previous server was killed; its `runs` continue.",
@@ -240,12 +240,12 @@ func logPage(lines map[string]*logLine) string {
 	var b strings.Builder
 	b.WriteString(`# Log lines
 
-The log lines that may need action, by the start of their ` + "`msg`" + `. A server logs to standard error, the
-functions on AWS to their log groups. Alarm on ERROR, and look at a WARN that persists. This page is
-generated from the code.
+The log lines that may need action, sorted by the start of ` + "`msg`" + `. A server logs to standard error;
+functions on AWS log to their log groups. Alarm on ERROR, and investigate a WARN that persists. This
+page is generated from the code.
 `)
 	for _, level := range []string{"ERROR", "WARN", "INFO"} {
-		fmt.Fprintf(&b, "\n## %s\n\n|line|from|meaning and remedy|\n|---|---|---|\n", level)
+		fmt.Fprintf(&b, "\n## %s\n\n|line|logged by|meaning and remedy|\n|---|---|---|\n", level)
 		var texts []string
 		for text, l := range lines {
 			if l.levels[level] && !strings.HasPrefix(logged[text], "-") {
