@@ -26,7 +26,7 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 // exitCodes is what each exit code means, in the order of their numbers.
 var exitCodes = []cmdline.ExitCode{
 	{Code: cmdline.ExitOK, Means: []string{
-		"success; also if a run is still running or waiting, or ended stopped or blocked"}},
+		"success, even if a run is still running or waiting, or was stopped or blocked"}},
 	{Code: cmdline.ExitFailed, Means: []string{
 		"failure:",
 		"run, retry, messages, watch: the run ended in error",

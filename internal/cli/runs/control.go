@@ -71,7 +71,7 @@ func (a *app) retryCommand() *cobra.Command {
 	var wait bool
 	cmd := &cobra.Command{
 		Use:   "retry RUN",
-		Short: "Continue after a run that failed or was stopped",
+		Short: "Retry a run that failed or was stopped",
 		Long: `Start a new run that continues where a run ended in error or was stopped by a rule. It
 has fresh budgets and uses the newest version of the agent. Only the newest run of a
 thread can be retried. Retrying the same run again returns the run that the first retry
