@@ -24,13 +24,13 @@ import (
 var logged = map[string]string{
 	// Errors: an operator has to act.
 	"the disk is full: reads and the inbox are served, writes are refused until there is space":                        "Free at least 16 MB; the server then recovers by itself. The line repeats every ten minutes.",
-	"the disk returns errors or does not respond: check the disk and the system log; writes that fail are refused":     "Check the disk. Replace it, or stop the server and move the directory. Acknowledged data is safe. The server also logs this if it can't copy its write-ahead log.",
+	"the disk returns errors or does not respond: check the disk and the system log; writes that fail are refused":     "Replace the disk, or stop the server and move the directory. Acknowledged data is safe. Also logged if the server can't copy its write-ahead log.",
 	"the store is damaged: stop the server and examine its data directory; undamaged runs are served":                  "SQLite found a damaged page. Stop the server and run the command in `examine`.",
 	"the data directory is no longer the one that the server opened: the server stops, because new data would be lost": "Move the directory back and restart the server. The directory has all acknowledged data.",
 	"a write was refused because it would leave the run in an invalid state; this is a bug":                            "A bug: the run ends with `head_invariant`. Report it.",
 	"the run's version of the agent can't run":                                                                         "The run ends in error, because its agent version or a tool is missing.",
 	"a gate or a stop rule panicked; the call is denied or the run stopped":                                            "Fix the hook; `stack` shows where.",
-	"the model failed":             "The run ends in error. The line has the endpoint's response, which API callers don't see.",
+	"the model failed":             "The run ends in error. The line has the endpoint's response, which callers don't see.",
 	"a tool or the model panicked": "Fix the tool or provider; `stack` shows where. A call fails; a model is asked again.",
 	"a step panicked":              "A bug, perhaps in a hook. Report it. The server retries the step 20 times, then moves it to the dead letters.",
 	"cannot read the token file; all callers are refused":                                                            "Make the file readable; until then requests get 503.",
@@ -64,7 +64,7 @@ var logged = map[string]string{
 	"an MCP server did not answer a call":                                                       "The call failed, or its outcome is unknown. Check the server.",
 	"a preview could not be made":                                                               "The approver sees the arguments without a preview. Check the tool that makes it.",
 	"cannot read the agent's memory":                                                            "Check the agent's memory. The run continues without it.",
-	"cannot store in the agent's memory":                                                        "Check the agent's memory. The run continues, but the note is lost.",
+	"cannot store in the agent's memory":                                                        "Check the agent's memory. The run continues; the note is lost.",
 	"not sent":                                                                                  "-A notification failed; it is sent again with the run's next step.",
 	"further threads could not be woken":                                                        "-More failures in this sweep than are listed.",
 	"a due thread could not be woken; the next sweep tries again":                               "The run's deadline or recovery is late. If it repeats, check the store.",
@@ -79,11 +79,11 @@ var logged = map[string]string{
 	"cannot read the agents directory; the deployed versions stay in use":                                                                                                 "Check `--agents`. Changes apply once the directory is readable.",
 	"cannot store changed agents; retrying":                                                                                                                               "`error` says why. Deployed versions stay in use.",
 	"the agents directory has no agent file; no run can be started":                                                                                                       "Check `--agents`.",
-	"a tenant has tokens but no agent; list it under tenants in an agent file, or serve with --tenant":                                                                    "Its callers can't start runs. List it under `tenants`, or serve with `--tenant`.",
+	"a tenant has tokens but no agent; list it under tenants in an agent file, or serve with --tenant":                                                                    "Its callers can't start runs. List it under `tenants`, or use `--tenant`.",
 	"cannot store the approval link key: new links stop working when the server stops":                                                                                    "The disk is full, or the directory is read-only. New links stop working when the server stops.",
 	"a run is not recorded":                                                       "`error` says why. Record the run later: `dormouse runs record RUN FILE`.",
 	"receiving from the intake queue failed; retrying":                            "The store didn't respond. The worker retries. If it repeats, check the store.",
-	"a message of the intake queue was moved to the dead letters":                 "The request can't start a run; `reason` says why. It is in the dead-letter queue; on a server, `see` has the command that shows it.",
+	"a message of the intake queue was moved to the dead letters":                 "The request can't start a run; `reason` says why. On a server, `see` is the command that shows the message.",
 	"a message comes again":                                                       "`error` says why the message is retried. At level ERROR it's a bug.",
 	"cannot return a message to the queue; it reappears when its visibility ends": "-SQS failed; the message returns minutes later.",
 	"cannot read the age of the oldest due entry":                                 "-The metric is missing once.",
@@ -92,7 +92,7 @@ var logged = map[string]string{
 
 	// Progress.
 	"the data directory has no store and --must-exist is set; the server does not start": "The directory was moved or emptied, or `--data` is wrong. With `--must-exist` the server creates no store.",
-	"the store cannot be opened; the server does not start":                              "`error` says what to do. The store is damaged, replaced, outdated or from a newer version, or the disk fails.",
+	"the store cannot be opened; the server does not start":                              "`error` says what to do. The store is damaged, replaced, too old or too new, or the disk fails.",
 	"created an empty store, because the data directory had none":                        "If this isn't the first start, stop the server: `--data` is wrong, or the directory was emptied.",
 	"took over the runs of a stopped process":                                            "-The previous server was killed; its `runs` continue.",
 	"agent":                       "-An agent is served, in this version.",
@@ -245,7 +245,7 @@ functions on AWS log to their log groups. Alarm on ERROR, and investigate a WARN
 page is generated from the code.
 `)
 	for _, level := range []string{"ERROR", "WARN", "INFO"} {
-		fmt.Fprintf(&b, "\n## %s\n\n|line|logged by|meaning and remedy|\n|---|---|---|\n", level)
+		fmt.Fprintf(&b, "\n## %s\n\n|line|only on|meaning and remedy|\n|---|---|---|\n", level)
 		var texts []string
 		for text, l := range lines {
 			if l.levels[level] && !strings.HasPrefix(logged[text], "-") {
@@ -269,10 +269,11 @@ func beginning(text string) string {
 	return text[:len(text)-len(strings.TrimPrefix(text, "bedrock:"))+at]
 }
 
+// from is where alone the line is written; empty if a server and a function may write it.
 func from(l *logLine) string {
 	switch {
 	case len(l.from) > 1 || l.from["both"]:
-		return "all"
+		return ""
 	case l.from["AWS"]:
 		return "AWS"
 	}

@@ -110,7 +110,7 @@ func statusesInPage(rt route) string {
 	common := []frontend.Code{frontend.CodeInvalid, codeNotFound, frontend.CodeAgentUnavailable}
 	for _, c := range rt.codes {
 		status := problemOf[c].status
-		if !slices.Contains(common, c) && !(status == http.StatusNotFound && strings.Contains(rt.path, "{")) {
+		if !slices.Contains(common, c) && status != http.StatusBadRequest && !(status == http.StatusNotFound && strings.Contains(rt.path, "{")) {
 			all = append(all, status)
 		}
 	}

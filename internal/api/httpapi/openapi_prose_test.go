@@ -20,7 +20,7 @@ operation's error codes, and examples. Get it from ` + "`GET /openapi.json`" + `
 | Roles | ` + "`start`" + `: start, message, interrupt, cancel, retry. ` + "`read`" + `: read everything. ` + "`decide`" + `: see and answer suspended calls, interrupt, resume, cancel. ` + "`link`" + `: see suspended calls, manage approval links; as powerful as ` + "`decide`" + `. ` + "`admin`" + `: everything. |
 | Idempotency | Requests with the same ` + "`Idempotency-Key`" + ` (at most 255 bytes) and body take effect once. The first returns 202, a repeat 200, and the same key with another body 422. A conversation's keys are kept for 30 days. |
 | Pages | A page has ` + "`items`" + `, and ` + "`next`" + ` if there are more. Pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
-| Waiting | Send ` + "`Prefer: wait=N`" + ` to a run, or ` + "`wait=N`" + ` to a page of events, with at most 20 seconds. Or open a stream. |
+| Waiting | To wait up to 20 seconds, send ` + "`Prefer: wait=N`" + ` for a run or ` + "`wait=N`" + ` for a page of events. Or open a stream. |
 | Streams | Server-sent events. Reconnect with ` + "`Last-Event-ID`" + ` to miss no event and get none twice; only ` + "`GET /v1/events`" + ` may repeat some. A stream ends after at most 15 minutes. A 307 redirects to the stream's address. |
 | Live text | On ` + "`text.delta`" + `, append to the part. On ` + "`text.ended`" + `, replace the part. On ` + "`step.reset`" + `, clear unfinished parts. AWS has no live text. |
 | Decisions | The first one counts and returns 202. A repeat returns 200 with ` + "`same: true`" + `, a different one 409 with the ` + "`winner`" + `. |
@@ -31,9 +31,9 @@ The description in the OpenAPI document explains these rules in full, including 
 
 The tables leave out the role ` + "`admin`" + `, which includes all others, and these status codes:
 
-- all operations: 400 ` + "`unknown_field`" + ` and ` + "`invalid_request`" + `, 403 ` + "`forbidden`" + `, 500, 503
+- all operations: 400, 403 ` + "`forbidden`" + `, 500, 503
 - with a role: 401, 403 ` + "`role_required`" + ` and ` + "`not_admitted`" + `
-- with a body: 400 ` + "`malformed_body`" + `, 413, 415
+- with a body: 413, 415
 - with an id in the path: 404
 - that store something: 507 ` + "`disk_full`" + `
 `
