@@ -77,7 +77,7 @@ var problems = []problem{
 	{frontend.CodeBatchRefused, 409, "Batch refused", "At least one decision of an `all_or_none` batch can't be stored; `answers` has the result of each."},
 	{frontend.CodeAlreadyDecided, 409, "Already decided", "A different decision was accepted first; `winner` shows it. (Repeating the accepted one returns 200.)"},
 	{frontend.CodeChanged, 409, "Changed", "`shown` isn't the fingerprint of the current question. Read the question again."},
-	{frontend.CodeLateDecision, 409, "Late decision", "The deadline has passed and decided the call. The first late answer is recorded, and the model is told once; nothing else happens. Links stop working at the deadline, so their late answers aren't recorded."},
+	{frontend.CodeLateDecision, 409, "Late decision", "The deadline has passed and decided the call. The first late answer is recorded and reported to the model once; nothing else happens. Links stop working at the deadline, so their late answers aren't recorded."},
 	{frontend.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again. Answer its newest suspension."},
 	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once. Send the suspension's id instead of the call's."},
 	{frontend.CodeNotSuspended, 409, "Not suspended", "The call isn't suspended."},
