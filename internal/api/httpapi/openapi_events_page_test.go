@@ -18,11 +18,8 @@ const eventsIntro = `# Events
 The types of events in a run's journal, and their members. The OpenAPI document (` + "`GET /openapi.json`" + `) has their schemas, with examples from real
 runs, in the schema ` + "`Event`" + `. This page is generated from the types.
 
-Three endpoints return events, as pages or as a stream; see [the API](api.md#runs):
-
-- ` + "`GET /v1/runs/{id}/events`" + `: the events of a run
-- ` + "`GET /v1/threads/{id}/events`" + `: the events of a thread
-- ` + "`GET /v1/events`" + `: the suspensions, decisions and ends of all runs. The stream also sends ` + "`counts`" + `, the number of suspended calls by kind, which isn't stored.
+Read the events of [a run](api.md#runs) or [a thread](api.md#threads) as pages or as a stream. ` + "`GET /v1/events`" + ` has the suspensions, decisions and
+ends of all runs. Its stream also sends ` + "`counts`" + `, the number of suspended calls by kind, which isn't stored.
 
 Stored events never change. New types and members may be added; ignore those you don't know. An incompatible change raises ` + "`v`" + `.
 **Live** events show what is happening now. They aren't stored, and a reader may miss one or get it twice. A ` + "`?`" + ` marks optional members.

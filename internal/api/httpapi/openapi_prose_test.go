@@ -17,7 +17,7 @@ operation's error codes, and examples. Get it from ` + "`GET /openapi.json`" + `
 | Times | RFC 3339, UTC, milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + ` |
 | Errors | ` + "`application/problem+json`" + ` with a stable ` + "`code`" + `; see [all codes](errors.md). A refused request stores nothing unless its code says otherwise. 429 has ` + "`Retry-After`" + `. |
 | Tokens | ` + "`Authorization: Bearer TOKEN`" + `. A token belongs to one tenant. Without ` + "`--tokens`" + ` the server listens only on loopback and accepts every caller. |
-| Roles | ` + "`start`" + `: start, message, interrupt, cancel, retry. ` + "`read`" + `: read everything. ` + "`decide`" + `: see and answer suspended calls, interrupt, resume, cancel. ` + "`link`" + `: see suspended calls, manage approval links; as powerful as ` + "`decide`" + `. ` + "`admin`" + `: everything. |
+| Roles | Each operation requires one of the roles in its row. ` + "`admin`" + ` includes all others. See [who may do what](../how-it-works/concepts.md#who-may-do-what). |
 | Idempotency | Requests with the same ` + "`Idempotency-Key`" + ` (at most 255 bytes) and body take effect once. The first returns 202, a repeat 200, and the same key with another body 422. A conversation's keys are kept for 30 days. |
 | Pages | A page has ` + "`items`" + `, and ` + "`next`" + ` if there are more. Pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
 | Waiting | To wait up to 20 seconds, send ` + "`Prefer: wait=N`" + ` for a run or ` + "`wait=N`" + ` for a page of events. Or open a stream. |
@@ -27,9 +27,9 @@ operation's error codes, and examples. Get it from ` + "`GET /openapi.json`" + `
 | Inputs | Text, or a list of parts: ` + "`text`, `image`, `document`" + `, with bytes in base64. |
 | Limits | Body 1 MiB; id in a path 256 bytes; metadata 2,048 and permissions 1,024 bytes; 100 decisions in a request; 32 queued messages; 500 links per run; a page ends at 1 MiB. |
 
-The description in the OpenAPI document explains these rules in full, including live text, decisions by kind, and access on AWS.
+The OpenAPI document explains these rules in full, including live text, decisions by kind, and access on AWS.
 
-The tables leave out the role ` + "`admin`" + `, which includes all others, and these status codes:
+The tables leave out the role ` + "`admin`" + ` and these status codes:
 
 - all operations: 400, 403 ` + "`forbidden`" + `, 500, 503
 - with a role: 401, 403 ` + "`role_required`" + ` and ` + "`not_admitted`" + `
