@@ -22,24 +22,24 @@ var layers = []struct {
 	what     string
 	packages []string
 }{
-	{"decides: what a run is, what happens next", []string{"internal/core"}},
+	{"decides what happens next in a run", []string{"internal/core"}},
 	{"shared: text, clock, secrets", []string{"internal/text", "internal/machine", "internal/secret"}},
 	{"public HTTP client, and the types of the API", []string{"client"}},
-	{"the API's types for the server, access", []string{"internal/api/wire", "internal/api/access"}},
+	{"the API's types for the server, and access checks", []string{"internal/api/wire", "internal/api/access"}},
 	{"commits a plan, then carries it out", []string{"internal/engine"}},
-	{"requests of callers, and definitions", []string{"internal/frontend", "internal/agent"}},
+	{"callers' requests, and agent definitions", []string{"internal/frontend", "internal/agent"}},
 	{"intake queue", []string{"internal/queue/intake"}},
 	{"retries of remote tool calls", []string{"internal/tool/remote"}},
 	{"adapters, which don't import one another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/secret/ssmsecret",
 		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live"}},
 	{"public API and registry", []string{".", "internal/program"}},
 	{"wiring: chooses the adapters", []string{"internal/aws", "internal/local", "internal/binding"}},
-	{"commands, and functions with a program's code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdasweep"}},
-	{"the command with a program's code", []string{"command"}},
-	{"mains", []string{"cmd/", "functions/", "examples/"}},
+	{"commands, and AWS functions that include your code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdasweep"}},
+	{"the command that includes your code", []string{"command"}},
+	{"main packages", []string{"cmd/", "functions/", "examples/"}},
 	{"reader of template.yaml", []string{"internal/template"}},
-	{"proof: product code never imports it", []string{"internal/proof"}},
-	{"the program of the proof", []string{"cmd/dormouse-proof"}},
+	{"proof: tests, never imported by product code", []string{"internal/proof"}},
+	{"the proof program", []string{"cmd/dormouse-proof"}},
 }
 
 const module = "github.com/dormouse-dev/dormouse"
