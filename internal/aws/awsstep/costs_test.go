@@ -125,12 +125,12 @@ func TestWhatAThousandRunsCost(t *testing.T) {
 		n    float64
 		unit string
 	}{
-		{"DynamoDB writes, the table's", c.write, "write request units"},
-		{"DynamoDB writes, the indexes'", c.index, "write request units"},
+		{"DynamoDB writes to the table", c.write, "write request units"},
+		{"DynamoDB writes to the indexes", c.index, "write request units"},
 		{"DynamoDB reads", c.read, "read request units"},
 		{"SQS requests", float64(c.sends + 2*c.invocations), "requests: each message is sent, received and deleted"},
-		{"Lambda calls of `StepFunction`", float64(c.invocations), "calls"},
-		{"HTTP API, and a Lambda call each", float64(1 + c.approvals), "requests: a start and two decisions"},
+		{"`StepFunction`", float64(c.invocations), "Lambda invocations"},
+		{"HTTP API", float64(1 + c.approvals), "requests, each with a Lambda invocation: a start and two decisions"},
 	} {
 		if line := fmt.Sprintf("|%s|%s|%s|", row.what, thousands(row.n), row.unit); !strings.Contains(string(page), line) {
 			t.Errorf("docs/guides/deploy-on-aws.md does not say:\n%s", line)
