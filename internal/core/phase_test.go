@@ -16,24 +16,24 @@ var phaseWords = map[Phase]struct {
 	RunStart:          {"once per run, before its first step", []string{"state", "end", "wait"}},
 	StepStart:         {"before each model call", []string{"state", "end"}},
 	BeforeInference:   {"directly before the model is called", []string{"state", "context", "override", "include", "exclude", "end"}},
-	AfterInference:    {"before the model's answer is committed or the stop rules look at it", []string{"state", "drop", "end"}},
-	ToolGate:          {"for each call with valid arguments; again after a decision, and before the call runs if the state changed; must be pure", nil},
-	BeforeToolExecute: {"before a call's body runs; again on replay unless its effects are committed", []string{"state", "refuse"}},
-	AfterToolExecute:  {"for each call with an outcome, whether or not its body ran; also for a call that suspends itself", []string{"state", "append"}},
-	StepEnd:           {"after a step's tool round, also when the step waits", []string{"state", "end"}},
-	RunEnd:            {"once per run, when the run is certain to end", []string{"state"}},
+	AfterInference:    {"before the model's response is committed and stop rules are evaluated", []string{"state", "drop", "end"}},
+	ToolGate:          {"for each call with valid arguments; again after a decision, and before the call runs if the state changed; these hooks must be pure", nil},
+	BeforeToolExecute: {"before a call runs, and before it runs again unless their results are committed", []string{"state", "refuse"}},
+	AfterToolExecute:  {"for each call with an outcome, whether or not it ran; also for a call that suspends itself", []string{"state", "append"}},
+	StepEnd:           {"after a step's tool calls, even if the step waits", []string{"state", "end"}},
+	RunEnd:            {"once per run, when it is certain to end", []string{"state"}},
 }
 
 // phasesText is the part of the page on state machines that says when hooks are called.
 func phasesText() string {
 	var b strings.Builder
 	b.WriteString("\n## Phases of a run\n\n" +
-		"Hooks run in this order: phases 2 to 8 for each step, 5 to 7 for each call. Phases that ended before\n" +
-		"a wait don't repeat after it.\n\n" +
-		"Hooks of one phase don't see each other's writes or failures. Their effects become durable with the\n" +
-		"next commit. After a crash before that commit, the hooks are called again; their effects count once.\n" +
-		"An effect counts only in the phases that list it.\n\n" +
-		"| phase | when its hooks are called | effects that count |\n|---|---|---|\n")
+		"Hooks run in this order. Phases 2 to 8 happen in each step, and 5 to 7 for each call in it. A phase\n" +
+		"that ended before a wait doesn't repeat after it.\n\n" +
+		"A hook returns results, such as changes of the state. Hooks of one phase don't see each other's\n" +
+		"results or failures. The next commit makes the results durable. After a crash before that commit, the\n" +
+		"hooks are called again, but their results count once. The table lists the results that count.\n\n" +
+		"| phase | when its hooks are called | results that count |\n|---|---|---|\n")
 	for i, p := range Phases {
 		words := phaseWords[p]
 		effects := "a verdict, never looser than the permissions"

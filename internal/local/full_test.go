@@ -144,7 +144,7 @@ func TestAChangedAgentIsServedOnceItsDefinitionCanBeStored(t *testing.T) {
 			t.Errorf("got %q", reason)
 		}
 		room()
-		r.log.await(t, "stored the changes that failed at startup")
+		r.log.await(t, "stored the agents that changed before the start")
 		if reason := without(t, s, "desk"); reason != "" {
 			t.Errorf("it is still unavailable: %q", reason)
 		}

@@ -99,9 +99,9 @@ func (u *upkeep) store(ctx context.Context) {
 	err := u.again(ctx)
 	if err == nil {
 		u.owed = false
-		u.log.Info("stored the changes that failed at startup; changed agents are served")
+		u.log.Info("stored the agents that changed before the start; they are served now")
 	} else if !noRoom(err) && ctx.Err() == nil {
-		u.log.Warn("cannot store the changes that failed at startup on the full disk; retrying", "error", err)
+		u.log.Warn("cannot store agents that changed before the start; retrying", "error", err)
 	}
 }
 
