@@ -30,9 +30,8 @@ func phasesText() string {
 	b.WriteString("\n## Phases of a run\n\n" +
 		"Hooks run in this order. Phases 2 to 8 happen in each step, and 5 to 7 for each call in it. A phase\n" +
 		"that ended before a wait doesn't repeat after it.\n\n" +
-		"A hook returns results, such as changes of the state. Hooks of one phase don't see each other's\n" +
-		"results or failures. The next commit makes the results durable. After a crash before that commit, the\n" +
-		"hooks are called again, but their results count once. The table lists the results that count.\n\n" +
+		"Hooks of one phase don't see each other's results or failures. The next commit makes their results\n" +
+		"durable. After a crash before that commit, the hooks are called again, but their results count once.\n\n" +
 		"| phase | when its hooks are called | results that count |\n|---|---|---|\n")
 	for i, p := range Phases {
 		words := phaseWords[p]
