@@ -106,6 +106,7 @@ func serve(t testing.TB, program string, agents map[string]string, flags ...stri
 	}
 	args := []string{"dev", "--json", "--addr", "127.0.0.1:0", "--agents", dir, "--data", filepath.Join(t.TempDir(), "data")}
 	s := &server{cmd: exec.Command(program, append(args, flags...)...), gone: make(chan struct{})}
+	s.cmd.Env = append(os.Environ(), "GOGC=100") // as in production: tests limit its memory
 	s.cmd.Stderr = &s.log
 	stdout, err := s.cmd.StdoutPipe()
 	if err == nil {
