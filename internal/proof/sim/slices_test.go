@@ -1,0 +1,8 @@
+//go:build !race
+
+package sim_test
+
+const (
+	eventRuns  = 10_000 // runs that have all of their events read
+	storyEvery = 1      // of so many crash points of a story, one is played
+)
