@@ -132,7 +132,7 @@ func agentPart() part {
 		"description":  textPart("What the agent is for, for people and lists."),
 		"tenants":      someNames("The tenants that may use the agent; '*' for all. Default: the tenant that deploys it (--tenant, named default unless set)."),
 		"starters":     someNames("The callers who may start runs and send messages: a name as in the journal, such as token:shop, in which * is any text, or role:start. Default: every caller who may start runs."),
-		"approvers":    someNames("The callers who may approve calls: a name as in the journal, such as token:anna or link:*, or role:decide. Default: every caller who may decide. Each of those may deny. A link also counts as the token that created it."),
+		"approvers":    someNames("The callers who may approve calls: a name as in the journal, such as token:anna or link:*, or role:decide. Default: every caller who may decide. Every caller who may decide may deny. A link also counts as the token that created it."),
 		"model":        modelPart(),
 		"instructions": textPart("The system prompt."),
 		"tools":        listOf("What the model may call.", toolPart()),
@@ -175,11 +175,11 @@ func turnsPart() part {
 }
 
 func givenPart() part {
-	return closed("The conditions of the turn. By default it always fits.", part{
-		"user":      expressionPart("It matches the last user message."),
-		"tool":      textPart("One of the results the model has not answered yet is of this tool."),
-		"result":    expressionPart("It matches such a result, as JSON without spaces; the members of recorded results are sorted by name."),
-		"no_result": onOff("true: there is no such result."),
+	return closed("The conditions of the turn. Without conditions, the turn always matches.", part{
+		"user":      expressionPart("The expression matches the last user message."),
+		"tool":      textPart("This tool has a result that the model has not answered yet."),
+		"result":    expressionPart("The expression matches a result that the model has not answered yet, as JSON without spaces; the members of recorded results are sorted by name."),
+		"no_result": onOff("true: the model has answered every result."),
 		"step":      counter("The number of the model's turn since the last user message, from 1.", 1),
 	}).with(part{"not": valued("no_result", true).with(part{"anyOf": []part{given("tool"), given("result")}})})
 }
@@ -245,7 +245,7 @@ var stopValues = map[string]part{
 	"consecutive_errors": counter("Every executed tool failed in this many consecutive rounds. Any other round, such as one in which every call was refused, resets the count.", 0),
 	"loop_detection":     counter("The model repeats the same calls this many times, 2 to 16. 1 counts as 2.", 0).with(part{"maximum": mostWindow}),
 	"stop_on_tool":       textPart("The model calls this tool."),
-	"content_match":      expressionPart("It matches the turn's text."),
+	"content_match":      expressionPart("The expression matches the text of the turn."),
 }
 
 func roundsPart() part {

@@ -73,14 +73,14 @@ func conditionPart() part {
 		"below":      amount("The argument is a number below this."),
 		"at_least":   amount("The argument is this number or above."),
 		"at_most":    amount("The argument is this number or below."),
-		"equals":     part{"type": scalar, "description": "The argument is this."},
-		"not_equals": part{"type": scalar, "description": "The argument is a different value of this type."},
+		"equals":     part{"type": scalar, "description": "The argument is this value."},
+		"not_equals": part{"type": scalar, "description": "The argument is another value of the same type."},
 		"in":         listOf("The argument is one of these.", part{"type": scalar}).with(part{"minItems": 1}),
 		"glob":       filled("The argument is text that fits the pattern, in which * is any text."),
 		"not_glob":   filled("The argument is text that does not fit the pattern."),
-		"regex":      expressionPart("It matches somewhere in the argument, a text.").with(part{"minLength": 1}),
-		"not_regex":  expressionPart("It matches nowhere in the argument, a text.").with(part{"minLength": 1}),
-		"exists":     onOff("true: the argument is there, even if null. false: it is not."),
+		"regex":      expressionPart("The argument is text that the expression matches somewhere.").with(part{"minLength": 1}),
+		"not_regex":  expressionPart("The argument is text that the expression matches nowhere.").with(part{"minLength": 1}),
+		"exists":     onOff("true: the argument is present, even if null. false: it is absent."),
 	}, "argument").holds(exactlyOne(append(tests, givenEach(otherTests)...)...))
 }
 
