@@ -31,7 +31,7 @@ var logged = map[string]string{
 	"the run's version of the agent can't run":                                                                         "The run ends in error, because its agent version or a tool is missing.",
 	"a gate or a stop rule panicked; the call is denied or the run stopped":                                            "Fix the hook; `stack` shows where.",
 	"the model failed":             "The run ends in error. The line has the endpoint's response, which callers don't see.",
-	"a tool or the model panicked": "Fix the tool or provider; `stack` shows where. A call fails; a model is asked again.",
+	"a tool or the model panicked": "Fix the tool or provider; `stack` shows where. A tool's call fails; a model is asked again.",
 	"a step panicked":              "A bug, perhaps in a hook. Report it. The server retries the step 20 times, then moves it to the dead letters.",
 	"cannot read the token file; all callers are refused":                                                            "Make the file readable; until then requests get 503.",
 	"the token file has invalid lines; their tokens are refused":                                                     "Fix the lines that it names. Other lines work.",
