@@ -20,7 +20,7 @@ import (
 func TestEvents(t *testing.T) {
 	r := &reader{met: map[string]int{}}
 	b := newBatch(t, 1<<32, cut{reader: r, without: []simplification{{"more is asked and declined, and bodies are slow more often", busier}}})
-	b.enough = func() bool { return r.read() >= effort.Of(eventRuns, 400) }
+	b.enough = func() bool { return r.read() >= effort.Of(eventRuns, 150) }
 	b.play()
 	for _, word := range slices.Sorted(maps.Keys(r.met)) {
 		t.Logf("%8d %s", r.met[word], word)

@@ -92,7 +92,7 @@ func crashEverywhere(t *testing.T, s *script, all *tally) {
 		return
 	}
 	bad := 0
-	every := int64(effort.Of(storyEvery, 8))
+	every := int64(effort.Of(storyEvery, 16))
 	for k := int64(1); k <= first.faults.Ops && bad < mostBad; k += every {
 		for _, kind := range slices.Sorted(maps.Values(faultNames)) {
 			p := perform(t.Context(), s, *storySeed, map[int64]string{k: kind}, nil)
