@@ -137,7 +137,7 @@ func TestATornCopyIsServedWholeOrRefused(t *testing.T) {
 	t.Parallel()
 	whole := killedStore(t)
 	served, refused := 0, 0
-	for n := range effort.Of(tornCopies, 40) {
+	for n := range effort.Of(tornCopies, 2*len(harms)) {
 		harm := harms[n%len(harms)]
 		r := rand.New(rand.NewPCG(17, uint64(n)))
 		files := map[string][]byte{}
