@@ -91,7 +91,7 @@ func pictures(t *testing.T) recording.Conversation {
 func TestASeedRepeatsABrokenWire(t *testing.T) {
 	for _, provider := range providers {
 		once := func() Report {
-			r, err := Run(t.Context(), Options{Conversations: recording.Generate(5, 6, recording.GenerateOptions{}), Faults: 0.2, Seed: 9, Through: provider})
+			r, err := Run(t.Context(), Options{Conversations: recording.Generate(5, effort.Of(6, 2), recording.GenerateOptions{}), Faults: 0.2, Seed: 9, Through: provider})
 			check(t, r, err)
 			r.Seconds = 0
 			return r
