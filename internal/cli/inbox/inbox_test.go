@@ -364,7 +364,8 @@ func TestInboxScreensFit(t *testing.T) {
 	long.Suspension.Message = strings.Repeat("日本 long ", 60)
 	long.Suspension.ResponseSchema = json.RawMessage(`{"type":"object"}`)
 	for _, size := range [][2]int{{80, 24}, {40, 10}, {20, 6}, {200, 60}} {
-		for _, keys := range []string{"", "j", "j" + keyEnter, "jr" + strings.Repeat("x", 300), "jn", "j" + keyEnter + "G"} {
+		tooLong := strings.Repeat("x", size[0]+20) // for one line
+		for _, keys := range []string{"", "j", "j" + keyEnter, "jr" + tooLong, "jn", "j" + keyEnter + "G"} {
 			p := walks(t, long, waits(2, "approval"))
 			p.inbox.resize(size[0], size[1])
 			p.types(keys)
