@@ -193,7 +193,7 @@ func (s *session) build(t *testing.T, command string) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	args := strings.Fields(strings.Replace(command, " -o bin/", " -overlay "+overlay+" -o "+s.bin+"/", 1))
+	args := strings.Fields(strings.Replace(command, " -o bin/", " -ldflags=-w -overlay "+overlay+" -o "+s.bin+"/", 1))
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir = root
 	if out, err := cmd.CombinedOutput(); err != nil {
@@ -203,7 +203,7 @@ func (s *session) build(t *testing.T, command string) {
 
 func (s *session) buildOwn(t *testing.T, command string) {
 	t.Helper()
-	args := strings.Fields(strings.Replace(command, " -o bin/", " -mod=mod -o "+s.bin+"/", 1))
+	args := strings.Fields(strings.Replace(command, " -o bin/", " -mod=mod -ldflags=-w -o "+s.bin+"/", 1))
 	cmd := exec.CommandContext(t.Context(), args[0], args[1:]...)
 	cmd.Dir, cmd.Env = s.dir, append(os.Environ(), "GOPROXY=off", "GOFLAGS=")
 	if out, err := cmd.CombinedOutput(); err != nil {
