@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 const root = "../.."
@@ -234,6 +235,9 @@ func TestPagesShowWhatHappens(t *testing.T) {
 		t.Run(strings.TrimSuffix(filepath.Base(name), ".md"), func(t *testing.T) {
 			if _, err := exec.LookPath("python3"); err != nil && strings.Contains(page, "python3 ") {
 				t.Skip("there is no python3, which the page uses")
+			}
+			if strings.Contains(page, "\n$ go build ") {
+				effort.Long(t, "it builds the programs of the page")
 			}
 			s := newSession(t, bin)
 			// Other pages serve the example of this one.

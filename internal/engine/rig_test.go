@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"maps"
-	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
@@ -17,7 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/sqlitetest"
 )
 
 // rig is one agent on a real store and queue, with a clock that is moved by hand.
@@ -68,9 +67,7 @@ func newRig(t testing.TB, turns ...core.Turn) *rig {
 	t.Helper()
 	r := &rig{t: t, ctx: t.Context(), clock: enginetest.NewClock(time.Date(2026, 5, 1, 0, 0, 0, 0, time.UTC)), turns: turns, thread: "thr_t", random: enginetest.NewRandom(t, 7),
 		tools: map[string]toolRule{}}
-	db, err := sqlite.Open(r.ctx, filepath.Join(t.TempDir(), "d.db"), sqlite.Options{Clock: r.clock, Random: r.random, Sync: dbfile.SyncOff})
-	r.must(err)
-	t.Cleanup(func() { db.Close() })
+	db, _ := sqlitetest.Open(t, r.clock, r.random)
 	r.db, r.store = db, db
 	for _, name := range []string{"echo", "calc", "other"} {
 		r.allow(name)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"path/filepath"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -14,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/sqlitetest"
 )
 
 var anna = frontend.Caller{Tenant: "default", By: "anna"}
@@ -51,8 +51,7 @@ func newFixtureWith(t *testing.T, front func(*frontend.Options)) *fixture {
 func newFixtureOver(t *testing.T, wrap func(frontend.Store) frontend.Store, front func(*frontend.Options)) *fixture {
 	t.Helper()
 	x := &fixture{t: t, clock: frontendtest.NewClock(), random: &frontendtest.Random{}, waker: &frontendtest.Waker{}, front: front}
-	x.path = filepath.Join(t.TempDir(), "dormouse.db")
-	x.store = openStore(t, x.path, x)
+	x.store, x.path = sqlitetest.Open(t, x.clock, x.random)
 	x.worker = frontendtest.Worker{Test: t, Store: x.store, Clock: x.clock, Random: x.random, Tenant: anna.Tenant}
 	x.Reader = x.over(x.store, wrap)
 	return x

@@ -6,7 +6,6 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -19,8 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/sqlitetest"
 )
 
 // server is the API over a real store, listening on the loopback interface.
@@ -51,12 +49,7 @@ type settings struct {
 func newServer(t *testing.T, s settings) *server {
 	t.Helper()
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
-	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "dormouse.db"),
-		sqlite.Options{Clock: clock, Random: random, Sync: dbfile.SyncOff})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { db.Close() })
+	db, _ := sqlitetest.Open(t, clock, random)
 	var store frontend.Store = db
 	if s.wrap != nil {
 		store = s.wrap(db)

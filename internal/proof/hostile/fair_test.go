@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
 // stuck serves a tool that answers nobody until release is called.
@@ -116,6 +117,9 @@ func begin(t *testing.T, c *client.Client, agent string) wire.Run {
 func TestStuckCallsOfOneTenantKeepNoOtherWaiting(t *testing.T) {
 	for _, runs := range []int{40, 400} {
 		t.Run(fmt.Sprint(runs, " runs"), func(t *testing.T) {
+			if runs == 400 {
+				effort.Long(t, "a server with hundreds of calls")
+			}
 			tool := newStuck(t)
 			acme, evil := tenants(t, tool.agents(), "--workers", "4", "--allow-private-hosts", tool.host())
 			var stuckRuns []wire.Run
