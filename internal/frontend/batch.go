@@ -7,37 +7,28 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // MaxBatch is how many decisions are stored all or none.
 const MaxBatch = 16
-
-// BatchAnswer is what one decision of a refused batch met. Err is nil for a decision that nothing
-// is wrong with.
-type BatchAnswer struct {
-	Decision wire.Decision
-	CallID   string
-	Same     bool // it was made before
-	Applied  *bool
-	Err      *Error
-}
 
 // member is one decision of a batch.
 type member struct {
 	asked  wire.Decision
 	call   core.SuspendedCall
 	rec    core.DecisionRecord
-	refuse *Error // why it was refused on reading; nil: it can be stored
+	refuse *refusal.Error // why it was refused on reading; nil: it can be stored
 }
 
 // DecideTogether answers several suspended calls of one run, all or none, in one write: the run
 // takes them up together, in one turn. Each is one that [Frontend.Decide] could store, and the same
 // rules hold: a batch and a single decision meet in one condition. All are accepted, or all had
-// been before; otherwise the error is [CodeBatchRefused], with what each of them met, and nothing
-// is stored.
+// been before; otherwise the error is [refusal.CodeBatchRefused], with what each of them met, and
+// nothing is stored.
 func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, asked []wire.Decision) ([]wire.DecisionAnswer, error) {
 	if n := len(asked); n == 0 || n > MaxBatch {
-		return nil, Refuse(CodeInvalid, "all_or_none takes 1 to %d decisions", MaxBatch)
+		return nil, refusal.New(refusal.CodeInvalid, "all_or_none takes 1 to %d decisions", MaxBatch)
 	}
 	p, err := f.Find(ctx, c, run)
 	if err != nil {
@@ -65,7 +56,7 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wir
 	answered := map[string]bool{}
 	for i, one := range asked {
 		m, err := f.readMember(ctx, c, p, one)
-		if refused, ok := errors.AsType[*Error](err); ok && refused.Code != CodeUnavailable {
+		if refused, ok := errors.AsType[*refusal.Error](err); ok && refused.Code != refusal.CodeUnavailable {
 			batch[i] = member{asked: one, refuse: refused}
 			continue
 		}
@@ -74,7 +65,7 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wir
 		}
 		sus := m.rec.Suspension
 		if answered[sus] {
-			return nil, Refuse(CodeInvalid, "two decisions answer suspension %s; send one", sus)
+			return nil, refusal.New(refusal.CodeInvalid, "two decisions answer suspension %s; send one", sus)
 		}
 		answered[sus] = true
 		batch[i] = m
@@ -107,15 +98,15 @@ func (f *Frontend) tryBatch(ctx context.Context, c Caller, p Place, batch []memb
 	case err != nil:
 		return tried{}, err
 	case all == allMadeBefore:
-		return tried{answers: answersOf(met, CodeAlreadyDecided, "")}, nil
+		return tried{answers: answersOf(met, refusal.CodeAlreadyDecided, "")}, nil
 	case all != allAwaited:
-		return tried{}, &Error{Code: CodeBatchRefused, Detail: "none of the decisions was stored, because at least one can't be; answers has the result of each", Answers: met}
+		return tried{}, &refusal.Error{Code: refusal.CodeBatchRefused, Detail: "none of the decisions was stored, because at least one can't be; answers has the result of each", Answers: met}
 	}
 	w, err := f.storeBatch(ctx, p.Head, batch)
 	switch {
 	case err == nil:
 		f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
-		return tried{answers: answersOf(met, CodeAccepted, EndOf(w.Head.Record()))}, nil
+		return tried{answers: answersOf(met, refusal.CodeAccepted, EndOf(w.Head.Record()))}, nil
 	case errors.Is(err, engine.ErrRefused):
 		return tried{head: w.Head}, errMoved
 	}
@@ -130,11 +121,11 @@ const (
 )
 
 // meet says what each decision meets in the head, and what they have in common.
-func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) (met []BatchAnswer, all int, err error) {
-	met = make([]BatchAnswer, len(batch))
+func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) (met []refusal.BatchAnswer, all int, err error) {
+	met = make([]refusal.BatchAnswer, len(batch))
 	awaited, before := 0, 0
 	for i, m := range batch {
-		met[i] = BatchAnswer{Decision: m.asked, CallID: m.rec.CallID, Err: m.refuse}
+		met[i] = refusal.BatchAnswer{Decision: m.asked, CallID: m.rec.CallID, Err: m.refuse}
 		if m.refuse != nil {
 			continue
 		}
@@ -167,9 +158,9 @@ func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) 
 }
 
 // asRefusal separates a refusal, which the caller gets, from a failure of the server.
-func asRefusal(err error) (*Error, error) {
-	refused, ok := errors.AsType[*Error](err)
-	if ok && refused.Code != CodeUnavailable {
+func asRefusal(err error) (*refusal.Error, error) {
+	refused, ok := errors.AsType[*refusal.Error](err)
+	if ok && refused.Code != refusal.CodeUnavailable {
 		return refused, nil
 	}
 	return nil, err
@@ -191,7 +182,7 @@ func (f *Frontend) storeBatch(ctx context.Context, h core.Head, batch []member) 
 	return f.send(ctx, req)
 }
 
-func answersOf(met []BatchAnswer, code Code, cursor string) []wire.DecisionAnswer {
+func answersOf(met []refusal.BatchAnswer, code refusal.Code, cursor string) []wire.DecisionAnswer {
 	answers := make([]wire.DecisionAnswer, len(met))
 	for i, m := range met {
 		answers[i] = wire.DecisionAnswer{Code: string(code), Target: m.Decision.Target, CallID: m.CallID, DecisionID: m.Decision.DecisionID,

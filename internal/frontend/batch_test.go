@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // three is a run with three calls that wait for approval.
@@ -31,8 +32,8 @@ func together(action string, targets ...string) (batch []wire.Decision) {
 }
 
 func met(err error) (codes []string) {
-	var refused *frontend.Error
-	if !errors.As(err, &refused) || refused.Code != frontend.CodeBatchRefused {
+	var refused *refusal.Error
+	if !errors.As(err, &refused) || refused.Code != refusal.CodeBatchRefused {
 		return []string{"no batch_refused"}
 	}
 	for _, a := range refused.Answers {
@@ -113,10 +114,10 @@ func TestABatchThatCannotBe(t *testing.T) {
 		"two of one, by name": together("resume", sus[0], "c1"),
 	} {
 		_, err := x.DecideTogether(t.Context(), anna, run.ID, batch)
-		t.Run(name, func(*testing.T) { x.wantCode(err, frontend.CodeInvalid) })
+		t.Run(name, func(*testing.T) { x.wantCode(err, refusal.CodeInvalid) })
 	}
 	_, err := x.DecideTogether(t.Context(), anna, "run_nobody_0", together("resume", sus[0]))
-	x.wantCode(err, frontend.CodeRunNotFound)
+	x.wantCode(err, refusal.CodeRunNotFound)
 }
 
 func TestABatchAndSingleDecisionsAtOnce(t *testing.T) {

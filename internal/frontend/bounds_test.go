@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
@@ -45,28 +46,28 @@ func TestARefusalStoresNoPayload(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		do   func() error
-		want frontend.Code
+		want refusal.Code
 	}{
 		{"a message to a run that waits", func() error {
 			_, err := x.Message(t.Context(), anna, run.ThreadID, "", message)
 			return err
-		}, frontend.CodeRunOpen},
+		}, refusal.CodeRunOpen},
 		{"the same with a key", func() error {
 			_, err := x.Message(t.Context(), anna, run.ThreadID, "k", message)
 			return err
-		}, frontend.CodeRunOpen},
+		}, refusal.CodeRunOpen},
 		{"a start on its thread", func() error {
 			_, err := x.Start(t.Context(), anna, "k", on)
 			return err
-		}, frontend.CodeRunOpen},
+		}, refusal.CodeRunOpen},
 		{"C120 a decision that says nothing", func() error {
 			_, err := x.Decide(t.Context(), anna, run.ID, decision)
 			return err
-		}, frontend.CodeUnclearDecision},
+		}, refusal.CodeUnclearDecision},
 		{"a start of an agent that is not there", func() error {
 			_, err := x.Start(t.Context(), anna, "", wire.StartRequest{Agent: "nobody", Input: large})
 			return err
-		}, frontend.CodeAgentNotFound},
+		}, refusal.CodeAgentNotFound},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			x.unchanged(run.ThreadID, func() { x.wantCode(tt.do(), tt.want) })
@@ -90,7 +91,7 @@ func TestALargeRepeatIsKnownByItsKeyWhileTheRunWaits(t *testing.T) {
 		t.Errorf("the repeat got %+v, %v", again, err)
 	}
 	_, err = x.Message(t.Context(), anna, run.ThreadID, "k", wire.MessageRequest{Input: []byte(`"other"`)})
-	x.wantCode(err, frontend.CodeIdempotencyMismatch)
+	x.wantCode(err, refusal.CodeIdempotencyMismatch)
 }
 
 func TestPagesAreBoundedInBytes(t *testing.T) {
@@ -157,7 +158,7 @@ func TestPartsAreReadExactly(t *testing.T) {
 	for _, input := range []string{`[{"TYPE":"text","text":"x"}]`, `[{"type":"text","Text":"x"}]`, `[{"type":"text","text":null}]`,
 		`[{"type":"text","text":"x","more":1}]`, `[{"type":"image","text":"x"}]`, `[{"text":"x"}]`, `[null]`, `[[]]`, `[{"type":"text","text":["x"]}]`} {
 		_, err := x.Start(t.Context(), anna, "", wire.StartRequest{Agent: "desk", Input: []byte(input)})
-		x.wantCode(err, frontend.CodeInvalid)
+		x.wantCode(err, refusal.CodeInvalid)
 	}
 }
 

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // DecideSuspension is [Frontend.Decide] for a caller who does not know the run.
@@ -30,7 +31,7 @@ func (f *Frontend) SuspensionPlace(ctx context.Context, c Caller, sus string) (P
 		return Place{}, suspensionNotFound()
 	}
 	head, err := f.LoadThread(ctx, c, thread)
-	if refused, is := errors.AsType[*Error](err); is && refused.Code == CodeThreadNotFound {
+	if refused, is := errors.AsType[*refusal.Error](err); is && refused.Code == refusal.CodeThreadNotFound {
 		return Place{}, suspensionNotFound()
 	}
 	if err != nil {
@@ -47,7 +48,7 @@ func (f *Frontend) SuspensionPlace(ctx context.Context, c Caller, sus string) (P
 	for _, e := range s.Events {
 		if e.Type == core.EventCallSuspended {
 			p, err := f.Find(ctx, c, e.RunID)
-			if refused, is := errors.AsType[*Error](err); is && refused.Code == CodeRunNotFound {
+			if refused, is := errors.AsType[*refusal.Error](err); is && refused.Code == refusal.CodeRunNotFound {
 				err = suspensionNotFound()
 			}
 			if err != nil {
@@ -63,6 +64,6 @@ func (f *Frontend) SuspensionPlace(ctx context.Context, c Caller, sus string) (P
 	return Place{}, suspensionNotFound()
 }
 
-func suspensionNotFound() *Error {
-	return Refuse(CodeCallNotFound, "the suspension doesn't exist; check its id")
+func suspensionNotFound() *refusal.Error {
+	return refusal.New(refusal.CodeCallNotFound, "the suspension doesn't exist; check its id")
 }

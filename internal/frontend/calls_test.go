@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func TestTheCallsOfARunOnPages(t *testing.T) {
@@ -59,11 +60,11 @@ func TestACallFromItsWaitToItsDecision(t *testing.T) {
 		t.Errorf("%+v", call)
 	}
 	_, err = x.Call(t.Context(), anna, run.ID, "c2")
-	x.wantCode(err, frontend.CodeCallNotFound)
+	x.wantCode(err, refusal.CodeCallNotFound)
 	_, err = x.Call(t.Context(), frontend.Caller{Tenant: "another"}, run.ID, "c1")
-	x.wantCode(err, frontend.CodeRunNotFound)
+	x.wantCode(err, refusal.CodeRunNotFound)
 	_, err = x.Calls(t.Context(), anna, run.ID, query.List{Cursor: "no"})
-	x.wantCode(err, frontend.CodeBadCursor)
+	x.wantCode(err, refusal.CodeBadCursor)
 }
 
 func TestASuspensionIsFoundByItsIDAlone(t *testing.T) {
@@ -74,7 +75,7 @@ func TestASuspensionIsFoundByItsIDAlone(t *testing.T) {
 		t.Fatalf("%+v, %v", waits, err)
 	}
 	_, _, err = x.Suspension(t.Context(), frontend.Caller{Tenant: "another"}, sus)
-	x.wantCode(err, frontend.CodeCallNotFound)
+	x.wantCode(err, refusal.CodeCallNotFound)
 	answer, err := x.DecideSuspension(t.Context(), anna, sus, yes)
 	x.want(answer, err, "accepted")
 	x.worker.Drain(run.ID)
@@ -90,6 +91,6 @@ func TestASuspensionIsFoundByItsIDAlone(t *testing.T) {
 	x.want(answer, err, "same")
 	for _, id := range []string{"sus_2_abc", "sus_2_abc_nobody", "sus_99_abc_" + run.ThreadID[4:], sus + "x", "c1", "", "sus__x_y"} {
 		_, _, err := x.Suspension(t.Context(), anna, id)
-		x.wantCode(err, frontend.CodeCallNotFound)
+		x.wantCode(err, refusal.CodeCallNotFound)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Cursor is a place in a thread's journal: a segment, and how many of its entries were read. Behind
@@ -102,6 +103,6 @@ func readNumbers(text string) (version string, numbers []int64, ok bool) {
 }
 
 // BadCursor refuses a cursor that is not one of the list that it was given for.
-func BadCursor() *Error {
-	return Refuse(CodeBadCursor, "the cursor is invalid or belongs to another list; start again without it")
+func BadCursor() *refusal.Error {
+	return refusal.New(refusal.CodeBadCursor, "the cursor is invalid or belongs to another list; start again without it")
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/base64"
 	"errors"
 	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // A cursor that was given out leads to where it was, whatever the journal's bounds are now; what is
@@ -21,7 +23,7 @@ func FuzzCursor(f *testing.F) {
 			text = base64.RawURLEncoding.EncodeToString([]byte(text + "." + CursorMark("thr_a")))
 		}
 		at, err := ReadCursor(text, "thr_a", from, to)
-		if refused, ok := errors.AsType[*Error](err); err != nil && (!ok || refused.Code != CodeBadCursor) {
+		if refused, ok := errors.AsType[*refusal.Error](err); err != nil && (!ok || refused.Code != refusal.CodeBadCursor) {
 			t.Fatalf("%q is refused with %v", text, err)
 		}
 		if err == nil && (at.Seq < from || at.Read < 0 || at.Live.Text < 0 || at.Live.Reasoning < 0 || at.Live.Any() && at.Read != 0) {

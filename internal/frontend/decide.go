@@ -10,11 +10,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Decide answers a suspended call. The first decision on a suspension counts and returns
-// [CodeAccepted]; a repeat returns [CodeAlreadyDecided] with Same, regardless of what has happened
-// to the run since. Every refusal is an [*Error]. The HTTP layer sets the answer's Status.
+// [refusal.CodeAccepted]; a repeat returns [refusal.CodeAlreadyDecided] with Same, regardless of
+// what has happened to the run since. Every refusal is an [*refusal.Error]. The HTTP layer sets the
+// answer's Status.
 func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Decision) (wire.DecisionAnswer, error) {
 	in, err := decisionInput(d, f.Now())
 	if err != nil {
@@ -45,7 +47,7 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call *co
 		return core.DecisionRecord{}, decisionRefused(err)
 	}
 	if resume.Grant != "" && !call.Grantable {
-		return core.DecisionRecord{}, Refuse(CodeBadGrant, "this call must be approved individually; omit grant")
+		return core.DecisionRecord{}, refusal.New(refusal.CodeBadGrant, "this call must be approved individually; omit grant")
 	}
 	if err := checkSchema(*call, resume); err != nil {
 		f.noteMisfit(ctx, c, p, *call, err)
@@ -68,9 +70,9 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call *co
 // courtesy: the caller has the refusal either way, so nothing is said of a write that fails, and no
 // more than a few are made for one suspension.
 func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.SuspendedCall, why error) {
-	refused, ok := errors.AsType[*Error](why)
+	refused, ok := errors.AsType[*refusal.Error](why)
 	tracked := p.Head.Calls[call.CallID]
-	if !ok || refused.Code != CodeSchemaMismatch || call.Kind != core.KindClient || !p.accepts() ||
+	if !ok || refused.Code != refusal.CodeSchemaMismatch || call.Kind != core.KindClient || !p.accepts() ||
 		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.InvalidAnswers >= planner.MostMisfits {
 		return
 	}
@@ -126,7 +128,7 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, call c
 		w, err := f.storeDecision(ctx, p.Head, rec)
 		if err == nil {
 			f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
-			return wire.DecisionAnswer{Code: string(CodeAccepted), Cursor: EndOf(w.Head.Record())}, nil
+			return wire.DecisionAnswer{Code: string(refusal.CodeAccepted), Cursor: EndOf(w.Head.Record())}, nil
 		}
 		if !errors.Is(err, engine.ErrRefused) {
 			return wire.DecisionAnswer{}, err
@@ -147,7 +149,7 @@ func (f *Frontend) mayStore(ctx context.Context, c Caller, p Place, call core.Su
 	case c.Link != nil && f.Passed(call):
 		return lateDecision()
 	case changed(p.Head, call, rec):
-		return Refuse(CodeChanged, "the question has changed since it was shown; nothing was stored, so read it again")
+		return refusal.New(refusal.CodeChanged, "the question has changed since it was shown; nothing was stored, so read it again")
 	}
 	return nil
 }
@@ -221,8 +223,8 @@ func (f *Frontend) late(ctx context.Context, c Caller, p Place, call core.Suspen
 	return lateDecision()
 }
 
-func lateDecision() *Error {
-	return Refuse(CodeLateDecision, "the call's deadline passed before this answer arrived and the run continued without it; start another run if the work is still needed")
+func lateDecision() *refusal.Error {
+	return refusal.New(refusal.CodeLateDecision, "the call's deadline passed before this answer arrived and the run continued without it; start another run if the work is still needed")
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes
@@ -255,10 +257,10 @@ func (f *Frontend) FirstResume(ctx context.Context, h core.Head, s core.Signal) 
 
 func same(applied *bool) wire.DecisionAnswer {
 	yes := true
-	return wire.DecisionAnswer{Code: string(CodeAlreadyDecided), Same: &yes, Applied: applied}
+	return wire.DecisionAnswer{Code: string(refusal.CodeAlreadyDecided), Same: &yes, Applied: applied}
 }
 
-func otherWasFirst(first core.DecisionRecord) *Error {
+func otherWasFirst(first core.DecisionRecord) *refusal.Error {
 	no := false
 	winner := &wire.Winner{DecisionID: first.DecisionID, Result: first.Result, Error: first.Error, Reason: first.Reason, By: first.By, Via: first.Via}
 	if first.UpdatedAt != 0 {
@@ -268,7 +270,7 @@ func otherWasFirst(first core.DecisionRecord) *Error {
 	if first.Action != 0 {
 		winner.Action = first.Action.String()
 	}
-	return &Error{Code: CodeAlreadyDecided, Detail: "a different decision came first", Same: &no, Winner: winner}
+	return &refusal.Error{Code: refusal.CodeAlreadyDecided, Detail: "a different decision came first", Same: &no, Winner: winner}
 }
 
 // whyClosed says why a suspension that was never answered takes no answer any more.
@@ -278,9 +280,9 @@ func (p Place) whyClosed(callID, suspension string) error {
 	case !p.accepts():
 		return runDone()
 	case there && call.Sus != suspension:
-		return Refuse(CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
+		return refusal.New(refusal.CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
 	}
-	return Refuse(CodeNotSuspended, "the call is no longer suspended")
+	return refusal.New(refusal.CodeNotSuspended, "the call is no longer suspended")
 }
 
 // recordedDecision looks for the decision on a suspension in the run's journal, which is not one

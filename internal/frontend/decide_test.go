@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 var yes = wire.Decision{Action: "resume"}
@@ -73,7 +74,7 @@ func TestTheWinnerIsShown(t *testing.T) {
 	check := func(when string) {
 		t.Helper()
 		_, err := x.decide(run.ID, sus, wire.Decision{DecisionID: "d2", Result: []byte(`"mine"`)})
-		e := x.wantCode(err, frontend.CodeAlreadyDecided)
+		e := x.wantCode(err, refusal.CodeAlreadyDecided)
 		if e.Same == nil || *e.Same || e.Winner == nil || e.Winner.DecisionID != "d1" || string(e.Winner.Result) != string(long) {
 			t.Errorf("%s: same %v, winner %+v", when, e.Same, e.Winner)
 		}
@@ -83,7 +84,7 @@ func TestTheWinnerIsShown(t *testing.T) {
 	check("once it is in the journal")
 
 	_, err = x.decide(run.ID, sus, wire.Decision{DecisionID: "d1", Result: []byte(`"other content"`)})
-	x.wantCode(err, frontend.CodeAlreadyDecided)
+	x.wantCode(err, refusal.CodeAlreadyDecided)
 }
 
 func TestADecisionIDWithOtherContentIsNotTheSameDecision(t *testing.T) {
@@ -105,7 +106,7 @@ func TestADecisionIDWithOtherContentIsNotTheSameDecision(t *testing.T) {
 				t.Helper()
 				x.unchanged(run.ThreadID, func() {
 					_, err := x.decide(run.ID, sus, c.second)
-					e := x.wantCode(err, frontend.CodeAlreadyDecided)
+					e := x.wantCode(err, refusal.CodeAlreadyDecided)
 					if e.Same == nil || *e.Same || e.Winner == nil || e.Winner.Action != c.first.Action {
 						t.Errorf("%s: same %v, winner %+v", when, e.Same, e.Winner)
 					}
@@ -130,7 +131,7 @@ func TestHundredDecisionsAtOnce(t *testing.T) {
 			mu.Lock()
 			defer mu.Unlock()
 			counts[answered(a, err)]++
-			var e *frontend.Error
+			var e *refusal.Error
 			if errors.As(err, &e) && e.Winner != nil {
 				winners[e.Winner.DecisionID] = true
 			} else {
@@ -163,7 +164,7 @@ func TestTargets(t *testing.T) {
 		t.Fatalf("C80 run %+v, %v", got, err)
 	}
 	_, err = x.Decide(t.Context(), frontend.Caller{Tenant: "other"}, run.ID, wire.Decision{Target: sus["c1"], Action: "resume"})
-	x.wantCode(err, frontend.CodeRunNotFound)
+	x.wantCode(err, refusal.CodeRunNotFound)
 
 	x.decides(t, "C78 the call's id while it was suspended once", run.ID, "c1", yes, "accepted")
 	x.worker.Drain(run.ID)
@@ -305,7 +306,7 @@ func TestAStoreThatDoesNotAnswer(t *testing.T) {
 	t.Run("HB25 the store fails before anything is committed", func(t *testing.T) {
 		broken.fail("signal", 100, false)
 		_, err := x.decide(run.ID, sus, yes)
-		if e := x.wantCode(err, frontend.CodeUnavailable); e.RetryAfter == 0 || !errors.Is(err, engine.ErrUnavailable) {
+		if e := x.wantCode(err, refusal.CodeUnavailable); e.RetryAfter == 0 || !errors.Is(err, engine.ErrUnavailable) {
 			t.Errorf("error %+v", e)
 		}
 		broken.fail("signal", 0, false)

@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // history are all pages of decisions, as who said what about which run.
@@ -96,13 +97,13 @@ func TestTheHistoryIsOfItsTenant(t *testing.T) {
 		t.Errorf("%+v, %v", page, err)
 	}
 	_, err = x.Decisions(t.Context(), other, query.DecisionQuery{Cursor: first.Next})
-	x.wantCode(err, frontend.CodeBadCursor)
+	x.wantCode(err, refusal.CodeBadCursor)
 	_, err = x.Decisions(t.Context(), anna, query.DecisionQuery{Cursor: x.feed(query.FeedQuery{}).Next})
-	x.wantCode(err, frontend.CodeBadCursor)
+	x.wantCode(err, refusal.CodeBadCursor)
 	_, err = x.Decisions(t.Context(), anna, query.DecisionQuery{Cursor: first.Next, By: "ben"})
-	x.wantCode(err, frontend.CodeBadCursor) // of other filters
+	x.wantCode(err, refusal.CodeBadCursor) // of other filters
 	_, err = x.Decisions(t.Context(), anna, query.DecisionQuery{Action: "maybe"})
-	x.wantCode(err, frontend.CodeInvalid)
+	x.wantCode(err, refusal.CodeInvalid)
 }
 
 // A decision that no head names is no decision.

@@ -9,9 +9,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// mayStart refuses a caller who is not among the starters of the agent, with [CodeNotAStarter].
+// mayStart refuses a caller who is not among the starters of the agent, with
+// [refusal.CodeNotAStarter].
 func (f *Frontend) mayStart(ctx context.Context, c Caller, def engine.Definition) error {
 	if f.starters == nil {
 		return nil
@@ -20,7 +22,7 @@ func (f *Frontend) mayStart(ctx context.Context, c Caller, def engine.Definition
 	if err != nil || len(starters) == 0 || c.listed(starters) {
 		return err
 	}
-	return Refuse(CodeNotAStarter, "only the starters of %s may start runs and send messages, and %s is not one of them; "+
+	return refusal.New(refusal.CodeNotAStarter, "only the starters of %s may start runs and send messages, and %s is not one of them; "+
 		"ask the agent's author to add it to starters", def.Name, c.name())
 }
 
@@ -49,14 +51,15 @@ func (c Caller) name() string {
 const askedForIt = "started a run of this thread, sent it a message or answered its question"
 
 // MayApprove refuses a caller who may not say that a call runs: one who is not among the approvers
-// of the agent, with [CodeNotAnApprover], or, where the rule that asks bars who asked for the work,
-// one of those, with [CodeSeparationOfDuties]. Every caller who may decide may deny.
+// of the agent, with [refusal.CodeNotAnApprover], or, where the rule that asks bars who asked for
+// the work, one of those, with [refusal.CodeSeparationOfDuties]. Every caller who may decide may
+// deny.
 func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.SuspendedCall, d core.Resume) error {
 	if d.Action != core.ActionResume || call.Kind != core.KindApproval && call.Kind != core.KindUnknownOutcome {
 		return nil
 	}
 	if len(call.Approvers) > 0 && !c.listed(call.Approvers) {
-		return Refuse(CodeNotAnApprover, "only the agent's approvers may approve %s, and %s is not one of them; "+
+		return refusal.New(refusal.CodeNotAnApprover, "only the agent's approvers may approve %s, and %s is not one of them; "+
 			"ask one of them, or deny the call", call.ToolName, c.name())
 	}
 	if call.NotBy != core.NotByStarter {
@@ -64,7 +67,7 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.
 	}
 	persons := append([]string{c.By}, c.behind()...)
 	if slices.Contains(persons, "") {
-		return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but callers without "+
+		return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but callers without "+
 			"a token, and the links they create, have no name; use a token with another name", call.ToolName)
 	}
 	askers, err := f.askers(ctx, p)
@@ -72,12 +75,12 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.
 		return err
 	}
 	if slices.Contains(askers, "") {
-		return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but a caller without a name %s; "+
+		return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but a caller without a name %s; "+
 			"start another thread with a token", call.ToolName, askedForIt)
 	}
 	for _, by := range persons {
 		if slices.Contains(askers, by) {
-			return Refuse(CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
+			return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
 		}
 	}
 	return nil

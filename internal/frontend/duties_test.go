@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func named(name string, roles ...access.Role) frontend.Caller {
@@ -42,11 +43,11 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
 	unnamed := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_2", For: "anna@example.com"})
 	x.unchanged(run.ThreadID, func() {
-		x.wantCode(decide(boss, "c1", "resume"), frontend.CodeSeparationOfDuties)
-		x.wantCode(decide(helper, "c1", "resume"), frontend.CodeSeparationOfDuties)
-		x.wantCode(decide(link, "c1", "resume"), frontend.CodeSeparationOfDuties)
-		x.wantCode(decide(frontend.Caller{Tenant: boss.Tenant}, "c1", "resume"), frontend.CodeSeparationOfDuties)
-		x.wantCode(decide(unnamed, "c1", "resume"), frontend.CodeSeparationOfDuties)
+		x.wantCode(decide(boss, "c1", "resume"), refusal.CodeSeparationOfDuties)
+		x.wantCode(decide(helper, "c1", "resume"), refusal.CodeSeparationOfDuties)
+		x.wantCode(decide(link, "c1", "resume"), refusal.CodeSeparationOfDuties)
+		x.wantCode(decide(frontend.Caller{Tenant: boss.Tenant}, "c1", "resume"), refusal.CodeSeparationOfDuties)
+		x.wantCode(decide(unnamed, "c1", "resume"), refusal.CodeSeparationOfDuties)
 	})
 	if err := decide(boss, "c2", "cancel"); err != nil {
 		t.Errorf("who asked may not deny: %v", err)
@@ -90,9 +91,9 @@ func TestWhoAnsweredAQuestionOfTheRunDoesNotApproveItsWork(t *testing.T) {
 			}
 			if tt.counts {
 				// its answer is in the inbox
-				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), frontend.CodeSeparationOfDuties) })
+				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), refusal.CodeSeparationOfDuties) })
 				x.worker.Drain(run.ID)
-				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), frontend.CodeSeparationOfDuties) })
+				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), refusal.CodeSeparationOfDuties) })
 				helper = other
 			}
 			if err := approve(helper); err != nil {
@@ -119,7 +120,7 @@ func TestWhoAskedInAnEarlierRunOfTheThreadDoesNotApprove(t *testing.T) {
 		return err
 	}
 	for _, c := range []frontend.Caller{boss, helper} {
-		x.wantCode(approve(c), frontend.CodeSeparationOfDuties)
+		x.wantCode(approve(c), refusal.CodeSeparationOfDuties)
 	}
 	if err := approve(other); err != nil {
 		t.Error(err)
@@ -140,7 +141,7 @@ func TestAnEditDoesNotLeadPastWhoMayApprove(t *testing.T) {
 	x.unchanged(run.ThreadID, func() {
 		for _, c := range []frontend.Caller{boss, link} {
 			_, err := x.Decide(t.Context(), c, run.ID, edit)
-			x.wantCode(err, frontend.CodeSeparationOfDuties)
+			x.wantCode(err, refusal.CodeSeparationOfDuties)
 		}
 	})
 	if _, err := x.Decide(t.Context(), anna, run.ID, edit); err != nil {
@@ -164,12 +165,12 @@ func TestTheRepeatOfADecisionIsKnownWhateverItsCallerAskedForSince(t *testing.T)
 	}
 	x.unchanged(run.ThreadID, func() {
 		answer, err := x.Decide(t.Context(), anna, run.ID, decision)
-		if err != nil || answer.Code != string(frontend.CodeAlreadyDecided) || answer.Same == nil || !*answer.Same {
+		if err != nil || answer.Code != string(refusal.CodeAlreadyDecided) || answer.Same == nil || !*answer.Same {
 			t.Errorf("the repeat got %+v, %v", answer, err)
 		}
 		decision.DecisionID = "d2"
 		_, err = x.Decide(t.Context(), anna, run.ID, decision)
-		x.wantCode(err, frontend.CodeAlreadyDecided)
+		x.wantCode(err, refusal.CodeAlreadyDecided)
 	})
 }
 
@@ -187,7 +188,7 @@ func TestARetryDoesNotHideWhoAsked(t *testing.T) {
 	sus := x.worker.Suspend(s.Run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})["c1"]
 	for _, c := range []frontend.Caller{boss, helper} {
 		_, err := x.Decide(t.Context(), c, s.Run.ID, wire.Decision{Target: sus, Action: "resume"})
-		x.wantCode(err, frontend.CodeSeparationOfDuties)
+		x.wantCode(err, refusal.CodeSeparationOfDuties)
 	}
 }
 
@@ -202,9 +203,9 @@ func TestAnAgentsApproversAndStarters(t *testing.T) {
 		return err
 	}
 	x.unchanged(run.ThreadID, func() {
-		x.wantCode(decide(named("ann")), frontend.CodeNotAnApprover)
-		x.wantCode(decide(named("anna2", access.Decide)), frontend.CodeNotAnApprover)
-		x.wantCode(decide(frontend.Caller{Tenant: anna.Tenant}), frontend.CodeNotAnApprover)
+		x.wantCode(decide(named("ann")), refusal.CodeNotAnApprover)
+		x.wantCode(decide(named("anna2", access.Decide)), refusal.CodeNotAnApprover)
+		x.wantCode(decide(frontend.Caller{Tenant: anna.Tenant}), refusal.CodeNotAnApprover)
 	})
 	if err := decide(named("anna")); err != nil {
 		t.Error(err)
@@ -216,8 +217,8 @@ func TestAnAgentsApproversAndStarters(t *testing.T) {
 	run = x.startAs(named("shop-2"))
 	x.unchanged(run.ThreadID, func() {
 		_, err := x.Start(t.Context(), named("evil"), "", wire.StartRequest{Agent: "desk", Input: core.Encode("hi")})
-		x.wantCode(err, frontend.CodeNotAStarter)
+		x.wantCode(err, refusal.CodeNotAStarter)
 		_, err = x.Message(t.Context(), named("evil"), run.ThreadID, "", wire.MessageRequest{Input: core.Encode("hi")})
-		x.wantCode(err, frontend.CodeNotAStarter)
+		x.wantCode(err, refusal.CodeNotAStarter)
 	})
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func edited(arguments string) wire.Decision {
@@ -33,7 +34,7 @@ func TestEditedArguments(t *testing.T) {
 		x.decides(t, "HB28 no object", run.ID, sus, edited(`["A-17"]`), "invalid_arguments")
 		x.decides(t, "HB28 beside a no", run.ID, sus, wire.Decision{Action: "cancel", Arguments: []byte(`{"amount":5}`)}, "contradictory")
 		_, err := x.decide(run.ID, sus, edited(`{"order":"A-17"}`))
-		if e := x.wantCode(err, frontend.CodeInvalidArguments); e.Detail != "amount is missing" {
+		if e := x.wantCode(err, refusal.CodeInvalidArguments); e.Detail != "amount is missing" {
 			t.Errorf("HB28 detail %q", e.Detail)
 		}
 	})
@@ -124,7 +125,7 @@ func TestAStartMayTakeAway(t *testing.T) {
 		"too much":              `{"deny":["` + strings.Repeat("x", 1020) + `"]}`,
 	} {
 		_, err := start(permissions, nil)
-		if e := x.wantCode(err, frontend.CodeInvalidPermissions); e.Detail == "" {
+		if e := x.wantCode(err, refusal.CodeInvalidPermissions); e.Detail == "" {
 			t.Errorf("%s: no detail", name)
 		}
 	}
@@ -140,7 +141,7 @@ func TestAStartMayTakeAway(t *testing.T) {
 		t.Errorf("C124 the same again: %+v, %v", again, err)
 	}
 	_, err = start(`{"deny":[]}`, &no)
-	x.wantCode(err, frontend.CodeIdempotencyMismatch)
+	x.wantCode(err, refusal.CodeIdempotencyMismatch)
 
 	plain := x.start()
 	if h := x.head(plain.ThreadID); h.Narrow != nil || h.NoMemory {

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 var refundCall = frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}
@@ -168,10 +169,10 @@ func TestAFeedIsOfItsTenant(t *testing.T) {
 		t.Errorf("%+v, %v", page, err)
 	}
 	_, err = x.Feed(t.Context(), other, query.FeedQuery{After: x.feed(query.FeedQuery{}).Next})
-	x.wantCode(err, frontend.CodeBadCursor)
+	x.wantCode(err, refusal.CodeBadCursor)
 	for _, cursor := range []string{"?", "bm9wZQ", "e30", strings.Repeat("A", 5000)} {
 		_, err = x.Feed(t.Context(), anna, query.FeedQuery{After: cursor})
-		x.wantCode(err, frontend.CodeBadCursor)
+		x.wantCode(err, refusal.CodeBadCursor)
 	}
 }
 

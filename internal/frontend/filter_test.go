@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // runOf starts a run with metadata, an hour after the one before it.
@@ -135,7 +136,7 @@ func TestFiltersThatAreNoneAreRefused(t *testing.T) {
 		{query.List{Metadata: map[string]string{"k": "\xff"}}, "a metadata filter is not UTF-8"},
 	} {
 		_, err := x.Runs(t.Context(), anna, tt.q)
-		if e := x.wantCode(err, frontend.CodeInvalid); e.Detail != tt.want {
+		if e := x.wantCode(err, refusal.CodeInvalid); e.Detail != tt.want {
 			t.Errorf("refused with %q, want %q", e.Detail, tt.want)
 		}
 	}
@@ -162,7 +163,7 @@ func TestACursorIsOfItsFilters(t *testing.T) {
 			q.Cursor = cursor
 			page, err := x.Runs(t.Context(), anna, q)
 			if i != k {
-				x.wantCode(err, frontend.CodeBadCursor)
+				x.wantCode(err, refusal.CodeBadCursor)
 			} else if err != nil || len(page.Items) != 3 {
 				t.Errorf("list %d goes on with %d runs, %v", i, len(page.Items), err)
 			}
@@ -171,7 +172,7 @@ func TestACursorIsOfItsFilters(t *testing.T) {
 	_, mark, _ := strings.Cut(cursors[1], ".")
 	for _, cursor := range []string{"." + mark, mark, "x." + mark, cursors[0] + "." + mark[1:], cursors[1] + "." + mark, cursors[1] + "x"} {
 		_, err := x.Runs(t.Context(), anna, query.List{Status: "done", Cursor: cursor})
-		x.wantCode(err, frontend.CodeBadCursor)
+		x.wantCode(err, refusal.CodeBadCursor)
 	}
 }
 
@@ -287,7 +288,7 @@ func TestFiltersShowNoOtherTenant(t *testing.T) {
 		t.Errorf("behind another tenant's cursor: %+v, %v", page.Items, err)
 	}
 	_, err = x.ThreadRuns(t.Context(), bob, mine.ThreadID, query.List{Metadata: q.Metadata})
-	x.wantCode(err, frontend.CodeThreadNotFound)
+	x.wantCode(err, refusal.CodeThreadNotFound)
 }
 
 func TestRunsOfAThreadAreFiltered(t *testing.T) {
@@ -334,7 +335,7 @@ func TestApprovalsAreListedByKindAndThread(t *testing.T) {
 	for _, q := range []query.List{{Kind: "client"}, {Agent: "desk"}, {Thread: runs[all[0]].ThreadID}, {Kind: "approval", Thread: runs[all[0]].ThreadID}} {
 		q.Cursor = page.Next
 		_, err := x.Approvals(t.Context(), anna, q)
-		x.wantCode(err, frontend.CodeBadCursor)
+		x.wantCode(err, refusal.CodeBadCursor)
 	}
 	bob := frontend.Caller{Tenant: "other", By: "bob"}
 	if page, err := x.Approvals(t.Context(), bob, query.List{Thread: runs["client"].ThreadID}); err != nil || len(page.Items) != 0 {

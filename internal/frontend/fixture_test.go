@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/sqlitetest"
@@ -122,9 +123,9 @@ func (x *fixture) head(thread string) core.Head {
 	return h
 }
 
-func (x *fixture) wantCode(err error, want frontend.Code) *frontend.Error {
+func (x *fixture) wantCode(err error, want refusal.Code) *refusal.Error {
 	x.t.Helper()
-	var e *frontend.Error
+	var e *refusal.Error
 	if !errors.As(err, &e) {
 		x.t.Fatalf("got %v, want %s", err, want)
 	}
@@ -136,7 +137,7 @@ func (x *fixture) wantCode(err error, want frontend.Code) *frontend.Error {
 
 // answered is a decision's answer in one word.
 func answered(a wire.DecisionAnswer, err error) string {
-	var e *frontend.Error
+	var e *refusal.Error
 	if errors.As(err, &e) {
 		return string(e.Code)
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Options configure a [Frontend]. Store, Catalog, Waker, Clock and Random are required.
@@ -190,7 +191,7 @@ const (
 )
 
 // Try repeats op while the store does not answer and that may pass. In the end it says so as
-// [StoreError] does.
+// [refusal.Storage] does.
 func Try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, error) {
 	began := f.clock.Now()
 	for n, pause := 1, firstPause; ; n, pause = n+1, 4*pause {
@@ -199,7 +200,7 @@ func Try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, erro
 			return v, err
 		}
 		if n == storeTries || errors.Is(err, engine.ErrNoRoom) || engine.Lasting(err) || f.clock.Now().Sub(began) > longestTry {
-			return v, StoreError(err)
+			return v, refusal.Storage(err)
 		}
 		if err := f.pause(ctx, pause); err != nil {
 			return v, err
@@ -254,8 +255,8 @@ func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Writt
 	if !errors.Is(err, engine.ErrUnavailable) {
 		return w, err
 	}
-	refused := StoreError(err)
-	if refused.Code == CodeUnavailable || refused.Code == CodeStorageFailing {
+	refused := refusal.Storage(err)
+	if refused.Code == refusal.CodeUnavailable || refused.Code == refusal.CodeStorageFailing {
 		refused.Detail = "the store didn't answer, so the request may have been stored; check before sending it again, or send it with an Idempotency-Key"
 	}
 	return w, refused

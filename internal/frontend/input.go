@@ -2,10 +2,12 @@ package frontend
 
 import (
 	"encoding/json"
+	"errors"
 	"regexp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 const (
@@ -16,7 +18,7 @@ const (
 // readKey checks an idempotency key; the empty key means none.
 func readKey(key string) error {
 	if len(key) > maxKey {
-		return Refuse(CodeInvalid, "the idempotency key is longer than %d bytes", maxKey)
+		return refusal.New(refusal.CodeInvalid, "the idempotency key is longer than %d bytes", maxKey)
 	}
 	return nil
 }
@@ -28,7 +30,7 @@ func readOnPending(choice string) (core.OnPending, error) {
 	case string(core.PendingAbandon), string(core.PendingQueue):
 		return core.OnPending(choice), nil
 	}
-	return "", Refuse(CodeInvalid, "on_pending must be refuse, abandon, queue or omitted")
+	return "", refusal.New(refusal.CodeInvalid, "on_pending must be refuse, abandon, queue or omitted")
 }
 
 // written is how many times longer than its canonical text a value may be written, with space and
@@ -41,17 +43,17 @@ func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, erro
 		return nil, nil
 	}
 	if len(metadata) > written*f.limits.Metadata {
-		return nil, Refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
+		return nil, refusal.New(refusal.CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
 	}
 	if core.TooDeep(metadata) {
-		return nil, Refuse(CodeInvalid, "metadata is nested more than %d levels deep", core.MaxDepth)
+		return nil, refusal.New(refusal.CodeInvalid, "metadata is nested more than %d levels deep", core.MaxDepth)
 	}
 	canonical, err := core.Canonical(metadata)
 	if err != nil || canonical[0] != '{' {
-		return nil, Refuse(CodeInvalid, "metadata must be an object")
+		return nil, refusal.New(refusal.CodeInvalid, "metadata must be an object")
 	}
 	if len(canonical) > f.limits.Metadata {
-		return nil, Refuse(CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
+		return nil, refusal.New(refusal.CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
 	}
 	return canonical, nil
 }
@@ -62,23 +64,23 @@ func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error)
 		return nil, nil
 	}
 	if len(raw) > written*f.limits.Narrow {
-		return nil, Refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
+		return nil, refusal.New(refusal.CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
 	}
 	if core.TooDeep(raw) {
-		return nil, Refuse(CodeInvalidPermissions, "permissions are nested more than %d levels deep", core.MaxDepth)
+		return nil, refusal.New(refusal.CodeInvalidPermissions, "permissions are nested more than %d levels deep", core.MaxDepth)
 	}
 	canonical, err := core.Canonical(raw)
 	if err != nil {
-		return nil, Refuse(CodeInvalidPermissions, "permissions are not valid JSON")
+		return nil, refusal.New(refusal.CodeInvalidPermissions, "permissions are not valid JSON")
 	}
 	if len(canonical) > f.limits.Narrow {
-		return nil, Refuse(CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
+		return nil, refusal.New(refusal.CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
 	}
 	if f.narrow == nil {
 		return canonical, nil
 	}
 	if err := f.narrow(canonical); err != nil {
-		return nil, Refuse(CodeInvalidPermissions, "%v", err)
+		return nil, refusal.New(refusal.CodeInvalidPermissions, "%v", err)
 	}
 	return canonical, nil
 }
@@ -87,7 +89,7 @@ func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error)
 func digest(request any) (string, error) {
 	canonical, err := core.Canonical(core.Encode(request))
 	if err != nil {
-		return "", Refuse(CodeInvalid, "the request is not valid JSON")
+		return "", refusal.New(refusal.CodeInvalid, "the request is not valid JSON")
 	}
 	return core.Digest(canonical), nil
 }
@@ -101,16 +103,25 @@ func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 	}
 	if d.Result != nil {
 		if err := core.CheckJSON(d.Result); err != nil {
-			return in, Refuse(CodeInvalid, "result is invalid: %v", err)
+			return in, refusal.New(refusal.CodeInvalid, "result is invalid: %v", err)
 		}
 	}
 	if d.Target == "" {
-		return in, Refuse(CodeInvalid, "target is missing; send the id of a suspension or a call")
+		return in, refusal.New(refusal.CodeInvalid, "target is missing; send the id of a suspension or a call")
 	}
 	if err := readShown(&in); err != nil {
 		return in, err
 	}
 	return in, readDecisionID(d.DecisionID)
+}
+
+// decisionRefused translates what the reading of a decision says.
+func decisionRefused(err error) error {
+	var refused *core.DecisionError
+	if errors.As(err, &refused) {
+		return &refusal.Error{Code: refusal.Code(refused.Code), Detail: refused.Detail}
+	}
+	return err
 }
 
 // RendererAPI is recorded for a client that sends the fingerprint back without naming itself.
@@ -123,20 +134,20 @@ var renderer = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`
 func readShown(in *core.DecisionInput) error {
 	switch {
 	case len(in.Shown) > maxKey:
-		return Refuse(CodeInvalid, "shown is longer than a fingerprint; send the fingerprint of the pending call")
+		return refusal.New(refusal.CodeInvalid, "shown is longer than a fingerprint; send the fingerprint of the pending call")
 	case in.Shown == "" && in.ShownBy != "":
-		return Refuse(CodeInvalid, "shown_by needs shown; send the fingerprint of the question too, or omit both")
+		return refusal.New(refusal.CodeInvalid, "shown_by needs shown; send the fingerprint of the question too, or omit both")
 	case in.Shown != "" && in.ShownBy == "":
 		in.ShownBy = RendererAPI
 	case in.ShownBy != "" && !renderer.MatchString(in.ShownBy):
-		return Refuse(CodeInvalid, "shown_by must be the name and version of a program, such as desk/2")
+		return refusal.New(refusal.CodeInvalid, "shown_by must be the name and version of a program, such as desk/2")
 	}
 	return nil
 }
 
 func readDecisionID(id string) error {
 	if len(id) > maxKey {
-		return Refuse(CodeInvalid, "decision_id is longer than %d bytes", maxKey)
+		return refusal.New(refusal.CodeInvalid, "decision_id is longer than %d bytes", maxKey)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
@@ -64,7 +65,7 @@ func TestInputsThatAreRefusedSayWhatIsWrong(t *testing.T) {
 		{`{"type":"reasoning","text":"a"}`, "type"}, {`{"type":"call"}`, "type"}, {`{"text":"a"}`, "type"}, {`{}`, "type"}, {`null`, "part"}, {`"a"`, "part"},
 	} {
 		_, err := x.Start(t.Context(), anna, "", wire.StartRequest{Agent: "desk", Input: []byte("[" + someWords + "," + tt.part + "]")})
-		if e := x.wantCode(err, frontend.CodeInvalid); !strings.HasPrefix(e.Detail, "input[1] ") || !strings.Contains(e.Detail, tt.says) {
+		if e := x.wantCode(err, refusal.CodeInvalid); !strings.HasPrefix(e.Detail, "input[1] ") || !strings.Contains(e.Detail, tt.says) {
 			t.Errorf("%s: it says %q, and not %q", tt.part, e.Detail, tt.says)
 		}
 	}

@@ -8,12 +8,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Interrupt asks a run to pause after its next commit; the run then waits until a caller resumes it
 // or sends a message. It is idempotent per key, and a request that finds an interrupt under way is
 // answered by that one. Without a key, interrupting an interrupted run has no effect. It returns
-// [CodeRunDone] if the run has ended.
+// [refusal.CodeRunDone] if the run has ended.
 func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wire.Run, error) {
 	if err := readKey(key); err != nil {
 		return wire.Run{}, err
@@ -64,8 +65,8 @@ func (f *Frontend) interrupted(ctx context.Context, c Caller, p Place, record st
 
 // Resume continues an interrupted run: it is a decision on the suspension that the run waits on,
 // answered like [Frontend.Decide]. A repeat with the same decision id is recognized even if the run
-// was interrupted again since. It returns [CodeNotWaiting] if the run isn't interrupted and
-// [CodeRunDone] if it has ended.
+// was interrupted again since. It returns [refusal.CodeNotWaiting] if the run isn't interrupted and
+// [refusal.CodeRunDone] if it has ended.
 func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.ResumeRequest) (wire.DecisionAnswer, error) {
 	if err := readDecisionID(req.DecisionID); err != nil {
 		return wire.DecisionAnswer{}, err
@@ -83,7 +84,7 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 	case !p.accepts():
 		return wire.DecisionAnswer{}, runDone()
 	case !ok:
-		return wire.DecisionAnswer{}, Refuse(CodeNotWaiting, "the run isn't interrupted, so it can't be resumed")
+		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotWaiting, "the run isn't interrupted, so it can't be resumed")
 	}
 	call, err := f.FindSuspension(ctx, p, sus)
 	if err != nil {

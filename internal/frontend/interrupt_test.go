@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func (x *fixture) interrupted() wire.Run {
@@ -64,9 +65,9 @@ func TestInterruptIsStoredOnce(t *testing.T) {
 	}
 	x.worker.End(run.ID, core.Reason{Kind: core.Cancelled}, "")
 	_, err = x.Interrupt(t.Context(), anna, run.ID, "i9")
-	x.wantCode(err, frontend.CodeRunDone)
+	x.wantCode(err, refusal.CodeRunDone)
 	_, err = x.Interrupt(t.Context(), anna, "run_nobody_0", "")
-	x.wantCode(err, frontend.CodeRunNotFound)
+	x.wantCode(err, refusal.CodeRunNotFound)
 }
 
 func TestAnInterruptedRunIsShownAsWaiting(t *testing.T) {
@@ -104,7 +105,7 @@ func TestResume(t *testing.T) {
 	a, err = x.resume(run.ID, wire.ResumeRequest{Reason: "looked at it"})
 	x.want(a, err, "not_waiting")
 	_, err = x.resume("run_nobody_0", wire.ResumeRequest{})
-	x.wantCode(err, frontend.CodeRunNotFound)
+	x.wantCode(err, refusal.CodeRunNotFound)
 
 	other := newFixture(t, nil)
 	approval, _ := other.waiting(core.KindApproval)
@@ -147,7 +148,7 @@ func TestAResumeWithAnIDIsKnownForEver(t *testing.T) {
 		}
 	}
 	_, err = x.resume(run.ID, wire.ResumeRequest{DecisionID: "d2"})
-	x.wantCode(err, frontend.CodeRunDone)
+	x.wantCode(err, refusal.CodeRunDone)
 }
 
 func TestTwoResumesAtOnce(t *testing.T) {
@@ -173,7 +174,7 @@ func TestTwoResumesAtOnce(t *testing.T) {
 	x.worker.Drain(run.ID)
 	t.Run("HR3 once it runs there is nothing to resume", func(t *testing.T) {
 		_, err := x.resume(run.ID, wire.ResumeRequest{})
-		x.wantCode(err, frontend.CodeNotWaiting)
+		x.wantCode(err, refusal.CodeNotWaiting)
 	})
 }
 
@@ -190,7 +191,7 @@ func TestAnInterruptWhoseAnswerIsLost(t *testing.T) {
 	}
 	broken.fail("signal", 100, false)
 	_, err := x.Interrupt(t.Context(), anna, x.start().ID, "")
-	x.wantCode(err, frontend.CodeUnavailable)
+	x.wantCode(err, refusal.CodeUnavailable)
 }
 
 // A resume whose reply was lost is sent again after somebody else has interrupted the run anew.
@@ -246,6 +247,6 @@ func TestTheRepeatOfAnInterruptIsKnownAfterTheEnd(t *testing.T) {
 			t.Errorf("the repeat got %v, %v", got.Status, err)
 		}
 		_, err := x.Interrupt(t.Context(), anna, run.ID, "i2")
-		x.wantCode(err, frontend.CodeRunDone)
+		x.wantCode(err, refusal.CodeRunDone)
 	})
 }

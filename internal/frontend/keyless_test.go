@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // taking is a store whose next write is done and whose answer is lost, and a worker takes up what
@@ -63,7 +64,7 @@ func (x *fixture) said(thread, text string) (n int) {
 // wantUnknown: the caller is told that the request may have been done.
 func (x *fixture) wantUnknown(err error) {
 	x.t.Helper()
-	if x.wantCode(err, frontend.CodeUnavailable); !errors.Is(err, engine.ErrUnavailable) {
+	if x.wantCode(err, refusal.CodeUnavailable); !errors.Is(err, engine.ErrUnavailable) {
 		x.t.Errorf("error %v", err)
 	}
 }

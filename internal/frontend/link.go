@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 const (
@@ -19,9 +20,9 @@ const (
 func (f *Frontend) CanLink(p Place, call core.SuspendedCall) error {
 	switch {
 	case call.Kind != core.KindApproval:
-		return Refuse(CodeWrongKind, "a link can only answer an approval, and this call waits for another kind of answer; answer it with a token")
+		return refusal.New(refusal.CodeWrongKind, "a link can only answer an approval, and this call waits for another kind of answer; answer it with a token")
 	case f.Passed(call):
-		return Refuse(CodeNotSuspended, "the call's deadline has passed, so a link can no longer answer it")
+		return refusal.New(refusal.CodeNotSuspended, "the call's deadline has passed, so a link can no longer answer it")
 	case !p.awaits(call.CallID, call.Suspension.ID):
 		return p.whyClosed(call.CallID, call.Suspension.ID)
 	}
@@ -33,8 +34,8 @@ func (f *Frontend) Passed(call core.SuspendedCall) bool {
 	return call.Deadline != 0 && call.Deadline <= f.Now()
 }
 
-// LinkRecord reads the record of a link whose signature is good. [CodeLinkNotFound] if it is not
-// there.
+// LinkRecord reads the record of a link whose signature is good. [refusal.CodeLinkNotFound] if it
+// is not there.
 func (f *Frontend) LinkRecord(ctx context.Context, tenant, run, id string) (engine.Link, error) {
 	l, err := Try(ctx, f, func() (engine.Link, error) { return f.LinkStore.Link(ctx, tenant, run, id) })
 	if errors.Is(err, engine.ErrNotFound) {
@@ -44,7 +45,9 @@ func (f *Frontend) LinkRecord(ctx context.Context, tenant, run, id string) (engi
 }
 
 // LinkNotFound refuses the id of a link that was never made, or whose record has expired.
-func LinkNotFound() *Error { return Refuse(CodeLinkNotFound, "the run has no such link; check its id") }
+func LinkNotFound() *refusal.Error {
+	return refusal.New(refusal.CodeLinkNotFound, "the run has no such link; check its id")
+}
 
 // ShowLink is a record as callers see it.
 func ShowLink(l engine.Link) wire.Link {

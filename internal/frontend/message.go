@@ -3,16 +3,18 @@ package frontend
 import (
 	"context"
 	"errors"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Message gives a thread a new turn: its open run gets the message, and if there is none, the next
 // run starts with it. If the run waits for something that a message cannot answer, the result is
-// [CodeRunOpen], unless the message says what to do: the run gives up what it waits for, or the
-// message waits for the run's end. With a key it is stored once.
+// [refusal.CodeRunOpen], unless the message says what to do: the run gives up what it waits for, or
+// the message waits for the run's end. With a key it is stored once.
 func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, req wire.MessageRequest) (Started, error) {
 	b, err := f.readMessage(thread, key, req)
 	if err != nil {
@@ -118,9 +120,17 @@ func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
 	return errMoved
 }
 
+func runOpen(run, detail string) *refusal.Error {
+	return &refusal.Error{Code: refusal.CodeRunOpen, RunID: run, Detail: detail}
+}
+
+func inboxFull(detail string) *refusal.Error {
+	return &refusal.Error{Code: refusal.CodeInboxFull, Detail: detail, RetryAfter: time.Second}
+}
+
 // Cancel asks for the end of a run. Asking again, while that is under way or after it, changes
-// nothing and is answered alike: the reply to the first may have been lost. [CodeRunDone] if the
-// run ended otherwise.
+// nothing and is answered alike: the reply to the first may have been lost. [refusal.CodeRunDone]
+// if the run ended otherwise.
 func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, error) {
 	p, err := f.Find(ctx, c, run)
 	if err != nil {
@@ -152,4 +162,4 @@ func (f *Frontend) cancelled(ctx context.Context, p Place) (wire.Run, error) {
 	return f.Show(ctx, p)
 }
 
-func runDone() *Error { return Refuse(CodeRunDone, "the run is done") }
+func runDone() *refusal.Error { return refusal.New(refusal.CodeRunDone, "the run is done") }

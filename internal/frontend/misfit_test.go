@@ -7,8 +7,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // confirms is a run whose client tool declares {approved: boolean}.
@@ -45,7 +45,7 @@ func TestARefusedResultOfAClientIsLeftForTheJournal(t *testing.T) {
 		x.decides(t, "what is no result of a client leaves nothing", other.ID, approval, wire.Decision{Action: "resume", Result: json.RawMessage(`{"x":1}`)}, "wrong_kind")
 	})
 	_, err := x.decide(run.ID, sus, misfit(3))
-	x.wantCode(err, frontend.CodeSchemaMismatch)
+	x.wantCode(err, refusal.CodeSchemaMismatch)
 	if h := x.head(run.ThreadID); len(h.Inbox) != 2 {
 		t.Errorf("after the decision the inbox has %+v", h.Inbox)
 	}

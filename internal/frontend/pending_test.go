@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func (x *fixture) say(thread, key, text, onPending string) (frontend.Started, error) {
@@ -48,7 +49,7 @@ func TestAMessageSaysWhatBecomesOfAWaitingRun(t *testing.T) {
 			run, _ := x.waiting(core.KindApproval)
 			x.unchanged(run.ThreadID, func() {
 				_, err := x.say(run.ThreadID, "k", "leave it", onPending)
-				if e := x.wantCode(err, frontend.CodeRunOpen); e.RunID != run.ID {
+				if e := x.wantCode(err, refusal.CodeRunOpen); e.RunID != run.ID {
 					t.Errorf("run %q", e.RunID)
 				}
 			})
@@ -60,7 +61,7 @@ func TestAMessageSaysWhatBecomesOfAWaitingRun(t *testing.T) {
 	t.Run("something else", func(t *testing.T) {
 		x := newFixture(t, nil)
 		_, err := x.say(x.start().ThreadID, "", "x", "wait")
-		x.wantCode(err, frontend.CodeInvalid)
+		x.wantCode(err, refusal.CodeInvalid)
 	})
 }
 
@@ -114,7 +115,7 @@ func TestHeldMessagesAreBounded(t *testing.T) {
 	}
 	x.unchanged(run.ThreadID, func() {
 		_, err := x.say(run.ThreadID, "k32", "one more", "queue")
-		if e := x.wantCode(err, frontend.CodeInboxFull); e.RetryAfter == 0 {
+		if e := x.wantCode(err, refusal.CodeInboxFull); e.RetryAfter == 0 {
 			t.Error("H23 H29 the caller is not told when to try again")
 		}
 		if s, err := x.say(run.ThreadID, "k0", "later", "queue"); err != nil || s.New {
@@ -138,18 +139,18 @@ func TestAStartOnAnOpenThreadSaysWhatBecomesOfIt(t *testing.T) {
 	for name, tt := range map[string]struct {
 		onPending string
 		change    func(*wire.StartRequest)
-		want      frontend.Code // empty: the open run has it
+		want      refusal.Code // empty: the open run has it
 	}{
-		"C110 refuse":               {"refuse", nil, frontend.CodeRunOpen},
-		"C110 nothing said":         {"", nil, frontend.CodeRunOpen},
+		"C110 refuse":               {"refuse", nil, refusal.CodeRunOpen},
+		"C110 nothing said":         {"", nil, refusal.CodeRunOpen},
 		"C110 abandon":              {"abandon", nil, ""},
 		"C110 queue":                {"queue", nil, ""},
 		"the memory it has anyway":  {"queue", func(r *wire.StartRequest) { r.Memory = &with }, ""},
-		"another agent":             {"abandon", func(r *wire.StartRequest) { r.Agent = "other" }, frontend.CodeRunOpen},
-		"metadata of its own":       {"queue", func(r *wire.StartRequest) { r.Metadata = []byte(`{"a":1}`) }, frontend.CodeRunOpen},
-		"permissions of its own":    {"queue", func(r *wire.StartRequest) { r.Permissions = []byte(`{"deny":["refund"]}`) }, frontend.CodeRunOpen},
-		"without memory":            {"abandon", func(r *wire.StartRequest) { r.Memory = &without }, frontend.CodeRunOpen},
-		"a word that means nothing": {"wait", nil, frontend.CodeInvalid},
+		"another agent":             {"abandon", func(r *wire.StartRequest) { r.Agent = "other" }, refusal.CodeRunOpen},
+		"metadata of its own":       {"queue", func(r *wire.StartRequest) { r.Metadata = []byte(`{"a":1}`) }, refusal.CodeRunOpen},
+		"permissions of its own":    {"queue", func(r *wire.StartRequest) { r.Permissions = []byte(`{"deny":["refund"]}`) }, refusal.CodeRunOpen},
+		"without memory":            {"abandon", func(r *wire.StartRequest) { r.Memory = &without }, refusal.CodeRunOpen},
+		"a word that means nothing": {"wait", nil, refusal.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			x := newFixture(t, nil)

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Place is where a run is found: in the head of its thread, or, once another run took that, in the
@@ -20,7 +21,8 @@ type Place struct {
 // accepts says whether the run may still be sent something.
 func (p Place) accepts() bool { return p.Current && p.Head.Open() && p.Head.End == nil }
 
-// Find looks for a run. [CodeRunNotFound] also for what is no id, and for a run of another tenant.
+// Find looks for a run. [refusal.CodeRunNotFound] also for what is no id, and for a run of another
+// tenant.
 func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error) {
 	thread, ok := core.ThreadOf(run)
 	if !ok || len(run) > MaxID {
@@ -42,9 +44,11 @@ func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error
 	return Place{Head: head, Record: record}, err
 }
 
-func runNotFound() *Error { return Refuse(CodeRunNotFound, "the run doesn't exist; check its id") }
+func runNotFound() *refusal.Error {
+	return refusal.New(refusal.CodeRunNotFound, "the run doesn't exist; check its id")
+}
 
-// LoadThread loads a thread's head. [CodeThreadNotFound] as for [Frontend.Find].
+// LoadThread loads a thread's head. [refusal.CodeThreadNotFound] as for [Frontend.Find].
 func (f *Frontend) LoadThread(ctx context.Context, c Caller, thread string) (core.Head, error) {
 	if len(thread) > MaxID {
 		return core.Head{}, threadNotFound()
@@ -56,6 +60,6 @@ func (f *Frontend) LoadThread(ctx context.Context, c Caller, thread string) (cor
 	return head, err
 }
 
-func threadNotFound() *Error {
-	return Refuse(CodeThreadNotFound, "the thread doesn't exist; check its id")
+func threadNotFound() *refusal.Error {
+	return refusal.New(refusal.CodeThreadNotFound, "the thread doesn't exist; check its id")
 }

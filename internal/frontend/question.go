@@ -6,11 +6,12 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // question finds the suspension that a message answers: that of the first call which waits for
 // input, if no decision on it is in the inbox; "" if there is none. The message is held to the same
-// schema as a decision, and refused with [CodeSchemaMismatch] before anything is stored.
+// schema as a decision, and refused with [refusal.CodeSchemaMismatch] before anything is stored.
 func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (sus string, err error) {
 	if !b.answers(head) {
 		return "", nil
@@ -49,8 +50,8 @@ func checkMessage(call core.SuspendedCall, raw json.RawMessage) error {
 		return fmt.Errorf("frontend: the parts of a message: %w", err)
 	}
 	err := checkSchema(call, core.Resume{Action: core.ActionResume, Result: core.AnswerOf(parts)})
-	if e, ok := err.(*Error); ok && e.Code == CodeSchemaMismatch {
-		return Refuse(CodeSchemaMismatch, "the run waits for an answer to %s, and the text of this message doesn't match its response schema; "+
+	if e, ok := err.(*refusal.Error); ok && e.Code == refusal.CodeSchemaMismatch {
+		return refusal.New(refusal.CodeSchemaMismatch, "the run waits for an answer to %s, and the text of this message doesn't match its response schema; "+
 			"answer with a decision on %s, or set on_pending to abandon or queue", call.ToolName, call.Suspension.ID)
 	}
 	return err

@@ -6,8 +6,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 var wholeNumber = json.RawMessage(`{"type":"integer"}`)
@@ -19,9 +19,9 @@ func TestAMessageThatAnswersIsHeldToTheSchema(t *testing.T) {
 	sus := x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "ask_user", Kind: core.KindInput, Schema: wholeNumber})["c1"]
 	x.unchanged(run.ThreadID, func() {
 		_, err := x.say(run.ThreadID, "k1", "about seven", "")
-		x.wantCode(err, frontend.CodeSchemaMismatch)
+		x.wantCode(err, refusal.CodeSchemaMismatch)
 		_, err = x.decide(run.ID, sus, wire.Decision{Result: []byte(`"about seven"`)})
-		x.wantCode(err, frontend.CodeSchemaMismatch)
+		x.wantCode(err, refusal.CodeSchemaMismatch)
 	})
 	s, err := x.say(run.ThreadID, "k1", "about seven", "abandon") // a message like any other
 	if err != nil || !s.New {

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Quota bounds what one tenant may store. A zero bound is none.
@@ -94,11 +95,11 @@ func (p *pending) add(more Stored) (sum Stored) {
 func (q *quotas) check(tenant string, now, then, more Stored) error {
 	switch {
 	case q.Bytes > 0 && then.Bytes > q.Bytes:
-		return &Error{Code: CodeTenantFull, RetryAfter: quotaBytesAfter, Detail: fmt.Sprintf(
+		return &refusal.Error{Code: refusal.CodeTenantFull, RetryAfter: quotaBytesAfter, Detail: fmt.Sprintf(
 			"tenant %q uses %d bytes of storage and its limit is %d; nothing was stored, but decisions and cancels still work. "+
 				"Ask the operator to raise --tenant-bytes", tenant, now.Bytes, q.Bytes)}
 	case q.Runs > 0 && more.Runs > 0 && then.Runs > q.Runs:
-		return &Error{Code: CodeTooManyRuns, RetryAfter: quotaRunsAfter, Detail: fmt.Sprintf(
+		return &refusal.Error{Code: refusal.CodeTooManyRuns, RetryAfter: quotaRunsAfter, Detail: fmt.Sprintf(
 			"tenant %q has %d open runs and its limit is %d; nothing was stored. "+
 				"Answer suspended runs, cancel runs that are no longer needed, or ask the operator to raise --tenant-runs", tenant, now.Runs, q.Runs)}
 	}

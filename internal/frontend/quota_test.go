@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // held puts callers under a quota from now on.
@@ -33,7 +34,7 @@ func TestATenantStoresNoMoreThanItsQuota(t *testing.T) {
 		t.Fatal(err)
 	}
 	x.held(frontend.Quota{Bytes: 100_000})
-	e := x.wantCode(second(x.send("", strings.Repeat("y", 60_000))), frontend.CodeTenantFull)
+	e := x.wantCode(second(x.send("", strings.Repeat("y", 60_000))), refusal.CodeTenantFull)
 	if e.RetryAfter == 0 || !strings.Contains(e.Detail, `"default"`) || !strings.Contains(e.Detail, "100000") || !strings.Contains(e.Detail, "--tenant-bytes") {
 		t.Errorf("the caller is not told what to do: %+v", e)
 	}
@@ -41,7 +42,7 @@ func TestATenantStoresNoMoreThanItsQuota(t *testing.T) {
 		t.Errorf("a small one: %v", err)
 	}
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "m1", wire.MessageRequest{Input: core.Encode(strings.Repeat("z", 60_000))})
-	x.wantCode(err, frontend.CodeTenantFull)
+	x.wantCode(err, refusal.CodeTenantFull)
 	x.held(frontend.Quota{Bytes: 1})
 	again, err := x.send("k1", strings.Repeat("x", 60_000))
 	if err != nil || again.New || again.Run.ID != first.Run.ID {
@@ -63,14 +64,14 @@ func TestWhatLetsARunEndIsTakenWhateverTheQuota(t *testing.T) {
 	input, _ := x.waiting(core.KindInput)
 	failed, open, paused := x.failed(), x.start(), x.interrupted()
 	x.held(frontend.Quota{Bytes: 1, Runs: 1})
-	x.wantCode(second(x.send("", "x")), frontend.CodeTenantFull)
+	x.wantCode(second(x.send("", "x")), refusal.CodeTenantFull)
 	_, err := x.Retry(t.Context(), anna, failed.ID, "")
-	x.wantCode(err, frontend.CodeTenantFull)
-	if a, err := x.decide(asked.ID, sus, wire.Decision{Action: "resume", Reason: strings.Repeat("because ", 1000)}); err != nil || a.Code != string(frontend.CodeAccepted) {
+	x.wantCode(err, refusal.CodeTenantFull)
+	if a, err := x.decide(asked.ID, sus, wire.Decision{Action: "resume", Reason: strings.Repeat("because ", 1000)}); err != nil || a.Code != string(refusal.CodeAccepted) {
 		t.Errorf("a decision: %+v, %v", a, err)
 	}
 	for _, onPending := range []string{"abandon", "queue"} {
-		x.wantCode(second(x.Message(t.Context(), anna, input.ThreadID, "", wire.MessageRequest{Input: []byte(`"no"`), OnPending: onPending})), frontend.CodeTenantFull)
+		x.wantCode(second(x.Message(t.Context(), anna, input.ThreadID, "", wire.MessageRequest{Input: []byte(`"no"`), OnPending: onPending})), refusal.CodeTenantFull)
 	}
 	if _, err := x.Message(t.Context(), anna, input.ThreadID, "", wire.MessageRequest{Input: []byte(`"yes"`)}); err != nil {
 		t.Errorf("a message that answers: %v", err)
@@ -90,7 +91,7 @@ func TestATenantHasNoMoreOpenRunsThanItsQuota(t *testing.T) {
 	x.held(frontend.Quota{Runs: 2})
 	run := x.start()
 	x.start()
-	e := x.wantCode(second(x.send("", "one more")), frontend.CodeTooManyRuns)
+	e := x.wantCode(second(x.send("", "one more")), refusal.CodeTooManyRuns)
 	if e.RetryAfter == 0 || !strings.Contains(e.Detail, "2 open runs") || !strings.Contains(e.Detail, "--tenant-runs") {
 		t.Errorf("the caller is not told what to do: %+v", e)
 	}
@@ -101,7 +102,7 @@ func TestATenantHasNoMoreOpenRunsThanItsQuota(t *testing.T) {
 	if _, err := x.say(run.ThreadID, "", "the next run", ""); err != nil {
 		t.Errorf("after one is done: %v", err)
 	}
-	x.wantCode(second(x.send("", "one more")), frontend.CodeTooManyRuns)
+	x.wantCode(second(x.send("", "one more")), refusal.CodeTooManyRuns)
 }
 
 // slowPut holds every large input until all are there.
@@ -138,7 +139,7 @@ func TestManyAtOnceDoNotExceedTheQuotaTogether(t *testing.T) {
 			taken++
 			continue
 		}
-		x.wantCode(err, frontend.CodeTenantFull)
+		x.wantCode(err, refusal.CodeTenantFull)
 	}
 	if taken < 1 || taken > 3 {
 		t.Errorf("%d of 10 were taken, which is not what fits", taken)

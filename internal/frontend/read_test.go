@@ -8,9 +8,9 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func TestAWaitingRunShowsWhatItWaitsFor(t *testing.T) {
@@ -135,7 +135,7 @@ func TestEventsInPages(t *testing.T) {
 		t.Errorf("events %+v", seen)
 	}
 	_, err := x.Events(t.Context(), anna, run.ID, query.EventQuery{After: "nonsense"})
-	x.wantCode(err, frontend.CodeBadCursor)
+	x.wantCode(err, refusal.CodeBadCursor)
 }
 
 func TestEventsBelongToTheirRun(t *testing.T) {
@@ -222,9 +222,9 @@ func TestLists(t *testing.T) {
 		t.Errorf("runs of another agent %+v, %v", page, err)
 	}
 	_, err = x.Runs(t.Context(), anna, query.List{Status: "asleep"})
-	x.wantCode(err, frontend.CodeInvalid)
+	x.wantCode(err, refusal.CodeInvalid)
 	_, err = x.Runs(t.Context(), anna, query.List{Cursor: "%%%"})
-	x.wantCode(err, frontend.CodeBadCursor)
+	x.wantCode(err, refusal.CodeBadCursor)
 	seen := map[string]bool{}
 	for cursor := ""; ; {
 		page, err := x.Runs(t.Context(), anna, query.List{Limit: 1, Cursor: cursor})
@@ -277,7 +277,7 @@ func TestAgents(t *testing.T) {
 		t.Error(err)
 	}
 	_, err = x.Agent(t.Context(), anna, "nobody")
-	x.wantCode(err, frontend.CodeAgentNotFound)
+	x.wantCode(err, refusal.CodeAgentNotFound)
 }
 
 func TestTheOutputOfARun(t *testing.T) {

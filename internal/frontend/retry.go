@@ -6,15 +6,16 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Retry starts a run that continues from the journal of one that ended in error, with fresh budgets
 // and the newest version of the agent. What the first run was started with still applies. A run is
 // retried once only, even by different callers: without a key, the run's id is the idempotency key.
 //
-// The checks have an order: it returns the run that the key already started; [CodeRunSuperseded] if
-// the thread has a newer run; [CodeRunOpen] while the run is open; [CodeNotFailed] unless the run
-// ended in error or by a stop rule.
+// The checks have an order: it returns the run that the key already started;
+// [refusal.CodeRunSuperseded] if the thread has a newer run; [refusal.CodeRunOpen] while the run is
+// open; [refusal.CodeNotFailed] unless the run ended in error or by a stop rule.
 func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Started, error) {
 	if err := readKey(key); err != nil {
 		return Started{}, err
@@ -63,11 +64,11 @@ func (f *Frontend) readRetry(run, key string) (beginning, error) {
 func (p Place) cannotRetry() error {
 	switch {
 	case !p.Current:
-		return Refuse(CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")
+		return refusal.New(refusal.CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")
 	case p.Head.Open():
 		return runOpen(p.Head.Run, "the run is still open; only a run that is done can be retried")
 	case p.Head.End == nil || p.Head.End.Kind != core.Failed && p.Head.End.Kind != core.Stopped:
-		return Refuse(CodeNotFailed, "only a run that failed or was stopped by a rule can be retried; start a new one")
+		return refusal.New(refusal.CodeNotFailed, "only a run that failed or was stopped by a rule can be retried; start a new one")
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 var crashed = core.Reason{Kind: core.Failed, Code: "crash_loop"}
@@ -61,7 +62,7 @@ func TestRetry(t *testing.T) {
 				t.Errorf("H31 %s: %+v, %v", when, again, err)
 			}
 			_, err = x.Retry(t.Context(), anna, run.ID, "another key")
-			x.wantCode(err, frontend.CodeRunSuperseded)
+			x.wantCode(err, refusal.CodeRunSuperseded)
 		})
 	}
 	again("while the retry is open")
@@ -76,39 +77,39 @@ func TestRetry(t *testing.T) {
 
 func TestWhatCannotBeRetried(t *testing.T) {
 	x := newFixture(t, nil)
-	refused := func(name string, run wire.Run, key string, want frontend.Code) {
+	refused := func(name string, run wire.Run, key string, want refusal.Code) {
 		t.Helper()
 		x.unchanged(run.ThreadID, func() {
 			_, err := x.Retry(t.Context(), anna, run.ID, key)
-			if e := x.wantCode(err, want); want == frontend.CodeRunOpen && e.RunID != run.ID {
+			if e := x.wantCode(err, want); want == refusal.CodeRunOpen && e.RunID != run.ID {
 				t.Errorf("%s: run %q", name, e.RunID)
 			}
 		})
 	}
 	open := x.start()
-	refused("created", open, "", frontend.CodeRunOpen)
+	refused("created", open, "", refusal.CodeRunOpen)
 	waiting, _ := x.waiting(core.KindApproval)
-	refused("waiting", waiting, "", frontend.CodeRunOpen)
+	refused("waiting", waiting, "", refusal.CodeRunOpen)
 	for _, end := range []core.Reason{{Kind: core.NaturalEnd}, {Kind: core.Cancelled}, {Kind: core.Blocked}} {
 		run := x.start()
 		x.worker.End(run.ID, end, "")
-		refused(end.Kind.String(), run, "", frontend.CodeNotFailed)
+		refused(end.Kind.String(), run, "", refusal.CodeNotFailed)
 	}
 	failed := x.failed()
 	if _, err := x.say(failed.ThreadID, "", "never mind", ""); err != nil {
 		t.Fatal(err)
 	}
-	refused("the thread went on", failed, "", frontend.CodeRunSuperseded)
+	refused("the thread went on", failed, "", refusal.CodeRunSuperseded)
 
 	other := x.failed()
 	if _, err := x.Retry(t.Context(), anna, other.ID, "k"); err != nil {
 		t.Fatal(err)
 	}
-	refused("the key of another run's retry", x.failed(), "k", frontend.CodeIdempotencyMismatch)
+	refused("the key of another run's retry", x.failed(), "k", refusal.CodeIdempotencyMismatch)
 	_, err := x.Retry(t.Context(), anna, "run_nobody_0", "")
-	x.wantCode(err, frontend.CodeRunNotFound)
+	x.wantCode(err, refusal.CodeRunNotFound)
 	_, err = x.Retry(t.Context(), frontend.Caller{Tenant: "other"}, other.ID, "")
-	x.wantCode(err, frontend.CodeRunNotFound)
+	x.wantCode(err, refusal.CodeRunNotFound)
 }
 
 func TestManyRetriesAtOnce(t *testing.T) {

@@ -8,6 +8,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // checkArguments holds edited arguments against the tool and the rules of the version that the run
@@ -19,10 +20,10 @@ func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, 
 	}
 	edited := core.ToolCall{ID: call.CallID, Name: call.ToolName, Arguments: d.Arguments}
 	notBy, err = Try(ctx, f, func() (string, error) { return f.check(ctx, c.Tenant, r, edited) })
-	if err == nil || ctx.Err() != nil || errors.As(err, new(*Error)) {
+	if err == nil || ctx.Err() != nil || errors.As(err, new(*refusal.Error)) {
 		return notBy, err
 	}
-	return "", Refuse(CodeInvalidArguments, "%v", err)
+	return "", refusal.New(refusal.CodeInvalidArguments, "%v", err)
 }
 
 // checkSchema holds a result against the schema that the suspension was shown with. A bare yes to
@@ -34,7 +35,7 @@ func checkSchema(call core.SuspendedCall, r core.Resume) error {
 	}
 	var value any
 	if err := json.Unmarshal(r.Result, &value); err != nil {
-		return Refuse(CodeInvalid, "result is not JSON")
+		return refusal.New(refusal.CodeInvalid, "result is not JSON")
 	}
 	if _, object := value.(map[string]any); call.Kind == core.KindApproval && call.ResumeMode != core.UseDecisionAsToolResult && !object {
 		return nil
@@ -48,7 +49,7 @@ func checkSchema(call core.SuspendedCall, r core.Resume) error {
 		return nil
 	}
 	if err := resolved.Validate(value); err != nil {
-		return Refuse(CodeSchemaMismatch, "the result doesn't match the response schema: %v", err)
+		return refusal.New(refusal.CodeSchemaMismatch, "the result doesn't match the response schema: %v", err)
 	}
 	return nil
 }

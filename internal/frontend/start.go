@@ -13,13 +13,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 )
 
 // startable is the version that a new run starts with.
 func (f *Frontend) startable(ctx context.Context, tenant, name string) (engine.Definition, error) {
 	if reason, cannot := f.Missing()[name]; cannot {
-		e := Refuse(CodeAgentUnavailable, "agent %s can't start now: %s", name, reason)
+		e := refusal.New(refusal.CodeAgentUnavailable, "agent %s can't start now: %s", name, reason)
 		e.RetryAfter = agentPause
 		return engine.Definition{}, e
 	}
@@ -29,14 +30,14 @@ func (f *Frontend) startable(ctx context.Context, tenant, name string) (engine.D
 // agentPause is the Retry-After of a start that is refused because its agent is unavailable.
 const agentPause = 30 * time.Second
 
-// Current is the deployed version of an agent. [CodeAgentNotFound] if there is none.
+// Current is the deployed version of an agent. [refusal.CodeAgentNotFound] if there is none.
 func (f *Frontend) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
 	if len(name) > MaxID {
-		return engine.Definition{}, Refuse(CodeAgentNotFound, "no agent with this name is deployed; check the name")
+		return engine.Definition{}, refusal.New(refusal.CodeAgentNotFound, "no agent with this name is deployed; check the name")
 	}
 	def, err := Try(ctx, f, func() (engine.Definition, error) { return f.Catalog.Current(ctx, tenant, name) })
 	if errors.Is(err, engine.ErrNotFound) {
-		return def, Refuse(CodeAgentNotFound, "no agent with this name is deployed; check the name")
+		return def, refusal.New(refusal.CodeAgentNotFound, "no agent with this name is deployed; check the name")
 	}
 	return def, err
 }
@@ -71,9 +72,9 @@ func (b beginning) fits(h core.Head) bool {
 }
 
 // Start starts a run. With a key it does so once: a repeat with the same content returns the run
-// that was started, one with other content [CodeIdempotencyMismatch]. If the thread's run is not
-// done, it returns [CodeRunOpen], unless the request says what to do with that run; the request is
-// then a message to it.
+// that was started, one with other content [refusal.CodeIdempotencyMismatch]. If the thread's run
+// is not done, it returns [refusal.CodeRunOpen], unless the request says what to do with that run;
+// the request is then a message to it.
 func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.StartRequest) (Started, error) {
 	b, err := f.readStart(key, req)
 	if err != nil {
@@ -97,10 +98,10 @@ func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.Sta
 
 func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, error) {
 	if req.Agent == "" {
-		return beginning{}, Refuse(CodeInvalid, "agent is missing")
+		return beginning{}, refusal.New(refusal.CodeInvalid, "agent is missing")
 	}
 	if req.ThreadKey != "" && req.ThreadID != "" {
-		return beginning{}, Refuse(CodeInvalid, "thread_id and thread_key are both set; send one of them")
+		return beginning{}, refusal.New(refusal.CodeInvalid, "thread_id and thread_key are both set; send one of them")
 	}
 	if err := readThreadKey(req.ThreadKey); err != nil {
 		return beginning{}, err
@@ -132,7 +133,7 @@ func (f *Frontend) begin(sort, key, onPending string, input json.RawMessage) (b 
 	}
 	b = beginning{key: key, record: sort + ":" + key, nonce: f.Random.Text(16), on: on}
 	if b.parts, err = runinput.Read(input); err != nil {
-		return b, Refuse(CodeInvalid, "%s", err)
+		return b, refusal.New(refusal.CodeInvalid, "%s", err)
 	}
 	return b, nil
 }
@@ -230,11 +231,11 @@ func (f *Frontend) startedBefore(ctx context.Context, c Caller, head core.Head, 
 
 // keyMismatch refuses a request that is known by a key, or by the id of its message, and says
 // something else now.
-func keyMismatch(record string) *Error {
+func keyMismatch(record string) *refusal.Error {
 	if strings.HasPrefix(record, messageKeys) {
-		return Refuse(CodeIdempotencyMismatch, "this message_id was used before in this conversation, in a different request; use a new one")
+		return refusal.New(refusal.CodeIdempotencyMismatch, "this message_id was used before in this conversation, in a different request; use a new one")
 	}
-	return Refuse(CodeIdempotencyMismatch, "the idempotency key was used before with a different body; use a new key")
+	return refusal.New(refusal.CodeIdempotencyMismatch, "the idempotency key was used before with a different body; use a new key")
 }
 
 // recorded answers with the run that a key started. Until a worker claims the run, each repeat by
@@ -293,8 +294,8 @@ const lostRaces = 8
 // errMoved: the head is not what it was when it was read. Nothing was stored.
 var errMoved = errors.New("frontend: the head moved")
 
-func contended() *Error {
-	return &Error{Code: CodeUnavailable, Detail: "too many requests change this thread at once; send the same request again", RetryAfter: dueAfter / 5}
+func contended() *refusal.Error {
+	return &refusal.Error{Code: refusal.CodeUnavailable, Detail: "too many requests change this thread at once; send the same request again", RetryAfter: dueAfter / 5}
 }
 
 // follow stores the run that comes after prior. [errMoved], with the head that is there now, if

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func request(text string) wire.StartRequest {
@@ -75,7 +76,7 @@ func TestTheKeyOfAStart(t *testing.T) {
 		t.Errorf("got %s, want %s", got.ID, first.ID)
 	}
 	_, err = x.Start(t.Context(), anna, "k1", request("something else"))
-	x.wantCode(err, frontend.CodeIdempotencyMismatch)
+	x.wantCode(err, refusal.CodeIdempotencyMismatch)
 	if got := again("another tenant", true, frontend.Caller{Tenant: "other"}, request("hello")); got.ID == first.ID {
 		t.Error("tenants share a key")
 	}
@@ -126,10 +127,10 @@ func TestStartOnAThread(t *testing.T) {
 		_, err := x.Start(t.Context(), anna, "", wire.StartRequest{Agent: "desk", Input: core.Encode("x"), ThreadID: thread})
 		return err
 	}
-	if e := x.wantCode(on(first.ThreadID), frontend.CodeRunOpen); e.RunID != first.ID {
+	if e := x.wantCode(on(first.ThreadID), refusal.CodeRunOpen); e.RunID != first.ID {
 		t.Errorf("the run in the way is %s, want %s", e.RunID, first.ID)
 	}
-	x.wantCode(on("thr_nobody"), frontend.CodeThreadNotFound)
+	x.wantCode(on("thr_nobody"), refusal.CodeThreadNotFound)
 	before := x.worker.Finish(first.ID, "done")
 	if err := on(first.ThreadID); err != nil {
 		t.Fatal(err)
@@ -156,10 +157,10 @@ func TestManyStartsOnOneThread(t *testing.T) {
 			_, err := x.Start(t.Context(), anna, fmt.Sprint("k", i), wire.StartRequest{Agent: "desk", Input: core.Encode("x"), ThreadID: first.ThreadID})
 			mu.Lock()
 			defer mu.Unlock()
-			var e *frontend.Error
+			var e *refusal.Error
 			if err == nil {
 				started++
-			} else if !errors.As(err, &e) || e.Code != frontend.CodeRunOpen {
+			} else if !errors.As(err, &e) || e.Code != refusal.CodeRunOpen {
 				t.Error(err)
 			}
 		})
@@ -174,19 +175,19 @@ func TestStartRefusals(t *testing.T) {
 	x := newFixture(t, nil)
 	for name, tt := range map[string]struct {
 		req  wire.StartRequest
-		want frontend.Code
+		want refusal.Code
 	}{
-		"no agent":            {wire.StartRequest{Input: core.Encode("x")}, frontend.CodeInvalid},
-		"an unknown agent":    {wire.StartRequest{Agent: "nobody", Input: core.Encode("x")}, frontend.CodeAgentNotFound},
-		"no input":            {wire.StartRequest{Agent: "desk"}, frontend.CodeInvalid},
-		"a null input":        {wire.StartRequest{Agent: "desk", Input: []byte(`null`)}, frontend.CodeInvalid},
-		"an empty input":      {wire.StartRequest{Agent: "desk", Input: []byte(`" "`)}, frontend.CodeInvalid},
-		"no part":             {wire.StartRequest{Agent: "desk", Input: []byte(`[]`)}, frontend.CodeInvalid},
-		"a number":            {wire.StartRequest{Agent: "desk", Input: []byte(`7`)}, frontend.CodeInvalid},
-		"a part that is none": {wire.StartRequest{Agent: "desk", Input: []byte(`[{"type":"image","text":"x"}]`)}, frontend.CodeInvalid},
-		"a part with more":    {wire.StartRequest{Agent: "desk", Input: []byte(`[{"type":"text","text":"x","more":1}]`)}, frontend.CodeInvalid},
-		"metadata, no object": {wire.StartRequest{Agent: "desk", Input: core.Encode("x"), Metadata: []byte(`[]`)}, frontend.CodeInvalid},
-		"on_pending other":    {wire.StartRequest{Agent: "desk", Input: core.Encode("x"), OnPending: "maybe"}, frontend.CodeInvalid},
+		"no agent":            {wire.StartRequest{Input: core.Encode("x")}, refusal.CodeInvalid},
+		"an unknown agent":    {wire.StartRequest{Agent: "nobody", Input: core.Encode("x")}, refusal.CodeAgentNotFound},
+		"no input":            {wire.StartRequest{Agent: "desk"}, refusal.CodeInvalid},
+		"a null input":        {wire.StartRequest{Agent: "desk", Input: []byte(`null`)}, refusal.CodeInvalid},
+		"an empty input":      {wire.StartRequest{Agent: "desk", Input: []byte(`" "`)}, refusal.CodeInvalid},
+		"no part":             {wire.StartRequest{Agent: "desk", Input: []byte(`[]`)}, refusal.CodeInvalid},
+		"a number":            {wire.StartRequest{Agent: "desk", Input: []byte(`7`)}, refusal.CodeInvalid},
+		"a part that is none": {wire.StartRequest{Agent: "desk", Input: []byte(`[{"type":"image","text":"x"}]`)}, refusal.CodeInvalid},
+		"a part with more":    {wire.StartRequest{Agent: "desk", Input: []byte(`[{"type":"text","text":"x","more":1}]`)}, refusal.CodeInvalid},
+		"metadata, no object": {wire.StartRequest{Agent: "desk", Input: core.Encode("x"), Metadata: []byte(`[]`)}, refusal.CodeInvalid},
+		"on_pending other":    {wire.StartRequest{Agent: "desk", Input: core.Encode("x"), OnPending: "maybe"}, refusal.CodeInvalid},
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, err := x.Start(t.Context(), anna, "", tt.req)
@@ -231,7 +232,7 @@ func TestMessages(t *testing.T) {
 	}
 	same("k1", "more", run.ID)
 	_, err := say("k1", "other")
-	x.wantCode(err, frontend.CodeIdempotencyMismatch)
+	x.wantCode(err, refusal.CodeIdempotencyMismatch)
 	if _, err := say("start", "a key like the input's own"); err != nil {
 		t.Fatal(err)
 	}
@@ -240,7 +241,7 @@ func TestMessages(t *testing.T) {
 	same("k1", "more", run.ID)
 	x.unchanged(run.ThreadID, func() {
 		_, err := say("", "hello?")
-		if e := x.wantCode(err, frontend.CodeRunOpen); e.RunID != run.ID {
+		if e := x.wantCode(err, refusal.CodeRunOpen); e.RunID != run.ID {
 			t.Errorf("C110 the run in the way is %q", e.RunID)
 		}
 	})
@@ -256,7 +257,7 @@ func TestMessages(t *testing.T) {
 	same("k2", "next turn", s.Run.ID)
 	same("k1", "more", run.ID)
 	_, err = x.Message(t.Context(), anna, "thr_nobody", "", wire.MessageRequest{Input: core.Encode("x")})
-	x.wantCode(err, frontend.CodeThreadNotFound)
+	x.wantCode(err, refusal.CodeThreadNotFound)
 }
 
 func TestInboxIsBounded(t *testing.T) {
@@ -268,7 +269,7 @@ func TestInboxIsBounded(t *testing.T) {
 			break
 		}
 	}
-	if e := x.wantCode(err, frontend.CodeInboxFull); e.RetryAfter == 0 {
+	if e := x.wantCode(err, refusal.CodeInboxFull); e.RetryAfter == 0 {
 		t.Error("H29 the caller is not told when to try again")
 	}
 	if n := len(x.head(run.ThreadID).Inbox); n != 32 {
@@ -307,7 +308,7 @@ func TestCancel(t *testing.T) {
 	})
 	x.worker.End(s.Run.ID, core.Reason{Kind: core.NaturalEnd}, "")
 	_, err = x.Cancel(t.Context(), anna, s.Run.ID)
-	x.wantCode(err, frontend.CodeRunDone)
+	x.wantCode(err, refusal.CodeRunDone)
 	_, err = x.Cancel(t.Context(), anna, "run_nobody_0")
-	x.wantCode(err, frontend.CodeRunNotFound)
+	x.wantCode(err, refusal.CodeRunNotFound)
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Target finds the suspension that a decision means: by its id, or by the id of a call that was
@@ -28,8 +29,8 @@ func (f *Frontend) Target(ctx context.Context, p Place, target string) (core.Sus
 	return f.targetInJournal(ctx, p, target)
 }
 
-func suspensionIDRequired() *Error {
-	return Refuse(CodeSuspensionIDRequired, "the call was suspended more than once; send the id of the suspension as target")
+func suspensionIDRequired() *refusal.Error {
+	return refusal.New(refusal.CodeSuspensionIDRequired, "the call was suspended more than once; send the id of the suspension as target")
 }
 
 // targetInJournal is for a call of an earlier round, or of a run that is over.
@@ -57,14 +58,14 @@ func (f *Frontend) targetInJournal(ctx context.Context, p Place, id string) (cor
 	case len(found) == 1:
 		return found[0], nil
 	case known:
-		return core.SuspendedCall{}, Refuse(CodeNotSuspended, "the call isn't suspended; read the run for its pending calls")
+		return core.SuspendedCall{}, refusal.New(refusal.CodeNotSuspended, "the call isn't suspended; read the run for its pending calls")
 	}
 	return core.SuspendedCall{}, CallNotFound()
 }
 
 // CallNotFound refuses the id of a call or suspension that the run does not have.
-func CallNotFound() *Error {
-	return Refuse(CodeCallNotFound, "the run has no call or suspension with this id; read the run for its pending calls")
+func CallNotFound() *refusal.Error {
+	return refusal.New(refusal.CodeCallNotFound, "the run has no call or suspension with this id; read the run for its pending calls")
 }
 
 // asks says whether a message of the segment asks for the call.

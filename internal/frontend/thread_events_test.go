@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // end is the cursor behind all events of a thread.
@@ -59,7 +60,7 @@ func TestTheEventsOfAThreadAreThoseOfAllItsRuns(t *testing.T) {
 		t.Errorf("%+v, %v", tail, err)
 	}
 	_, err = x.ThreadEvents(t.Context(), anna, "thr_nobody", query.EventQuery{})
-	x.wantCode(err, frontend.CodeThreadNotFound)
+	x.wantCode(err, refusal.CodeThreadNotFound)
 	_, err = x.ThreadEvents(t.Context(), frontend.Caller{Tenant: "another"}, first.ThreadID, query.EventQuery{})
-	x.wantCode(err, frontend.CodeThreadNotFound)
+	x.wantCode(err, refusal.CodeThreadNotFound)
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Thread reads a conversation's newest state.
@@ -34,9 +35,9 @@ func keyedThread(tenant, key string) string {
 func readThreadKey(key string) error {
 	switch {
 	case len(key) > maxKey:
-		return Refuse(CodeInvalid, "thread_key is longer than %d bytes", maxKey)
+		return refusal.New(refusal.CodeInvalid, "thread_key is longer than %d bytes", maxKey)
 	case !utf8.ValidString(key) || strings.ContainsRune(key, 0):
-		return Refuse(CodeInvalid, "thread_key must be text without NUL characters")
+		return refusal.New(refusal.CodeInvalid, "thread_key must be text without NUL characters")
 	}
 	return nil
 }
@@ -85,14 +86,14 @@ func (f *Frontend) createKeyed(ctx context.Context, c Caller, thread string, b b
 	return f.placed(ctx, c, b, head, w, err)
 }
 
-// ThreadByKey finds the conversation that the caller calls key. [CodeThreadNotFound] if nothing was
-// started under it.
+// ThreadByKey finds the conversation that the caller calls key. [refusal.CodeThreadNotFound] if
+// nothing was started under it.
 func (f *Frontend) ThreadByKey(ctx context.Context, c Caller, key string) (wire.Thread, error) {
 	if err := readThreadKey(key); err != nil {
 		return wire.Thread{}, err
 	}
 	if key == "" {
-		return wire.Thread{}, Refuse(CodeInvalid, "key is missing; send the thread_key with which the conversation was started")
+		return wire.Thread{}, refusal.New(refusal.CodeInvalid, "key is missing; send the thread_key with which the conversation was started")
 	}
 	t, err := f.Thread(ctx, c, keyedThread(c.Tenant, key))
 	t.Key = key
@@ -110,18 +111,18 @@ func (b beginning) named(thread, id string) (beginning, error) {
 	case id == "":
 		return b, nil
 	case len(id) > maxMessageID:
-		return b, Refuse(CodeInvalid, "message_id is longer than %d bytes", maxMessageID)
+		return b, refusal.New(refusal.CodeInvalid, "message_id is longer than %d bytes", maxMessageID)
 	case !withoutControls(id):
-		return b, Refuse(CodeInvalid, "message_id must be printable text")
+		return b, refusal.New(refusal.CodeInvalid, "message_id must be printable text")
 	case thread != "" && strings.HasPrefix(id, "msg_"+strings.TrimPrefix(thread, "thr_")+"_"):
-		return b, Refuse(CodeInvalid, "message_id has the form of an id that the server generates; choose another")
+		return b, refusal.New(refusal.CodeInvalid, "message_id has the form of an id that the server generates; choose another")
 	}
 	b.messageID = id
 	if thread == "" {
 		return b, nil
 	}
 	if b.key != "" {
-		return b, Refuse(CodeInvalid, "in a conversation, message_id makes the request idempotent; omit the Idempotency-Key or the message_id")
+		return b, refusal.New(refusal.CodeInvalid, "in a conversation, message_id makes the request idempotent; omit the Idempotency-Key or the message_id")
 	}
 	b.key = messageKey(thread, id)
 	b.record = b.key

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func keyed(key, text string) wire.StartRequest {
@@ -24,7 +25,7 @@ func TestAConversationIsFoundOrCreatedUnderItsCallersKey(t *testing.T) {
 		t.Fatal(first, err)
 	}
 	_, err = x.Start(t.Context(), anna, "", keyed("chat-7", "again"))
-	if e := x.wantCode(err, frontend.CodeRunOpen); e.RunID != first.Run.ID {
+	if e := x.wantCode(err, refusal.CodeRunOpen); e.RunID != first.Run.ID {
 		t.Errorf("the run in the way is %s", e.RunID)
 	}
 	x.worker.Finish(first.Run.ID, "done")
@@ -45,7 +46,7 @@ func TestAConversationIsFoundOrCreatedUnderItsCallersKey(t *testing.T) {
 		t.Errorf("found %+v, %v", found, err)
 	}
 	_, err = x.ThreadByKey(t.Context(), anna, "chat-9")
-	x.wantCode(err, frontend.CodeThreadNotFound)
+	x.wantCode(err, refusal.CodeThreadNotFound)
 }
 
 func TestAThreadKeyWithAnIdempotencyKeyStartsOneRun(t *testing.T) {
@@ -69,7 +70,7 @@ func TestAThreadKeyWithAnIdempotencyKeyStartsOneRun(t *testing.T) {
 		t.Errorf("runs %v", runs)
 	}
 	_, err := x.Start(t.Context(), anna, "k1", keyed("chat-7", "something else"))
-	x.wantCode(err, frontend.CodeIdempotencyMismatch)
+	x.wantCode(err, refusal.CodeIdempotencyMismatch)
 	for run := range runs {
 		x.worker.Finish(run, "done")
 	}
@@ -89,11 +90,11 @@ func TestManyFirstStartsOfAKeyMakeOneConversation(t *testing.T) {
 			_, err := x.Start(t.Context(), anna, "", keyed("chat-7", "hello"))
 			mu.Lock()
 			defer mu.Unlock()
-			var refused *frontend.Error
+			var refused *refusal.Error
 			switch {
 			case err == nil:
 				started++
-			case errors.As(err, &refused) && refused.Code == frontend.CodeRunOpen:
+			case errors.As(err, &refused) && refused.Code == refusal.CodeRunOpen:
 				open++
 			default:
 				t.Error(err)
@@ -124,7 +125,7 @@ func TestAKeyedStartWithoutAnIdempotencyKeyIsSentOnce(t *testing.T) {
 	var store *stalled
 	x := newFixture(t, func(s frontend.Store) frontend.Store { store = &stalled{Store: s}; return store })
 	_, err := x.Start(t.Context(), anna, "", keyed("chat-7", "hello"))
-	x.wantCode(err, frontend.CodeUnavailable)
+	x.wantCode(err, refusal.CodeUnavailable)
 	if store.starts != 1 {
 		t.Errorf("sent %d times: a worker may have finished the first run in between", store.starts)
 	}
@@ -141,7 +142,7 @@ func TestAThreadKeyThatCannotBe(t *testing.T) {
 		"a message of two": {Agent: "desk", ThreadKey: "chat-7", MessageID: "a\nb", Input: core.Encode("hi")},
 	} {
 		_, err := x.Start(t.Context(), anna, "", req)
-		t.Run(name, func(*testing.T) { x.wantCode(err, frontend.CodeInvalid) })
+		t.Run(name, func(*testing.T) { x.wantCode(err, refusal.CodeInvalid) })
 	}
 }
 
@@ -170,16 +171,16 @@ func TestACallersMessageIDIsKeptAndIdempotent(t *testing.T) {
 	}
 	message.Input = core.Encode("something else")
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "", message)
-	x.wantCode(err, frontend.CodeIdempotencyMismatch)
+	x.wantCode(err, refusal.CodeIdempotencyMismatch)
 
 	message.MessageID = "m-3"
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "k-1", message)
 	// which of the two would say what is the same request?
-	x.wantCode(err, frontend.CodeInvalid)
+	x.wantCode(err, refusal.CodeInvalid)
 
 	message.MessageID = "msg_" + strings.TrimPrefix(first.Run.ThreadID, "thr_") + "_1_1"
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "", message)
-	x.wantCode(err, frontend.CodeInvalid)
+	x.wantCode(err, refusal.CodeInvalid)
 }
 
 func TestTheMessageIDOfAFirstInputIsTaken(t *testing.T) {
@@ -195,6 +196,6 @@ func TestTheMessageIDOfAFirstInputIsTaken(t *testing.T) {
 		}
 		x.worker.Finish(first.Run.ID, "done")
 		_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "", wire.MessageRequest{Input: core.Encode("and now?"), MessageID: "m-1"})
-		x.wantCode(err, frontend.CodeIdempotencyMismatch)
+		x.wantCode(err, refusal.CodeIdempotencyMismatch)
 	}
 }

@@ -7,9 +7,9 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func TestThreads(t *testing.T) {
@@ -31,7 +31,7 @@ func TestThreads(t *testing.T) {
 		run, _ := x.waiting(core.KindApproval)
 		x.unchanged(run.ThreadID, func() {
 			_, err := x.Start(t.Context(), anna, "k", wire.StartRequest{Agent: "desk", Input: core.Encode("x"), ThreadID: run.ThreadID})
-			x.wantCode(err, frontend.CodeRunOpen)
+			x.wantCode(err, refusal.CodeRunOpen)
 		})
 	})
 	t.Run("C193 32 messages at once, from two instances: one run, and no message is lost", func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // poisoned is a store in which something of one thread cannot be read.
@@ -138,7 +139,7 @@ func TestAStoreThatDoesNotAnswerHasNoList(t *testing.T) {
 	run, _ := x.waiting(core.KindApproval)
 	store.thread, store.journal, store.heads = run.ThreadID, errLost, errLost
 	_, err := x.Approvals(t.Context(), anna, query.List{})
-	x.wantCode(err, frontend.CodeUnavailable)
+	x.wantCode(err, refusal.CodeUnavailable)
 	_, err = x.Runs(t.Context(), anna, query.List{})
-	x.wantCode(err, frontend.CodeUnavailable)
+	x.wantCode(err, refusal.CodeUnavailable)
 }

@@ -93,7 +93,7 @@ func (i *Intake) Agents(ctx context.Context, tenant string) (map[string]bool, er
 type Messages struct{ front *frontend.Frontend }
 
 // Check reads a message and returns what would keep every server from starting it, as a
-// [*frontend.Error]. It does not look at deployed agents or anything else that is stored.
+// [*refusal.Error]. It does not look at deployed agents or anything else that is stored.
 func (m Messages) Check(ctx context.Context, body []byte) (intake.Message, error) {
 	read, err := intake.Read(body)
 	if err != nil {

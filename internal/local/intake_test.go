@@ -10,7 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
@@ -157,22 +157,22 @@ func TestMessagesAreJudgedAsTheServerDoes(t *testing.T) {
 	q := r.queue()
 	for i, tt := range []struct {
 		body string
-		code frontend.Code // "" if it is good
+		code refusal.Code // "" if it is good
 	}{
 		{`{"idempotency_key":"a","agent":"desk","input":"pay"}`, ""},
 		{`{"idempotency_key":"b","agent":"desk","input":[{"type":"text","text":"pay"}],"permissions":{"deny":["pay"]},"memory":false}`, ""},
-		{`{"idempotency_key":"c","agent":"desk","input":" "}`, frontend.CodeInvalid},
-		{`{"idempotency_key":"d","agent":"desk"}`, frontend.CodeInvalid},
-		{`{"idempotency_key":"e","agent":"","input":"pay"}`, frontend.CodeInvalid},
-		{`{"idempotency_key":"f","agent":"desk","input":"pay","on_pending":"wait"}`, frontend.CodeInvalid},
-		{`{"idempotency_key":"g","agent":"desk","input":"pay","metadata":[]}`, frontend.CodeInvalid},
-		{`{"idempotency_key":"h","agent":"desk","input":"pay","permissions":{"blok":[]}}`, frontend.CodeInvalidPermissions},
+		{`{"idempotency_key":"c","agent":"desk","input":" "}`, refusal.CodeInvalid},
+		{`{"idempotency_key":"d","agent":"desk"}`, refusal.CodeInvalid},
+		{`{"idempotency_key":"e","agent":"","input":"pay"}`, refusal.CodeInvalid},
+		{`{"idempotency_key":"f","agent":"desk","input":"pay","on_pending":"wait"}`, refusal.CodeInvalid},
+		{`{"idempotency_key":"g","agent":"desk","input":"pay","metadata":[]}`, refusal.CodeInvalid},
+		{`{"idempotency_key":"h","agent":"desk","input":"pay","permissions":{"blok":[]}}`, refusal.CodeInvalidPermissions},
 		{`{"idempotency_key":"i","agent":"desk","input":"pay","tenant":"x"}`, "unknown_field"},
 		{`nothing`, "malformed_body"},
 	} {
-		var refused *frontend.Error
+		var refused *refusal.Error
 		_, err := NewMessages().Check(t.Context(), []byte(tt.body))
-		if got, _ := errors.AsType[*frontend.Error](err); err != nil && got == nil || got == nil && tt.code != "" || got != nil && got.Code != tt.code {
+		if got, _ := errors.AsType[*refusal.Error](err); err != nil && got == nil || got == nil && tt.code != "" || got != nil && got.Code != tt.code {
 			t.Errorf("%s: %v, want %q", tt.body, err, tt.code)
 		} else {
 			refused = got

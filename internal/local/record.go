@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
@@ -156,7 +157,7 @@ func (r *recorder) conversation(ctx context.Context, e endedRun) (none recording
 	var messages []wire.Message
 	for list := (query.List{Data: true}); ; {
 		page, err := r.front.Messages(ctx, caller, e.thread, list)
-		var refused *frontend.Error
+		var refused *refusal.Error
 		// busy with callers, who come first
 		if errors.As(err, &refused) && refused.RetryAfter > 0 {
 			if err := machine.Sleep(ctx, refused.RetryAfter); err != nil {

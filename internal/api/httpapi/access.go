@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // loopback demands, where no token does, that the request names a loopback host: a page elsewhere
@@ -24,7 +25,7 @@ func (a *api) loopback(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopback(r.Host) {
-			a.answer(w, r, &frontend.Error{Code: codeForbidden, Detail: "a server without tokens accepts only loopback hosts, such as localhost; use one, or run the server with tokens"})
+			a.answer(w, r, &refusal.Error{Code: codeForbidden, Detail: "a server without tokens accepts only loopback hosts, such as localhost; use one, or run the server with tokens"})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -73,17 +74,17 @@ func (a *api) who(r *http.Request) (access.Principal, error) {
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if len(r.Header.Values("Authorization")) > 1 {
-		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "the request has several Authorization headers; send one"}
+		return access.Principal{}, &refusal.Error{Code: codeUnauthorized, Detail: "the request has several Authorization headers; send one"}
 	}
 	if !strings.EqualFold(scheme, "Bearer") {
-		return access.Principal{}, &frontend.Error{Code: codeUnauthorized, Detail: "the request has no bearer token; send it as Authorization: Bearer TOKEN"}
+		return access.Principal{}, &refusal.Error{Code: codeUnauthorized, Detail: "the request has no bearer token; send it as Authorization: Bearer TOKEN"}
 	}
 	p, ok, err := a.keys.Find(r.Context(), strings.TrimSpace(token))
 	switch {
 	case err != nil:
 		err = cannotTell(err)
 	case !ok:
-		err = &frontend.Error{Code: codeUnauthorized, Detail: "the server doesn't know this bearer token; check it, or ask the operator for a new one"}
+		err = &refusal.Error{Code: codeUnauthorized, Detail: "the server doesn't know this bearer token; check it, or ask the operator for a new one"}
 	}
 	return p, err
 }
@@ -93,7 +94,7 @@ func cannotTell(err error) error {
 	if !errors.Is(err, engine.ErrUnavailable) {
 		return err
 	}
-	return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
+	return &refusal.Error{Code: refusal.CodeUnavailable, RetryAfter: 5 * time.Second,
 		Detail: "the server can't read its tokens now, so it can't identify the caller; send the request again, or ask the operator to check the server's log"}
 }
 
@@ -105,7 +106,7 @@ func authorize(p access.Principal, roles []access.Role) error {
 	for i, r := range roles {
 		names[i] = string(r)
 	}
-	return &frontend.Error{Code: codeRoleRequired,
+	return &refusal.Error{Code: codeRoleRequired,
 		Detail: fmt.Sprintf("the token %s lacks the role for this operation; it needs %s or admin", p.Name, strings.Join(names, " or "))}
 }
 

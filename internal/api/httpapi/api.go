@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Keys knows who holds a bearer token. It is asked at each request, so that a token that is taken
@@ -185,7 +186,7 @@ func (rt route) understands(r *http.Request) error {
 		case p.in == "query":
 			names = append(names, p.name)
 		case !p.several && len(r.Header.Values(p.name)) > 1:
-			return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the header " + p.name + " is repeated; send it once"}
+			return &refusal.Error{Code: refusal.CodeInvalid, Detail: "the header " + p.name + " is repeated; send it once"}
 		}
 	}
 	if rt.link {
@@ -208,14 +209,14 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, r, err)
 		return
 	}
-	refused := refusal{header: http.Header{}}
+	refused := headerTaker{header: http.Header{}}
 	h.ServeHTTP(&refused, r)
 	if refused.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refused.header.Get("Allow"))
-		a.answer(w, r, &frontend.Error{Code: codeMethodNotAllowed, Detail: clipped(r.Method) + " is not supported here; use a method that the Allow header lists"})
+		a.answer(w, r, &refusal.Error{Code: codeMethodNotAllowed, Detail: clipped(r.Method) + " is not supported here; use a method that the Allow header lists"})
 		return
 	}
-	a.answer(w, r, &frontend.Error{Code: codeNotFound, Detail: "this path doesn't exist; /openapi.json lists the paths of the API"})
+	a.answer(w, r, &refusal.Error{Code: codeNotFound, Detail: "this path doesn't exist; /openapi.json lists the paths of the API"})
 }
 
 // mayKnow returns an error if the caller may not learn that a path doesn't exist. The part that
@@ -228,17 +229,17 @@ func (a *api) mayKnow(r *http.Request) error {
 	return err
 }
 
-// refusal takes the status and the header of an answer, and none of its text.
-type refusal struct {
+// headerTaker takes the status and the header of an answer, and none of its text.
+type headerTaker struct {
 	header http.Header
 	status int
 }
 
-func (r *refusal) Header() http.Header { return r.header }
+func (r *headerTaker) Header() http.Header { return r.header }
 
-func (r *refusal) Write(b []byte) (int, error) { return len(b), nil }
+func (r *headerTaker) Write(b []byte) (int, error) { return len(b), nil }
 
-func (r *refusal) WriteHeader(status int) { r.status = status }
+func (r *headerTaker) WriteHeader(status int) { r.status = status }
 
 // recovered answers a panic as any other fault of ours.
 func (a *api) recovered(next http.Handler) http.Handler {

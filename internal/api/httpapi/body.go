@@ -12,7 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
@@ -56,11 +56,11 @@ func readOptionalBody(w http.ResponseWriter, r *http.Request, to any) error {
 func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
-		return nil, &frontend.Error{Code: codeMediaType, Detail: "the body has another media type; send it as application/json"}
+		return nil, &refusal.Error{Code: codeMediaType, Detail: "the body has another media type; send it as application/json"}
 	}
 	raw, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
 	if errors.Is(err, errCrowded) {
-		return nil, &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second,
+		return nil, &refusal.Error{Code: refusal.CodeUnavailable, RetryAfter: time.Second,
 			Detail: "the server is receiving too many large bodies; nothing was stored, so send the same request again"}
 	}
 	return raw, err
@@ -92,7 +92,7 @@ func readAll(r io.Reader) (json.RawMessage, error) {
 func unreadable(err error) error {
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &frontend.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", maxBody)}
+		return &refusal.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", maxBody)}
 	case errors.Is(err, errCrowded):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -117,8 +117,8 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func malformed(format string, args ...any) *frontend.Error {
-	return &frontend.Error{Code: codeMalformed, Detail: fmt.Sprintf(format, args...)}
+func malformed(format string, args ...any) *refusal.Error {
+	return &refusal.Error{Code: codeMalformed, Detail: fmt.Sprintf(format, args...)}
 }
 
 // clipped is a caller's text, short enough to be shown in an answer.
@@ -138,7 +138,7 @@ func decodeStrict(raw json.RawMessage, to any) error { return unread(strictjson.
 func unread(err error) error {
 	var e *strictjson.Error
 	if errors.As(err, &e) {
-		return &frontend.Error{Code: frontend.Code(e.Code), Detail: e.Detail}
+		return &refusal.Error{Code: refusal.Code(e.Code), Detail: e.Detail}
 	}
 	return err
 }

@@ -7,8 +7,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // listDecisions is the history of a tenant's decisions.
@@ -88,7 +88,7 @@ func (a *api) answerSuspension(w http.ResponseWriter, r *http.Request) error {
 }
 
 func decidedStatus(answer wire.DecisionAnswer) int {
-	if answer.Code == string(frontend.CodeAccepted) {
+	if answer.Code == string(refusal.CodeAccepted) {
 		return http.StatusAccepted
 	}
 	return http.StatusOK
@@ -106,8 +106,8 @@ func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMess
 	for i, d := range decisions {
 		answers.Answers[i] = a.decideOne(r, d)
 		// of all of them, then
-		if answers.Answers[i].Code == string(frontend.CodeRunNotFound) {
-			return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: answers.Answers[i].Detail}
+		if answers.Answers[i].Code == string(refusal.CodeRunNotFound) {
+			return &refusal.Error{Code: refusal.CodeRunNotFound, Detail: answers.Answers[i].Detail}
 		}
 	}
 	return a.writeJSON(w, r, http.StatusOK, answers)
@@ -134,7 +134,7 @@ func readDecisions(raw json.RawMessage) (decisions []wire.Decision, together boo
 		return nil, false, err
 	}
 	if n := len(several.Decisions); n == 0 || n > maxDecisions {
-		return nil, false, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("decisions must hold 1 to %d decisions", maxDecisions)}
+		return nil, false, &refusal.Error{Code: refusal.CodeInvalid, Detail: fmt.Sprintf("decisions must hold 1 to %d decisions", maxDecisions)}
 	}
 	decisions = make([]wire.Decision, len(several.Decisions))
 	for i, one := range several.Decisions {

@@ -21,6 +21,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
@@ -162,7 +163,7 @@ func (o opened) read(head, body string) (*http.Request, bool) {
 var knownCodes = func() map[string]bool {
 	known := map[string]bool{"not_found": true, "method_not_allowed": true, "forbidden": true, "malformed_body": true, "unknown_field": true,
 		"too_large": true, "unsupported_media_type": true}
-	for _, code := range frontend.Codes() {
+	for _, code := range refusal.Codes() {
 		known[string(code)] = true
 	}
 	return known

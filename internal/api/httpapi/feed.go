@@ -12,8 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // feedTypes are the types of the events of a tenant's feed.
@@ -54,7 +54,7 @@ func feedQuery(values url.Values) (q query.FeedQuery, err error) {
 		for name := range strings.SplitSeq(types, ",") {
 			mark, known := core.FeedTypes[core.EventType(name)]
 			if !known {
-				return q, &frontend.Error{Code: frontend.CodeInvalid, Detail: "types must be a comma-separated list of " + strings.Join(feedTypes, ", ")}
+				return q, &refusal.Error{Code: refusal.CodeInvalid, Detail: "types must be a comma-separated list of " + strings.Join(feedTypes, ", ")}
 			}
 			q.Marks += mark
 		}

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Gate returns the caller that an authorizer in front of this server put into the request's
@@ -24,9 +24,9 @@ func (g Gate) who(ctx context.Context) (access.Principal, error) {
 	refused, nobody := errors.AsType[access.NotAdmittedError](err)
 	switch {
 	case nobody:
-		return access.Principal{}, &frontend.Error{Code: codeNotAdmitted, Detail: refused.Why}
+		return access.Principal{}, &refusal.Error{Code: codeNotAdmitted, Detail: refused.Why}
 	case err == nil && !ok:
-		return access.Principal{}, &frontend.Error{Code: codeUnauthorized,
+		return access.Principal{}, &refusal.Error{Code: codeUnauthorized,
 			Detail: "the request didn't pass an authorizer; send the token or the signature that the gateway requires"}
 	}
 	return p, err

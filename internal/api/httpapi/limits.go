@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/time/rate"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Limits bound what this process does for callers at once. A zero member means its default.
@@ -60,7 +60,7 @@ func (s *streams) enter(tenant string) (leave func(), err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.open >= s.most || s.tenant[tenant] >= s.tenantMost {
-		return nil, &frontend.Error{Code: codeTooManyStreams, RetryAfter: 5 * time.Second,
+		return nil, &refusal.Error{Code: codeTooManyStreams, RetryAfter: 5 * time.Second,
 			Detail: fmt.Sprintf("too many event streams are open, %d of them by this tenant; close some, or read pages", s.tenant[tenant])}
 	}
 	s.open++
@@ -100,7 +100,7 @@ func (p *paces) take(tenant string, now time.Time) error {
 	wait := p.of(tenant).ReserveN(now, 1)
 	if delay := wait.DelayFrom(now); delay > 0 {
 		wait.CancelAt(now)
-		return &frontend.Error{Code: codeRateLimited, RetryAfter: delay, Detail: "the tenant exceeds its rate of requests that start work; nothing was stored, so send the same request again after Retry-After"}
+		return &refusal.Error{Code: codeRateLimited, RetryAfter: delay, Detail: "the tenant exceeds its rate of requests that start work; nothing was stored, so send the same request again after Retry-After"}
 	}
 	return nil
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 const linksPath = "/v1/approvals/"
@@ -25,7 +26,7 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if a.links == nil {
-		return &frontend.Error{Code: codeNotFound, Detail: "the server has no key to sign approval links; ask the operator to configure one"}
+		return &refusal.Error{Code: codeNotFound, Detail: "the server has no key to sign approval links; ask the operator to configure one"}
 	}
 	keys, err := a.links(r.Context(), keysAge)
 	if err != nil {
@@ -49,7 +50,7 @@ func (a *api) linkLife(expiresIn float64) (time.Duration, error) {
 		return a.limits.LinkLife, nil
 	}
 	if most := a.limits.LinkLife / time.Second; expiresIn < 1 || expiresIn > float64(most) || expiresIn != math.Trunc(expiresIn) {
-		return 0, &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("expires_in must be a whole number of seconds from 1 to %d", most)}
+		return 0, &refusal.Error{Code: refusal.CodeInvalid, Detail: fmt.Sprintf("expires_in must be a whole number of seconds from 1 to %d", most)}
 	}
 	return time.Duration(expiresIn) * time.Second, nil
 }

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // question is the call that a link answers. It waits, or did.
@@ -37,9 +38,9 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	}
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
-		return l, &frontend.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
+		return l, &refusal.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
 	case errors.Is(err, access.ErrBadLink):
-		return l, &frontend.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
+		return l, &refusal.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
 	case err != nil:
 		return l, err
 	}
@@ -68,13 +69,13 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 func (a *api) stillGood(r *http.Request, l question) error {
 	switch {
 	case l.record.Suspension != l.link.Suspension:
-		return &frontend.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
+		return &refusal.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
 	case l.record.Revoked > 0:
-		return &frontend.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
+		return &refusal.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
 	}
 	may, err := a.stillMay(r, access.Principal{Tenant: l.link.Tenant, Name: l.record.Maker, Fingerprint: l.record.Fingerprint}, access.Links)
 	if err == nil && !may {
-		err = &frontend.Error{Code: codeLinkExpired, Detail: "the caller who created this link may no longer create links; ask for a new one"}
+		err = &refusal.Error{Code: codeLinkExpired, Detail: "the caller who created this link may no longer create links; ask for a new one"}
 	}
 	return err
 }
@@ -157,7 +158,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 const changedText = "This has changed since you read it. Nothing was stored; please read it again."
 
 // answeredAgain are the refusals after which the recipient of a link can answer otherwise.
-var answeredAgain = []frontend.Code{frontend.CodeResultRequired, frontend.CodeSchemaMismatch, frontend.CodeInvalid, frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
+var answeredAgain = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaMismatch, refusal.CodeInvalid, refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties}
 
 // answerRefused answers a refused decision. A person whose answer came second or too late sees what
 // counts instead; one who can correct the answer, or may only deny, sees the question again. A
@@ -170,7 +171,7 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	p := problemOf[e.Code]
 	switch {
 	case !known || !wantsPage(r):
-	case l.Call != nil && e.Code == frontend.CodeChanged:
+	case l.Call != nil && e.Code == refusal.CodeChanged:
 		l.Write(w, p.status, linkpage.AskAgain(l.Question, a.clock.Now(), changedText))
 		return nil
 	case l.Call != nil && slices.Contains(answeredAgain, e.Code):
@@ -197,10 +198,10 @@ func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wi
 		err = readBody(w, r, &v)
 	}
 	if err == nil && v.Action != "resume" && v.Action != "cancel" {
-		err = &frontend.Error{Code: frontend.CodeBadAction, Detail: "action must be resume (approve) or cancel (deny)"}
+		err = &refusal.Error{Code: refusal.CodeBadAction, Detail: "action must be resume (approve) or cancel (deny)"}
 	}
 	if err == nil && unseen {
-		err = &frontend.Error{Code: frontend.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question; open the link again"}
+		err = &refusal.Error{Code: refusal.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question; open the link again"}
 	}
 	if core.IsNull(v.Result) {
 		v.Result = nil
@@ -219,7 +220,7 @@ const (
 func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wire.Verdict, err error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return v, &frontend.Error{Code: codeTooLarge, Detail: "the answer is longer than 64 KiB; shorten it"}
+		return v, &refusal.Error{Code: codeTooLarge, Detail: "the answer is longer than 64 KiB; shorten it"}
 	}
 	form, bad := url.ParseQuery(string(text))
 	if err != nil || bad != nil {
@@ -227,7 +228,7 @@ func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wir
 	}
 	for name, values := range form {
 		if !slices.Contains(formFields, name) {
-			return v, &frontend.Error{Code: codeUnknownField, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ")}
+			return v, &refusal.Error{Code: codeUnknownField, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ")}
 		}
 		if len(values) > 1 || !utf8.ValidString(values[0]) {
 			return v, malformed("the form field %s is repeated or not UTF-8; open the link again", name)
@@ -271,11 +272,11 @@ func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 // page then shows the question again; a program gets the error.
 func onlyLooks(r *http.Request, err error) bool {
 	e, known := refused(err)
-	return known && e.Code == frontend.CodeBadAction && wantsPage(r)
+	return known && e.Code == refusal.CodeBadAction && wantsPage(r)
 }
 
 // refusedTitle is the heading of a page that refuses.
-func refusedTitle(code frontend.Code) string {
+func refusedTitle(code refusal.Code) string {
 	switch code {
 	case codeLinkExpired:
 		return "This link has expired"

@@ -13,7 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // The parts of an OpenAPI document that this one has, in the order in which they are written.
@@ -72,7 +72,7 @@ type (
 	response struct {
 		Ref         string             `json:"$ref,omitempty"`
 		Description string             `json:"description,omitempty"`
-		Codes       []frontend.Code    `json:"x-codes,omitempty"`
+		Codes       []refusal.Code     `json:"x-codes,omitempty"`
 		Headers     map[string]header  `json:"headers,omitempty"`
 		Content     map[string]content `json:"content,omitempty"`
 	}
@@ -284,11 +284,11 @@ func (p param) schema() any {
 
 // codesByStatus are all codes that a call may answer with: its own, and those of what every such
 // call goes through.
-func codesByStatus(rt route) map[int][]frontend.Code {
+func codesByStatus(rt route) map[int][]refusal.Code {
 	codes := slices.Clone(rt.codes)
 	codes = append(codes, codeForbidden, codeInternal)
 	if !rt.link {
-		codes = append(codes, frontend.CodeInvalid)
+		codes = append(codes, refusal.CodeInvalid)
 	}
 	if !rt.link || rt.body != nil {
 		codes = append(codes, codeUnknownField)
@@ -300,7 +300,7 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 		codes = append(codes, storageCodes...)
 	}
 	if rt.method != http.MethodGet && rt.tag != "server" {
-		codes = append(codes, frontend.CodeDiskFull)
+		codes = append(codes, refusal.CodeDiskFull)
 	}
 	if rt.body != nil {
 		codes = append(codes, codeMalformed, codeTooLarge, codeMediaType)
@@ -308,7 +308,7 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 	if strings.Contains(rt.path, "{") {
 		codes = append(codes, codeNotFound)
 	}
-	by := map[int][]frontend.Code{}
+	by := map[int][]refusal.Code{}
 	for _, p := range problems { // in the order of the table
 		if slices.Contains(codes, p.code) {
 			by[p.status] = append(by[p.status], p.code)
@@ -318,13 +318,13 @@ func codesByStatus(rt route) map[int][]frontend.Code {
 }
 
 // storageCodes are what any call may be answered with while the store fails.
-var storageCodes = []frontend.Code{frontend.CodeStorageFailing, frontend.CodeStorageDamaged, frontend.CodeStorageGone, frontend.CodeStorageDenied,
-	frontend.CodeUnreadable, frontend.CodeUnavailable}
+var storageCodes = []refusal.Code{refusal.CodeStorageFailing, refusal.CodeStorageDamaged, refusal.CodeStorageGone, refusal.CodeStorageDenied,
+	refusal.CodeUnreadable, refusal.CodeUnavailable}
 
 // shared are answers that are the same wherever they occur.
-var shared = map[string][]frontend.Code{
+var shared = map[string][]refusal.Code{
 	"Unauthorized": {codeUnauthorized}, "Forbidden": {codeForbidden, codeRoleRequired, codeNotAdmitted}, "TooLarge": {codeTooLarge},
-	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": storageCodes, "DiskFull": {frontend.CodeDiskFull},
+	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": storageCodes, "DiskFull": {refusal.CodeDiskFull},
 }
 
 func sharedResponses() map[string]response {
@@ -335,7 +335,7 @@ func sharedResponses() map[string]response {
 	return all
 }
 
-func refusals(rt route, status int, codes []frontend.Code) response {
+func refusals(rt route, status int, codes []refusal.Code) response {
 	if rt.link {
 		r := refusalOf(status, codes)
 		r.Content[linkpage.Media] = content{Schema: &schema{Type: "string"}}
@@ -349,7 +349,7 @@ func refusals(rt route, status int, codes []frontend.Code) response {
 	return refusalOf(status, codes)
 }
 
-func refusalOf(status int, codes []frontend.Code) response {
+func refusalOf(status int, codes []refusal.Code) response {
 	words, said := make([]string, len(codes)), make([]string, len(codes))
 	for i, c := range codes {
 		words[i], said[i] = string(c), fmt.Sprintf("`%s` (%s): %s", c, problemOf[c].title, problemOf[c].meaning)

@@ -9,7 +9,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 const pageFile = "../../../docs/reference/api.md"
@@ -107,7 +107,7 @@ func statusesInPage(rt route) string {
 	for _, a := range rt.answers {
 		all = append(all, a.status)
 	}
-	common := []frontend.Code{frontend.CodeInvalid, codeNotFound, frontend.CodeAgentUnavailable}
+	common := []refusal.Code{refusal.CodeInvalid, codeNotFound, refusal.CodeAgentUnavailable}
 	for _, c := range rt.codes {
 		status := problemOf[c].status
 		if !slices.Contains(common, c) && status != http.StatusBadRequest && !(status == http.StatusNotFound && strings.Contains(rt.path, "{")) {

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Bounds of the bytes of large answers that are on their way at once: who asks for much and reads
@@ -76,5 +76,5 @@ func crowdedOut(r *http.Request) error {
 	if r.Method != http.MethodGet {
 		detail = "the request was stored, but too many large responses to this tenant are in progress; read the run, or send the same request again if it had an Idempotency-Key"
 	}
-	return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: time.Second, Detail: detail}
+	return &refusal.Error{Code: refusal.CodeUnavailable, RetryAfter: time.Second, Detail: detail}
 }

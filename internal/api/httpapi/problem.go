@@ -13,31 +13,31 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Codes of what goes wrong before a request is understood.
 const (
-	codeInternal         frontend.Code = "internal"
-	codeNotFound         frontend.Code = "not_found"
-	codeMethodNotAllowed frontend.Code = "method_not_allowed"
-	codeUnauthorized     frontend.Code = "unauthorized"
-	codeForbidden        frontend.Code = "forbidden"
-	codeRoleRequired     frontend.Code = "role_required"
-	codeNotAdmitted      frontend.Code = "not_admitted"
-	codeRateLimited      frontend.Code = "rate_limited"
-	codeTooManyStreams   frontend.Code = "too_many_streams"
-	codeLinkExpired      frontend.Code = "link_expired"
-	codeLinkRevoked      frontend.Code = "link_revoked"
-	codeMalformed        frontend.Code = "malformed_body"
-	codeUnknownField     frontend.Code = "unknown_field"
-	codeTooLarge         frontend.Code = "too_large"
-	codeMediaType        frontend.Code = "unsupported_media_type"
+	codeInternal         refusal.Code = "internal"
+	codeNotFound         refusal.Code = "not_found"
+	codeMethodNotAllowed refusal.Code = "method_not_allowed"
+	codeUnauthorized     refusal.Code = "unauthorized"
+	codeForbidden        refusal.Code = "forbidden"
+	codeRoleRequired     refusal.Code = "role_required"
+	codeNotAdmitted      refusal.Code = "not_admitted"
+	codeRateLimited      refusal.Code = "rate_limited"
+	codeTooManyStreams   refusal.Code = "too_many_streams"
+	codeLinkExpired      refusal.Code = "link_expired"
+	codeLinkRevoked      refusal.Code = "link_revoked"
+	codeMalformed        refusal.Code = "malformed_body"
+	codeUnknownField     refusal.Code = "unknown_field"
+	codeTooLarge         refusal.Code = "too_large"
+	codeMediaType        refusal.Code = "unsupported_media_type"
 )
 
 // problem is what a code means over HTTP.
 type problem struct {
-	code    frontend.Code
+	code    refusal.Code
 	status  int
 	title   string
 	meaning string // for docs/reference/errors.md
@@ -47,67 +47,67 @@ type problem struct {
 var problems = []problem{
 	{codeMalformed, 400, "Malformed body", "The body isn't one JSON object in UTF-8, is incomplete, arrives too slowly, repeats a member, nests more than 256 levels, or has a member of the wrong type."},
 	{codeUnknownField, 400, "Unknown field", "The operation has no such body member or query parameter; `detail` names it."},
-	{frontend.CodeInvalid, 400, "Invalid request", "A member is missing or its value isn't allowed."},
-	{frontend.CodeBadCursor, 400, "Bad cursor", "The cursor belongs to another list or to other filters. Start again without it."},
-	{frontend.CodeBadAction, 400, "Bad action", "`action` must be `resume`, `cancel` or omitted."},
-	{frontend.CodeBadGrant, 400, "Bad grant", "`grant` must be `run` or omitted, and omitted for a call that must be approved individually."},
-	{frontend.CodeUnclearDecision, 400, "Unclear decision", "The decision neither approves, denies nor supplies a result."},
-	{frontend.CodeWrongKind, 400, "Wrong kind", "The decision doesn't fit the call's `kind`: it approves where a result is needed, for example, or edits arguments that can't be edited. Resume or cancel an interrupted run instead of deciding."},
-	{frontend.CodeContradiction, 400, "Contradictory decision", "The decision has both a result and an error, resumes with a result that means no, or denies with edited arguments or a grant."},
-	{frontend.CodeInvalidPermissions, 400, "Invalid permissions", "The run's permissions are malformed or larger than 1,024 bytes."},
-	{frontend.CodeNotAStarter, 403, "Not a starter", "The agent's `starters` don't include this caller."},
-	{frontend.CodeNotAnApprover, 403, "Not an approver", "The agent's `approvers` don't include this caller. The caller may still deny."},
-	{frontend.CodeSeparationOfDuties, 403, "Separation of duties", "The approver took part in the thread: started or retried a run, sent a message or answered a question. Another person must approve."},
+	{refusal.CodeInvalid, 400, "Invalid request", "A member is missing or its value isn't allowed."},
+	{refusal.CodeBadCursor, 400, "Bad cursor", "The cursor belongs to another list or to other filters. Start again without it."},
+	{refusal.CodeBadAction, 400, "Bad action", "`action` must be `resume`, `cancel` or omitted."},
+	{refusal.CodeBadGrant, 400, "Bad grant", "`grant` must be `run` or omitted, and omitted for a call that must be approved individually."},
+	{refusal.CodeUnclearDecision, 400, "Unclear decision", "The decision neither approves, denies nor supplies a result."},
+	{refusal.CodeWrongKind, 400, "Wrong kind", "The decision doesn't fit the call's `kind`: it approves where a result is needed, for example, or edits arguments that can't be edited. Resume or cancel an interrupted run instead of deciding."},
+	{refusal.CodeContradiction, 400, "Contradictory decision", "The decision has both a result and an error, resumes with a result that means no, or denies with edited arguments or a grant."},
+	{refusal.CodeInvalidPermissions, 400, "Invalid permissions", "The run's permissions are malformed or larger than 1,024 bytes."},
+	{refusal.CodeNotAStarter, 403, "Not a starter", "The agent's `starters` don't include this caller."},
+	{refusal.CodeNotAnApprover, 403, "Not an approver", "The agent's `approvers` don't include this caller. The caller may still deny."},
+	{refusal.CodeSeparationOfDuties, 403, "Separation of duties", "The approver took part in the thread: started or retried a run, sent a message or answered a question. Another person must approve."},
 	{codeUnauthorized, 401, "Unauthorized", "The bearer token is missing or unknown."},
 	{codeForbidden, 403, "Forbidden", "The request comes from another site or names a host that isn't served."},
 	{codeRoleRequired, 403, "Role required", "The token lacks a role; `detail` names the roles that suffice."},
 	{codeNotAdmitted, 403, "Not admitted", "AWS only: the authorizer named no tenant or role for the caller; `detail` says what to configure."},
 	{codeNotFound, 404, "Not found", "The path doesn't exist."},
-	{frontend.CodeRunNotFound, 404, "Run not found", "The run doesn't exist or belongs to another tenant."},
-	{frontend.CodeThreadNotFound, 404, "Thread not found", "The thread doesn't exist or belongs to another tenant."},
-	{frontend.CodeCallNotFound, 404, "Call not found", "The run has no such call or suspension."},
-	{frontend.CodeLinkNotFound, 404, "Link not found", "The run has no such approval link, or it expired more than 30 days ago."},
-	{frontend.CodeAgentNotFound, 404, "Agent not found", "No agent with this name is deployed."},
+	{refusal.CodeRunNotFound, 404, "Run not found", "The run doesn't exist or belongs to another tenant."},
+	{refusal.CodeThreadNotFound, 404, "Thread not found", "The thread doesn't exist or belongs to another tenant."},
+	{refusal.CodeCallNotFound, 404, "Call not found", "The run has no such call or suspension."},
+	{refusal.CodeLinkNotFound, 404, "Link not found", "The run has no such approval link, or it expired more than 30 days ago."},
+	{refusal.CodeAgentNotFound, 404, "Agent not found", "No agent with this name is deployed."},
 	{codeMethodNotAllowed, 405, "Method not allowed", "The path has other methods; `Allow` lists them."},
-	{frontend.CodeRunOpen, 409, "Run open", "The thread's run `run_id` isn't done. Wait, answer the call it waits for, or set `on_pending`."},
-	{frontend.CodeRunDone, 409, "Run done", "The run is done."},
-	{frontend.CodeRunSuperseded, 409, "Run superseded", "The thread has a newer run. Only the newest can be retried."},
-	{frontend.CodeNotFailed, 409, "Not failed", "Only a run that ended in error or was stopped by a rule can be retried."},
-	{frontend.CodeNotWaiting, 409, "Not waiting", "The run isn't interrupted, so it can't be resumed."},
-	{frontend.CodeBatchRefused, 409, "Batch refused", "At least one decision of an `all_or_none` batch can't be stored; `answers` has the result of each."},
-	{frontend.CodeAlreadyDecided, 409, "Already decided", "A different decision was accepted first; `winner` shows it. (Repeating the accepted one returns 200.)"},
-	{frontend.CodeChanged, 409, "Changed", "`shown` isn't the fingerprint of the current question. Read the question again."},
-	{frontend.CodeLateDecision, 409, "Late decision", "The deadline has passed and decided the call. The first late answer is recorded and reported to the model once; nothing else happens. Links stop working at the deadline, so their late answers aren't recorded."},
-	{frontend.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again. Answer its newest suspension."},
-	{frontend.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once. Send the suspension's id instead of the call's."},
-	{frontend.CodeNotSuspended, 409, "Not suspended", "The call isn't suspended."},
-	{frontend.CodeTooManyLinks, 409, "Too many links", "The run has 500 approval links. A link counts until 30 days after it expires."},
+	{refusal.CodeRunOpen, 409, "Run open", "The thread's run `run_id` isn't done. Wait, answer the call it waits for, or set `on_pending`."},
+	{refusal.CodeRunDone, 409, "Run done", "The run is done."},
+	{refusal.CodeRunSuperseded, 409, "Run superseded", "The thread has a newer run. Only the newest can be retried."},
+	{refusal.CodeNotFailed, 409, "Not failed", "Only a run that ended in error or was stopped by a rule can be retried."},
+	{refusal.CodeNotWaiting, 409, "Not waiting", "The run isn't interrupted, so it can't be resumed."},
+	{refusal.CodeBatchRefused, 409, "Batch refused", "At least one decision of an `all_or_none` batch can't be stored; `answers` has the result of each."},
+	{refusal.CodeAlreadyDecided, 409, "Already decided", "A different decision was accepted first; `winner` shows it. (Repeating the accepted one returns 200.)"},
+	{refusal.CodeChanged, 409, "Changed", "`shown` isn't the fingerprint of the current question. Read the question again."},
+	{refusal.CodeLateDecision, 409, "Late decision", "The deadline has passed and decided the call. The first late answer is recorded and reported to the model once; nothing else happens. Links stop working at the deadline, so their late answers aren't recorded."},
+	{refusal.CodeStaleSuspension, 409, "Stale suspension", "The call was suspended again. Answer its newest suspension."},
+	{refusal.CodeSuspensionIDRequired, 409, "Suspension id required", "The call was suspended more than once. Send the suspension's id instead of the call's."},
+	{refusal.CodeNotSuspended, 409, "Not suspended", "The call isn't suspended."},
+	{refusal.CodeTooManyLinks, 409, "Too many links", "The run has 500 approval links. A link counts until 30 days after it expires."},
 	{codeLinkExpired, 410, "Link expired", "The link or stream ticket has expired, or the link's creator or recipient has lost the right to use it."},
 	{codeLinkRevoked, 410, "Link revoked", "The approval link was revoked."},
 	{codeTooLarge, 413, "Too large", "The body exceeds 1 MiB."},
 	{codeMediaType, 415, "Unsupported media type", "Send the body as `application/json`."},
-	{frontend.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before with a different body."},
-	{frontend.CodeSchemaMismatch, 422, "Schema mismatch", "The result doesn't match the suspension's response schema. For a client call, the journal records the refusal."},
-	{frontend.CodeResultRequired, 422, "Result required", "An approval of this call needs `result`, which becomes the call's result."},
-	{frontend.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments aren't an object or don't match the tool's schema; `detail` says where."},
-	{frontend.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run, or for its end."},
-	{frontend.CodeTooManyRuns, 429, "Too many open runs", "The tenant has reached its limit of open runs. Decisions, cancels and messages to open runs still work."},
+	{refusal.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before with a different body."},
+	{refusal.CodeSchemaMismatch, 422, "Schema mismatch", "The result doesn't match the suspension's response schema. For a client call, the journal records the refusal."},
+	{refusal.CodeResultRequired, 422, "Result required", "An approval of this call needs `result`, which becomes the call's result."},
+	{refusal.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments aren't an object or don't match the tool's schema; `detail` says where."},
+	{refusal.CodeInboxFull, 429, "Inbox full", "Too many messages wait for the run, or for its end."},
+	{refusal.CodeTooManyRuns, 429, "Too many open runs", "The tenant has reached its limit of open runs. Decisions, cancels and messages to open runs still work."},
 	{codeRateLimited, 429, "Rate limited", "The tenant starts runs, interrupts runs or creates links too fast."},
 	{codeTooManyStreams, 429, "Too many streams", "Too many event streams are open."},
 	{codeInternal, 500, "Internal error", "A bug in the server; its log has the details. The request may have taken effect."},
-	{frontend.CodeAgentUnavailable, 503, "Agent unavailable", "The agent is deployed but can't start, because a secret isn't set or a file can't be read; `detail` names it. Its open runs wait. The operator must fix the cause."},
-	{frontend.CodeStorageFailing, 503, "Storage failing", "The disk returns errors. The request may have been stored. The operator must check the disk."},
-	{frontend.CodeStorageDamaged, 503, "Storage damaged", "The data for this request is damaged; other runs may be intact. The operator must examine the store (`dormouse doctor`)."},
-	{frontend.CodeStorageGone, 503, "Storage gone", "The store was removed or replaced. The operator must restore it. If it was moved during the request, the request may have been stored."},
-	{frontend.CodeStorageDenied, 503, "Storage denied", "The store rejects the server's credentials. The operator must grant access."},
-	{frontend.CodeUnreadable, 503, "Unreadable", "This version can't read the stored data. The operator must check which version wrote it."},
-	{frontend.CodeUnavailable, 503, "Unavailable", "The store is busy. The request may have been stored: send the same one again."},
-	{frontend.CodeTenantFull, 507, "Tenant storage full", "The tenant's storage quota is used up; `detail` has the limit. Decisions, cancels, interrupts, resumes and reads still work. Ask the operator for a higher quota."},
-	{frontend.CodeDiskFull, 507, "Disk full", "The server's disk is full; reads and the inbox still work. Send the same request again; no restart is needed."},
+	{refusal.CodeAgentUnavailable, 503, "Agent unavailable", "The agent is deployed but can't start, because a secret isn't set or a file can't be read; `detail` names it. Its open runs wait. The operator must fix the cause."},
+	{refusal.CodeStorageFailing, 503, "Storage failing", "The disk returns errors. The request may have been stored. The operator must check the disk."},
+	{refusal.CodeStorageDamaged, 503, "Storage damaged", "The data for this request is damaged; other runs may be intact. The operator must examine the store (`dormouse doctor`)."},
+	{refusal.CodeStorageGone, 503, "Storage gone", "The store was removed or replaced. The operator must restore it. If it was moved during the request, the request may have been stored."},
+	{refusal.CodeStorageDenied, 503, "Storage denied", "The store rejects the server's credentials. The operator must grant access."},
+	{refusal.CodeUnreadable, 503, "Unreadable", "This version can't read the stored data. The operator must check which version wrote it."},
+	{refusal.CodeUnavailable, 503, "Unavailable", "The store is busy. The request may have been stored: send the same one again."},
+	{refusal.CodeTenantFull, 507, "Tenant storage full", "The tenant's storage quota is used up; `detail` has the limit. Decisions, cancels, interrupts, resumes and reads still work. Ask the operator for a higher quota."},
+	{refusal.CodeDiskFull, 507, "Disk full", "The server's disk is full; reads and the inbox still work. Send the same request again; no restart is needed."},
 }
 
-var problemOf = func() map[frontend.Code]problem {
-	byCode := map[frontend.Code]problem{}
+var problemOf = func() map[refusal.Code]problem {
+	byCode := map[refusal.Code]problem{}
 	for _, p := range problems {
 		byCode[p.code] = p
 	}
@@ -120,23 +120,23 @@ type panicked struct{ value any }
 func (p panicked) Error() string { return fmt.Sprintf("panic: %v", p.value) }
 
 // refused is the error as the caller may see it; ok is false for a fault of ours.
-func refused(err error) (e *frontend.Error, ok bool) {
+func refused(err error) (e *refusal.Error, ok bool) {
 	if errors.As(err, &e) {
 		return e, true
 	}
 	if errors.Is(err, engine.ErrUnavailable) {
-		return frontend.StoreError(err), true
+		return refusal.Storage(err), true
 	}
 	// both versions are deployed for a while; the next request may meet the newer one
 	if errors.Is(err, engine.ErrNewerSchema) {
-		return &frontend.Error{Code: frontend.CodeUnavailable, RetryAfter: 5 * time.Second,
+		return &refusal.Error{Code: refusal.CodeUnavailable, RetryAfter: 5 * time.Second,
 			Detail: "a newer version of the server wrote this data and this version can't read it; send the same request again"}, true
 	}
 	// that of the whole request, which a server without connections has
 	if errors.Is(err, context.DeadlineExceeded) {
-		return &frontend.Error{Code: frontend.CodeUnavailable, Detail: "the request took too long; send the same request again", RetryAfter: time.Second}, true
+		return &refusal.Error{Code: refusal.CodeUnavailable, Detail: "the request took too long; send the same request again", RetryAfter: time.Second}, true
 	}
-	return &frontend.Error{Code: codeInternal, Detail: "the server failed unexpectedly; its log has the cause"}, false
+	return &refusal.Error{Code: codeInternal, Detail: "the server failed unexpectedly; its log has the cause"}, false
 }
 
 // answer writes err as a problem document. It logs nothing for a request that its caller gave up.
@@ -174,7 +174,7 @@ func (a *api) logFault(r *http.Request, err error) {
 	a.log.ErrorContext(r.Context(), "request failed", args...)
 }
 
-func document(e *frontend.Error) wire.Problem {
+func document(e *refusal.Error) wire.Problem {
 	p, ok := problemOf[e.Code]
 	if !ok {
 		p = problemOf[codeInternal]
@@ -191,10 +191,10 @@ func document(e *frontend.Error) wire.Problem {
 
 // metBy is the outcome of each decision of a refused batch, with the status that it would get
 // alone. A decision with the batch's code is itself valid.
-func metBy(batch []frontend.BatchAnswer) []wire.DecisionAnswer {
+func metBy(batch []refusal.BatchAnswer) []wire.DecisionAnswer {
 	answers := make([]wire.DecisionAnswer, len(batch))
 	for i, m := range batch {
-		answer := wire.DecisionAnswer{Status: problemOf[frontend.CodeBatchRefused].status, Code: string(frontend.CodeBatchRefused),
+		answer := wire.DecisionAnswer{Status: problemOf[refusal.CodeBatchRefused].status, Code: string(refusal.CodeBatchRefused),
 			Detail: "not stored, because another decision of the batch can't be stored or was stored earlier; send the remaining decisions as a new batch"}
 		switch {
 		case m.Err != nil:
@@ -202,7 +202,7 @@ func metBy(batch []frontend.BatchAnswer) []wire.DecisionAnswer {
 			answer = wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Same: m.Err.Same, Winner: m.Err.Winner}
 		case m.Same:
 			same := true
-			answer = wire.DecisionAnswer{Status: 200, Code: string(frontend.CodeAlreadyDecided), Same: &same, Applied: m.Applied}
+			answer = wire.DecisionAnswer{Status: 200, Code: string(refusal.CodeAlreadyDecided), Same: &same, Applied: m.Applied}
 		}
 		answer.Target, answer.CallID, answer.DecisionID = m.Decision.Target, m.CallID, m.Decision.DecisionID
 		answers[i] = answer

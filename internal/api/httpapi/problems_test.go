@@ -6,7 +6,7 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 var update = flag.Bool("update", false, "rewrite generated documents")
@@ -14,7 +14,7 @@ var update = flag.Bool("update", false, "rewrite generated documents")
 const problemsDoc = "../../../docs/reference/errors.md"
 
 func TestEveryCodeHasAStatus(t *testing.T) {
-	for _, code := range frontend.Codes() {
+	for _, code := range refusal.Codes() {
 		if _, ok := problemOf[code]; !ok {
 			t.Errorf("%s is not in the table", code)
 		}

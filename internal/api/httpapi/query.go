@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // readQuery demands that only these parameters are in the query, each once. A known name that ends
@@ -19,14 +19,14 @@ import (
 func readQuery(r *http.Request, known []string) error {
 	values, err := url.ParseQuery(r.URL.RawQuery)
 	if err != nil {
-		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "the query string can't be parsed; percent-encode names and values"}
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "the query string can't be parsed; percent-encode names and values"}
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) { // the same query, the same answer
 		if !slices.ContainsFunc(known, func(one string) bool { return isParam(name, one) }) {
-			return &frontend.Error{Code: codeUnknownField, Detail: fmt.Sprintf("this operation has no query parameter %q; remove it", clipped(name))}
+			return &refusal.Error{Code: codeUnknownField, Detail: fmt.Sprintf("this operation has no query parameter %q; remove it", clipped(name))}
 		}
 		if len(values[name]) > 1 {
-			return &frontend.Error{Code: frontend.CodeInvalid, Detail: fmt.Sprintf("the query parameter %q is repeated; send it once", clipped(name))}
+			return &refusal.Error{Code: refusal.CodeInvalid, Detail: fmt.Sprintf("the query parameter %q is repeated; send it once", clipped(name))}
 		}
 	}
 	return nil
@@ -50,7 +50,7 @@ func number(values url.Values, name string) (int, error) {
 	}
 	n, err := strconv.Atoi(text)
 	if err != nil || n < 0 {
-		return 0, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " must be a non-negative whole number"}
+		return 0, &refusal.Error{Code: refusal.CodeInvalid, Detail: name + " must be a non-negative whole number"}
 	}
 	return n, nil
 }
@@ -78,7 +78,7 @@ func instant(values url.Values, name string) (time.Time, error) {
 	}
 	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
 	if err != nil {
-		return at, &frontend.Error{Code: frontend.CodeInvalid,
+		return at, &refusal.Error{Code: refusal.CodeInvalid,
 			Detail: name + " must be a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, write the + of an offset as %2B"}
 	}
 	if at.IsZero() {

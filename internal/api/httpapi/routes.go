@@ -8,8 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // route is one operation of the API: the server, the OpenAPI document and docs/reference/api.md are
@@ -31,7 +31,7 @@ type route struct {
 	params  []param // of query and header; path parameters are derived from path
 	body    *body   // nil: it takes none
 	answers []answered
-	codes   []frontend.Code // of errors, in addition to those of every operation
+	codes   []refusal.Code // of errors, in addition to those of every operation
 
 	serve handler
 }
@@ -142,17 +142,17 @@ var (
 )
 
 // startCodes are the errors of operations that start a run or a turn.
-var startCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeAgentNotFound, frontend.CodeAgentUnavailable, frontend.CodeThreadNotFound, frontend.CodeRunOpen,
-	frontend.CodeIdempotencyMismatch, frontend.CodeInboxFull, frontend.CodeNotAStarter, frontend.CodeTooManyRuns,
-	frontend.CodeTenantFull, codeRateLimited}
+var startCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeThreadNotFound, refusal.CodeRunOpen,
+	refusal.CodeIdempotencyMismatch, refusal.CodeInboxFull, refusal.CodeNotAStarter, refusal.CodeTooManyRuns,
+	refusal.CodeTenantFull, codeRateLimited}
 
-var decisionCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction, frontend.CodeBadGrant, frontend.CodeUnclearDecision,
-	frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
-	frontend.CodeAlreadyDecided, frontend.CodeChanged, frontend.CodeBatchRefused, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeSuspensionIDRequired,
-	frontend.CodeNotSuspended, frontend.CodeSchemaMismatch, frontend.CodeResultRequired, frontend.CodeInvalidArguments,
-	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties}
+var decisionCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, refusal.CodeBadGrant, refusal.CodeUnclearDecision,
+	refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
+	refusal.CodeAlreadyDecided, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
+	refusal.CodeNotSuspended, refusal.CodeSchemaMismatch, refusal.CodeResultRequired, refusal.CodeInvalidArguments,
+	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties}
 
-func without(codes []frontend.Code, out ...frontend.Code) (rest []frontend.Code) {
+func without(codes []refusal.Code, out ...refusal.Code) (rest []refusal.Code) {
 	for _, c := range codes {
 		if !slices.Contains(out, c) {
 			rest = append(rest, c)
@@ -162,14 +162,14 @@ func without(codes []frontend.Code, out ...frontend.Code) (rest []frontend.Code)
 }
 
 // resumeCodes are fewer than decisionCodes: a resume is a decision with a known target and content.
-var resumeCodes = []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, frontend.CodeNotWaiting,
-	frontend.CodeAlreadyDecided, frontend.CodeNotSuspended, frontend.CodeStaleSuspension}
+var resumeCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeRunDone, refusal.CodeNotWaiting,
+	refusal.CodeAlreadyDecided, refusal.CodeNotSuspended, refusal.CodeStaleSuspension}
 
 // verdictCodes are fewer than decisionCodes: a link answers one known approval.
-var verdictCodes = []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeInvalid,
-	frontend.CodeBadAction, frontend.CodeWrongKind, frontend.CodeContradiction, frontend.CodeUnclearDecision, frontend.CodeSchemaMismatch, frontend.CodeResultRequired,
-	frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone,
-	frontend.CodeAlreadyDecided, frontend.CodeChanged, frontend.CodeLateDecision, frontend.CodeStaleSuspension, frontend.CodeNotSuspended}
+var verdictCodes = []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeInvalid,
+	refusal.CodeBadAction, refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeUnclearDecision, refusal.CodeSchemaMismatch, refusal.CodeResultRequired,
+	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
+	refusal.CodeAlreadyDecided, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended}
 
 // table has every operation. Only these are served and documented.
 func (a *api) table() []route {
@@ -185,17 +185,17 @@ func (a *api) runRoutes() []route {
 			about: "Stores the input and returns immediately. With an idempotency key the request can be repeated safely: it starts one run.",
 			body:  takes(wire.StartRequest{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The key was used before with the same body. Returns the run it started.")},
-			codes:   append([]frontend.Code{frontend.CodeInvalidPermissions}, startCodes...), serve: a.startRun},
+			codes:   append([]refusal.Code{refusal.CodeInvalidPermissions}, startCodes...), serve: a.startRun},
 		{method: http.MethodGet, path: "/v1/runs", name: "listRuns", tag: "runs", title: "List runs, newest first", roles: canRead,
 			about:   aboutRuns,
 			params:  slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}),
 			answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page. It may be short or empty although `next` is set.")},
-			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listRuns},
+			codes:   []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor}, serve: a.listRuns},
 		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: canRead,
 			params: []param{{in: "header", name: "Prefer", several: true,
 				about: "`wait=N` delays the response until the run is suspended or done, at most N seconds (N up to 20)."}},
 			answers: []answered{{status: 200, of: wire.Run{}, about: "The run at this moment.", headers: []string{"Preference-Applied"}}},
-			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.readRun},
+			codes:   []refusal.Code{refusal.CodeRunNotFound}, serve: a.readRun},
 		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or stream a run's events", roles: canRead,
 			about: "With `Accept: application/json` it returns a page. Otherwise it opens a stream of server-sent events: first the stored events, then new ones, " +
 				"each once and in order. The `id` of an event is its cursor. The stream also carries live events: what the model is saying now. They are not stored. " +
@@ -209,21 +209,21 @@ func (a *api) runRoutes() []route {
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), and comments that keep the connection open."},
 				answers(204, nil, "Streams: the run is done and you have read all of its events."),
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List a run's tool calls", roles: canRead,
 			about:  "Lists the calls in the order in which the model requested them. Suspensions of the run itself, such as an interrupt, are included.",
 			params: []param{limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Call]{}, "One page.")},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound}, serve: a.listCalls},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound}, serve: a.listCalls},
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls/{call}", name: "readCall", tag: "runs", title: "Read a tool call", roles: canRead,
 			answers: []answered{answers(200, wire.Call{}, "The call at this moment.")},
-			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.readCall},
+			codes:   []refusal.Code{refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.readCall},
 		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Stream events with a ticket", stream: true,
 			about: "`readEvents`, `readThreadEvents` and `readTenantEvents` redirect here if streams have a separate address. The ticket opens this one stream and is valid for " +
 				"one minute. If the connection breaks, request the events at the original address again to get a new ticket.",
 			params: []param{inQuery("after", "A cursor: return only later events."), forRuns(followParam), lastParam, forTenant(agentParam), forTenant(typesParam)},
 			answers: []answered{{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "The stream."},
 				answers(204, nil, "Streams of a run: the run is done and you have read all of its events.")},
-			codes: []frontend.Code{codeNotFound, codeLinkExpired, frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeRunNotFound, codeTooManyStreams}, serve: a.readStream},
+			codes: []refusal.Code{codeNotFound, codeLinkExpired, refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, codeTooManyStreams}, serve: a.readStream},
 	}
 }
 
@@ -239,20 +239,20 @@ func (a *api) steeringRoutes() []route {
 		{method: http.MethodGet, path: "/v1/suspensions/{id}", name: "readSuspension", tag: "decisions", title: "Read a suspension", roles: canSeeInbox,
 			about:   "Returns the call that a suspension belongs to, for clients that know the id of the suspension but not the run.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome.")},
-			codes:   []frontend.Code{frontend.CodeCallNotFound}, serve: a.readSuspension},
+			codes:   []refusal.Code{refusal.CodeCallNotFound}, serve: a.readSuspension},
 		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer a suspension", roles: canDecide,
 			about: "Works like `decide`, without a `target`.",
 			body:  takes(wire.Answer{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
-			codes: without(decisionCodes, frontend.CodeBatchRefused, frontend.CodeSuspensionIDRequired, frontend.CodeRunNotFound), serve: a.answerSuspension},
+			codes: without(decisionCodes, refusal.CodeBatchRefused, refusal.CodeSuspensionIDRequired, refusal.CodeRunNotFound), serve: a.answerSuspension},
 		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "Cancel a run", roles: canStop, body: mayTake(struct{}{}),
 			about:   "Ends the run at its next commit, or immediately if it is suspended. Suspended calls don't run.",
 			answers: []answered{answers(202, wire.Run{}, "Accepted.")},
-			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeRunDone}, serve: a.cancelRun},
+			codes:   []refusal.Code{refusal.CodeRunNotFound, refusal.CodeRunDone}, serve: a.cancelRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Interrupt a run", roles: canStop, about: "Pauses the run after its next commit, until it is resumed.",
 			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Accepted.")}, paced: true,
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeRunDone, codeRateLimited}, serve: a.interruptRun},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeRunDone, codeRateLimited}, serve: a.interruptRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Resume an interrupted run", roles: canDecide,
 			body:    mayTake(wire.ResumeRequest{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted."), answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
@@ -261,8 +261,8 @@ func (a *api) steeringRoutes() []route {
 			about: "Starts a new run in the same thread. It continues from the last commit, with fresh budgets.",
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The retry was requested before. Returns the run it started.")},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeRunNotFound, frontend.CodeAgentNotFound, frontend.CodeAgentUnavailable, frontend.CodeRunOpen, frontend.CodeRunSuperseded, frontend.CodeNotFailed,
-				frontend.CodeIdempotencyMismatch, frontend.CodeNotAStarter, frontend.CodeTooManyRuns, frontend.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeRunOpen, refusal.CodeRunSuperseded, refusal.CodeNotFailed,
+				refusal.CodeIdempotencyMismatch, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
 	}
 }
 
@@ -271,18 +271,18 @@ func (a *api) threadRoutes() []route {
 		{method: http.MethodGet, path: "/v1/threads", name: "findThread", tag: "threads", title: "Find a thread by its key", roles: canRead,
 			params:  []param{{in: "query", name: "key", longest: 255, about: "The `thread_key` with which the conversation was started."}},
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
-			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeThreadNotFound}, serve: a.findThread},
+			codes:   []refusal.Code{refusal.CodeInvalid, refusal.CodeThreadNotFound}, serve: a.findThread},
 		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a thread", roles: canRead,
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
-			codes:   []frontend.Code{frontend.CodeThreadNotFound}, serve: a.readThread},
+			codes:   []refusal.Code{refusal.CodeThreadNotFound}, serve: a.readThread},
 		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List a thread's messages, oldest first", roles: canRead,
 			params: []param{limitParam("200", 1000), cursorParam, dataParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.readMessages},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeThreadNotFound}, serve: a.readMessages},
 		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: canStart, paced: true,
 			about: "Starts a new turn: in a new run, or in the open run if `on_pending` says so.",
 			body:  takes(wire.MessageRequest{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. Returns the run that receives the message."), started(200, "The key was used before with the same body.")},
-			codes:   append([]frontend.Code{frontend.CodeSchemaMismatch}, startCodes...), serve: a.sendMessage},
+			codes:   append([]refusal.Code{refusal.CodeSchemaMismatch}, startCodes...), serve: a.sendMessage},
 		{method: http.MethodGet, path: "/v1/threads/{id}/events", name: "readThreadEvents", tag: "threads", title: "Read or stream a thread's events", roles: canRead,
 			about: "Returns the events of all runs of the thread, in order, as pages (`Accept: application/json`) or as a stream. A stream ends when the newest run is done or suspended; with `follow=true` it stays open for later runs. Reopened at its end, a stream waits for the next run.",
 			params: []param{inQuery("after", "A cursor: return only later events."), fromParam,
@@ -290,11 +290,11 @@ func (a *api) threadRoutes() []route {
 			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` is set if the newest run is suspended or done; `done` is never set."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound, codeTooManyStreams}, serve: a.threadEvents},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeThreadNotFound, codeTooManyStreams}, serve: a.threadEvents},
 		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List a thread's runs, newest first", roles: canRead,
 			about:  aboutRuns,
 			params: slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}), answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, frontend.CodeThreadNotFound}, serve: a.listThreadRuns},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeThreadNotFound}, serve: a.listThreadRuns},
 	}
 }
 
@@ -308,22 +308,22 @@ func (a *api) linkRoutes() []route {
 				"who created it, for whom, when, and when it expires. Only this response contains `link`. Each request creates another link. If the recipient could only deny, the request is refused.",
 			body:    takes(wire.LinkRequest{}),
 			answers: []answered{answers(201, wire.Link{}, "The link.")},
-			codes: []frontend.Code{codeNotFound, frontend.CodeInvalid, frontend.CodeWrongKind, frontend.CodeRunNotFound, frontend.CodeCallNotFound, frontend.CodeRunDone, frontend.CodeStaleSuspension,
-				frontend.CodeSuspensionIDRequired, frontend.CodeNotSuspended, frontend.CodeTooManyLinks,
-				frontend.CodeNotAnApprover, frontend.CodeSeparationOfDuties, codeRateLimited}, serve: a.makeLink},
+			codes: []refusal.Code{codeNotFound, refusal.CodeInvalid, refusal.CodeWrongKind, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone, refusal.CodeStaleSuspension,
+				refusal.CodeSuspensionIDRequired, refusal.CodeNotSuspended, refusal.CodeTooManyLinks,
+				refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, codeRateLimited}, serve: a.makeLink},
 		{method: http.MethodGet, path: "/v1/runs/{id}/links", name: "listLinks", tag: "decisions", title: "List a run's approval links", roles: canLink,
 			about:   "All links of the run, oldest first, on one page: recipient, creator, expiry, and whether they were revoked. The response doesn't contain the links themselves.",
 			answers: []answered{answers(200, wire.Page[wire.Link]{}, "All entries.")},
-			codes:   []frontend.Code{frontend.CodeRunNotFound}, serve: a.listLinks},
+			codes:   []refusal.Code{refusal.CodeRunNotFound}, serve: a.listLinks},
 		{method: http.MethodDelete, path: "/v1/runs/{id}/links/{link}", name: "revokeLink", tag: "decisions", title: "Revoke an approval link", roles: canLink,
 			about:   "The link stops working. A decision that was made with it remains. Revoking it again has no effect.",
 			answers: []answered{answers(200, wire.Link{}, "The revoked link.")},
-			codes:   []frontend.Code{frontend.CodeRunNotFound, frontend.CodeLinkNotFound}, serve: a.revokeLink},
+			codes:   []refusal.Code{refusal.CodeRunNotFound, refusal.CodeLinkNotFound}, serve: a.revokeLink},
 		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Read the question of an approval link", link: true,
 			about: "Changes nothing, so mail scanners and link previews are harmless. The link itself is the credential for answering this one call, without a token, until it expires, is revoked, or the deadline of the call passes. " +
 				"Once the call is settled, the link shows the outcome: who answered what and when, or that the deadline passed. Query parameters added by mail clients are ignored.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome."), page(200)},
-			codes:   []frontend.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, frontend.CodeLinkNotFound, frontend.CodeRunNotFound, frontend.CodeCallNotFound}, serve: a.showLink},
+			codes:   []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer an approval link", link: true,
 			about: "Approves or denies. Repeating the answer has no further effect. The decision is recorded under the name `link:` followed by the recipient (`for`), with the link's id and creator. If the approval supplies the call's result, send `result` too. Edited arguments and grants require a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
@@ -339,7 +339,7 @@ func (a *api) otherRoutes() []route {
 			about: "The inbox for approvers and bots, oldest suspension first. A page may be short or empty although more entries follow: continue while `next` is set. Send a cursor with the same filters as the request that returned it.",
 			params: []param{agentParam, {in: "query", name: "kind", about: "Return only calls of this kind.", one: query.CallKinds},
 				inQuery("thread_id", "Return only calls of this thread."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listApprovals},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor}, serve: a.listApprovals},
 		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream the events of all runs", roles: canSeeInbox,
 			about: "Returns the events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant. They arrive roughly in time order, as pages (`Accept: application/json`) or as a stream. " +
 				"Use it for inboxes, bots and consoles. A stream continues until the reader disconnects or the server ends it. After the first page, and whenever the numbers change, the stream sends a `counts` event " +
@@ -351,7 +351,7 @@ func (a *api) otherRoutes() []route {
 			answers: []answered{answers(200, wire.FeedPage{}, "One page. The events of one commit stay together, so a page may hold more than `limit`."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
-			codes: []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
 		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List recorded decisions, newest first", roles: canSeeInbox,
 			about: "Lists who decided what and when, for all runs of the tenant, and whether each decision took effect. A token without `read` gets decisions without their arguments and result.",
 			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Return only decisions with this action.", one: []string{"resume", "cancel"}},
@@ -359,12 +359,12 @@ func (a *api) otherRoutes() []route {
 				{in: "query", name: "created_before", moment: true, about: "Return only decisions recorded before this time, in RFC 3339."},
 				limitParam("50", 200), cursorParam},
 			answers: []answered{answers(200, wire.DecisionPage{}, "One page. It may be short or empty although `next` is set.")},
-			codes:   []frontend.Code{frontend.CodeInvalid, frontend.CodeBadCursor}, serve: a.listDecisions},
+			codes:   []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor}, serve: a.listDecisions},
 		{method: http.MethodGet, path: "/v1/agents", name: "listAgents", tag: "agents", title: "List agents", roles: canRead,
 			answers: []answered{answers(200, wire.Page[wire.Agent]{}, "All entries.")}, serve: a.listAgents},
 		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent with its tools", roles: canRead,
 			answers: []answered{answers(200, wire.Agent{}, "The version of the agent that new runs use.")},
-			codes:   []frontend.Code{frontend.CodeAgentNotFound}, serve: a.readAgent},
+			codes:   []refusal.Code{refusal.CodeAgentNotFound}, serve: a.readAgent},
 		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Check the server's health",
 			answers: []answered{answers(200, wire.Health{}, "The server and its store work."), answers(503, wire.Health{}, "The server runs, but its store doesn't work; `storage` names the problem.")}, serve: a.health},
 		{method: http.MethodGet, path: "/openapi.json", name: "openapi", tag: "server", title: "Read the OpenAPI document",

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // maxDecisions is how many decisions one request may carry.
@@ -145,13 +146,13 @@ func fromTail(values url.Values) (bool, error) {
 	case "tail":
 		return true, nil
 	}
-	return false, &frontend.Error{Code: frontend.CodeInvalid, Detail: "from must be tail or omitted"}
+	return false, &refusal.Error{Code: refusal.CodeInvalid, Detail: "from must be tail or omitted"}
 }
 
 func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	values := r.URL.Query()
 	if values.Has("follow") {
-		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow applies to streams, not to pages; send Accept: text/event-stream, or use wait"}
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "follow applies to streams, not to pages; send Accept: text/event-stream, or use wait"}
 	}
 	wait, err := number(values, "wait")
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"slices"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // sites are the origins whose pages may call from a browser. Pages of other origins cannot read an
@@ -36,7 +36,7 @@ func newSites(origins []string, own string, answer func(http.ResponseWriter, *ht
 		}
 	}
 	s.same.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, &frontend.Error{Code: codeForbidden, Detail: "requests from other sites are refused"})
+		answer(w, r, &refusal.Error{Code: codeForbidden, Detail: "requests from other sites are refused"})
 	}))
 	return s, nil
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 const (
@@ -30,7 +30,7 @@ const streamBytes = 256 << 10
 
 func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 	if isThread(r.PathValue("id")) {
-		return &frontend.Error{Code: frontend.CodeRunNotFound, Detail: "the run doesn't exist; check its id"}
+		return &refusal.Error{Code: refusal.CodeRunNotFound, Detail: "the run doesn't exist; check its id"}
 	}
 	return a.journal(w, r)
 }
@@ -38,7 +38,7 @@ func (a *api) events(w http.ResponseWriter, r *http.Request) error {
 // threadEvents are the events of all runs of a conversation.
 func (a *api) threadEvents(w http.ResponseWriter, r *http.Request) error {
 	if !isThread(r.PathValue("id")) {
-		return &frontend.Error{Code: frontend.CodeThreadNotFound, Detail: "the thread doesn't exist; check its id"}
+		return &refusal.Error{Code: refusal.CodeThreadNotFound, Detail: "the thread doesn't exist; check its id"}
 	}
 	return a.journal(w, r)
 }
@@ -128,7 +128,7 @@ func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*ope
 	values := r.URL.Query()
 	for _, name := range []string{"wait", "limit"} {
 		if values.Has(name) {
-			return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: name + " applies to pages, not to streams; remove it, or send Accept: application/json"}
+			return nil, &refusal.Error{Code: refusal.CodeInvalid, Detail: name + " applies to pages, not to streams; remove it, or send Accept: application/json"}
 		}
 	}
 	life := a.limits.StreamLife
@@ -148,7 +148,7 @@ func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*ope
 	case "true":
 		f.follow = true
 	default:
-		return nil, &frontend.Error{Code: frontend.CodeInvalid, Detail: "follow must be true or false"}
+		return nil, &refusal.Error{Code: refusal.CodeInvalid, Detail: "follow must be true or false"}
 	}
 	return f, nil
 }

@@ -10,7 +10,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // A body is taken if it is one object in UTF-8 in which no object has a member twice and every
@@ -33,7 +33,7 @@ func FuzzStrict(f *testing.F) {
 		if err == nil {
 			err = decodeStrict(raw, &d)
 		}
-		if refused, ok := errors.AsType[*frontend.Error](err); err != nil && (!ok || len(refused.Detail) > 500) {
+		if refused, ok := errors.AsType[*refusal.Error](err); err != nil && (!ok || len(refused.Detail) > 500) {
 			t.Fatalf("%q is refused with %v", raw, err)
 		} else if err != nil && refused.Code != codeMalformed && refused.Code != codeUnknownField {
 			t.Fatalf("%q is refused as %s", raw, refused.Code)

@@ -4,7 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func (a *api) readThread(w http.ResponseWriter, r *http.Request) error {
@@ -34,7 +34,7 @@ func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
 	case "true":
 		q.Data = true
 	default:
-		return &frontend.Error{Code: frontend.CodeInvalid, Detail: "data must be true or false"}
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "data must be true or false"}
 	}
 	page, err := a.reads.Messages(r.Context(), caller(r), r.PathValue("id"), q)
 	if err != nil {

@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 const streamsPath = "/v1/streams/"
@@ -88,9 +88,9 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
-		return &frontend.Error{Code: codeLinkExpired, Detail: "the ticket has expired; request the events again at the original address"}
+		return &refusal.Error{Code: codeLinkExpired, Detail: "the ticket has expired; request the events again at the original address"}
 	case errors.Is(err, access.ErrBadLink):
-		return &frontend.Error{Code: codeNotFound, Detail: "the ticket is not from this server; request the events again at the original address"}
+		return &refusal.Error{Code: codeNotFound, Detail: "the ticket is not from this server; request the events again at the original address"}
 	case err != nil:
 		return err
 	}

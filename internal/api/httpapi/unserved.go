@@ -6,7 +6,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // unservedEvery is how often the log says why requests get a 503, for each code: a store that fails
@@ -16,13 +16,13 @@ const unservedEvery = 10 * time.Second
 // unserved counts the refusals with 503 that are not logged yet.
 type unserved struct {
 	mu     sync.Mutex
-	last   map[frontend.Code]time.Time
-	silent map[frontend.Code]int
+	last   map[refusal.Code]time.Time
+	silent map[refusal.Code]int
 }
 
 // told reports whether to log a refusal with this code now, and how many were not logged since the
 // last one.
-func (u *unserved) told(code frontend.Code, now time.Time) (yes bool, others int) {
+func (u *unserved) told(code refusal.Code, now time.Time) (yes bool, others int) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	if last, ok := u.last[code]; ok && now.Sub(last) < unservedEvery && !now.Before(last) {
@@ -30,7 +30,7 @@ func (u *unserved) told(code frontend.Code, now time.Time) (yes bool, others int
 		return false, 0
 	}
 	if u.last == nil {
-		u.last, u.silent = map[frontend.Code]time.Time{}, map[frontend.Code]int{}
+		u.last, u.silent = map[refusal.Code]time.Time{}, map[refusal.Code]int{}
 	}
 	others = u.silent[code]
 	u.last[code], u.silent[code] = now, 0
@@ -39,7 +39,7 @@ func (u *unserved) told(code frontend.Code, now time.Time) (yes bool, others int
 
 // logUnserved writes down why a request was answered with 503. Where waiting does not help, an
 // operator is needed: that is an error.
-func (a *api) logUnserved(r *http.Request, e *frontend.Error, err error) {
+func (a *api) logUnserved(r *http.Request, e *refusal.Error, err error) {
 	yes, others := a.unserved.told(e.Code, a.clock.Now())
 	if !yes {
 		return

@@ -23,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
@@ -58,7 +59,7 @@ type rig struct {
 type moved struct {
 	Body    string
 	Outcome intake.Outcome
-	Code    frontend.Code
+	Code    refusal.Code
 }
 
 func newRig(t *testing.T) *rig {

@@ -9,7 +9,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
@@ -66,7 +66,7 @@ func TestEachRecordOfS3StartsARun(t *testing.T) {
 
 func TestAPartOfAnEventThatIsBusyIsPutBackAlone(t *testing.T) {
 	r := newRig(t)
-	r.refuses = &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}
+	r.refuses = &refusal.Error{Code: refusal.CodeRunOpen, Detail: "busy"}
 	r.want("again", r.file("sqs_s3.json"), []string(nil))
 	if len(r.moved) != 2 || r.moved[0].Outcome != intake.Busy {
 		t.Fatalf("moved %+v", r.moved)

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
@@ -34,11 +34,11 @@ func TestFatesOfAMessageOfTheIntakeQueue(t *testing.T) {
 		again   bool
 		metric  string
 	}{
-		{"a thread that is busy", &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}, 3, intake.Failed, true, "IntakeBusy"},
-		{"a thread that is busy, and the message had its turns", &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}, 4, intake.Busy, false, "IntakeBusy"},
+		{"a thread that is busy", &refusal.Error{Code: refusal.CodeRunOpen, Detail: "busy"}, 3, intake.Failed, true, "IntakeBusy"},
+		{"a thread that is busy, and the message had its turns", &refusal.Error{Code: refusal.CodeRunOpen, Detail: "busy"}, 4, intake.Busy, false, "IntakeBusy"},
 		{"a store that is busy", engine.ErrUnavailable, 1, intake.Failed, true, "IntakeBusy"},
 		{"a newer program's thread", engine.ErrNewerSchema, 1, intake.Failed, true, "IntakeBusy"},
-		{"an agent that is not there", &frontend.Error{Code: frontend.CodeAgentNotFound, Detail: "none"}, 1, intake.Dead, false, "IntakeDead"},
+		{"an agent that is not there", &refusal.Error{Code: refusal.CodeAgentNotFound, Detail: "none"}, 1, intake.Dead, false, "IntakeDead"},
 		{"a fault of ours", errors.New("broken"), 3, intake.Failed, true, ""},
 		{"a fault of ours, too often", errors.New("broken"), 4, intake.Dead, false, "IntakeDead"},
 		{"handed over too often", nil, 5, intake.Dead, false, "IntakeDead"},
@@ -63,7 +63,7 @@ func TestFatesOfAMessageOfTheIntakeQueue(t *testing.T) {
 
 func TestAMessageThatCannotBeMovedComesAgain(t *testing.T) {
 	r := newRig(t)
-	r.refuses, r.broken = &frontend.Error{Code: frontend.CodeAgentNotFound, Detail: "none"}, engine.ErrUnavailable
+	r.refuses, r.broken = &refusal.Error{Code: refusal.CodeAgentNotFound, Detail: "none"}, engine.ErrUnavailable
 	r.want("again", r.file("sqs_intake.json"), []string{"2e1424d4-f796-459a-8184-9c92662be6da"})
 	r.want("lines of metrics", r.out.String(), "")
 }
@@ -81,7 +81,7 @@ func TestAReturnedMessageSaysHowOften(t *testing.T) {
 // not doubled again.
 func TestABusyMessageIsHiddenBeforeItIsSentAnew(t *testing.T) {
 	r := newRig(t)
-	r.refuses = &frontend.Error{Code: frontend.CodeRunOpen, Detail: "busy"}
+	r.refuses = &refusal.Error{Code: refusal.CodeRunOpen, Detail: "busy"}
 	for n := 1; n <= maxFailures; n++ {
 		r.moved, r.after = nil, nil
 		r.invoke(t.Context(), body(intakeARN, `{"idempotency_key":"k","agent":"a","input":"x"}`, n))

@@ -14,7 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
@@ -86,7 +86,7 @@ func (k keyLines) add(line intake.Line, m intake.Message) error {
 	mine := keyed{line.Number, core.Digest(canonical)}
 	first, there := k[name]
 	if there && first.digest != mine.digest {
-		return &frontend.Error{Code: frontend.CodeIdempotencyMismatch, Detail: fmt.Sprintf(
+		return &refusal.Error{Code: refusal.CodeIdempotencyMismatch, Detail: fmt.Sprintf(
 			"it has the idempotency_key of line %d but another body; give it a different key", first.line)}
 	}
 	if !there {
@@ -97,7 +97,7 @@ func (k keyLines) add(line intake.Line, m intake.Message) error {
 
 // refused reports an invalid line.
 func (e *enqueuing) refused(line intake.Line, err error) error {
-	var why *frontend.Error
+	var why *refusal.Error
 	if !errors.As(err, &why) {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -59,8 +60,8 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 // would be refused.
 func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p frontend.Place, call core.SuspendedCall) error {
 	err := f.MayApprove(ctx, frontend.LinkCaller(l), p, call, core.Resume{Action: core.ActionResume})
-	if e, ok := errors.AsType[*frontend.Error](err); ok {
-		return frontend.Refuse(e.Code, "a link that you create for %s could only deny: %s", l.For, e.Detail)
+	if e, ok := errors.AsType[*refusal.Error](err); ok {
+		return refusal.New(e.Code, "a link that you create for %s could only deny: %s", l.For, e.Detail)
 	}
 	return err
 }
@@ -73,11 +74,11 @@ func (f *Maker) linkID(now int64) string {
 func checkRecipient(name string) error {
 	switch {
 	case name == "":
-		return frontend.Refuse(frontend.CodeInvalid, "for is missing; name the person or address that the link is sent to")
+		return refusal.New(refusal.CodeInvalid, "for is missing; name the person or address that the link is sent to")
 	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > frontend.MostRecipient:
-		return frontend.Refuse(frontend.CodeInvalid, "for must be a name or an address of at most %d characters", frontend.MostRecipient)
+		return refusal.New(refusal.CodeInvalid, "for must be a name or an address of at most %d characters", frontend.MostRecipient)
 	case name != strings.TrimSpace(name) || printable.Text(name) != name:
-		return frontend.Refuse(frontend.CodeInvalid, "for has invisible characters; write a plain name or address")
+		return refusal.New(refusal.CodeInvalid, "for has invisible characters; write a plain name or address")
 	}
 	return nil
 }
@@ -85,7 +86,7 @@ func checkRecipient(name string) error {
 func (f *Maker) roomForLink(ctx context.Context, c frontend.Caller, run string) error {
 	links, err := f.listLinks(ctx, c, run)
 	if err == nil && len(links) >= frontend.MostLinks {
-		err = frontend.Refuse(frontend.CodeTooManyLinks, "the run has %d links, which is the limit; their records are kept for 30 days after they expire", len(links))
+		err = refusal.New(refusal.CodeTooManyLinks, "the run has %d links, which is the limit; their records are kept for 30 days after they expire", len(links))
 	}
 	return err
 }

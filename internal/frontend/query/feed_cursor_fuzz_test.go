@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // A cursor of a feed comes back as it was given out; whatever else a caller sends is refused, or
@@ -27,7 +28,7 @@ func FuzzFeedCursor(f *testing.F) {
 			text = base64.RawURLEncoding.EncodeToString([]byte(text))
 		}
 		c, err := readFeedCursor(text, "acme")
-		if refused, ok := errors.AsType[*frontend.Error](err); err != nil && (!ok || refused.Code != frontend.CodeBadCursor) {
+		if refused, ok := errors.AsType[*refusal.Error](err); err != nil && (!ok || refused.Code != refusal.CodeBadCursor) {
 			t.Fatalf("%q is refused with %v", text, err)
 		}
 		if err == nil && (c.Low.Check() != nil || len(c.Seen) > mostSeen || len(c.Held) > mostHeld) {

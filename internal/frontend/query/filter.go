@@ -8,7 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // The words that filters of lists know.
@@ -45,7 +45,7 @@ func checkWord(name, value string, words []string) error {
 		return nil
 	}
 	last := len(words) - 1
-	return frontend.Refuse(frontend.CodeInvalid, "%s must be %s or %s", name, strings.Join(words[:last], ", "), words[last])
+	return refusal.New(refusal.CodeInvalid, "%s must be %s or %s", name, strings.Join(words[:last], ", "), words[last])
 }
 
 // check says what is wrong with the filters of a list, with the words that would be right.
@@ -61,14 +61,14 @@ func (q List) check() error {
 		}
 	}
 	if len(q.Metadata) > mostMetadata {
-		return frontend.Refuse(frontend.CodeInvalid, "a list takes at most %d metadata filters", mostMetadata)
+		return refusal.New(refusal.CodeInvalid, "a list takes at most %d metadata filters", mostMetadata)
 	}
 	for key, value := range q.Metadata {
 		if key == "" || key == "{key}" { // as it is written in the OpenAPI document
-			return frontend.Refuse(frontend.CodeInvalid, "the filter metadata.%s has no key; write metadata.KEY=VALUE", key)
+			return refusal.New(refusal.CodeInvalid, "the filter metadata.%s has no key; write metadata.KEY=VALUE", key)
 		}
 		if !utf8.ValidString(key) || !utf8.ValidString(value) {
-			return frontend.Refuse(frontend.CodeInvalid, "a metadata filter is not UTF-8")
+			return refusal.New(refusal.CodeInvalid, "a metadata filter is not UTF-8")
 		}
 	}
 	return nil

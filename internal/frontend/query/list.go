@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // List says which part of a list is wanted: the rows that fit all of its filters. A page is read in
@@ -144,8 +145,8 @@ func listRefused(err error) error {
 	return err
 }
 
-func badListCursor() *frontend.Error {
-	return frontend.Refuse(frontend.CodeBadCursor, "this cursor belongs to another list or to other filters; start again without a cursor")
+func badListCursor() *refusal.Error {
+	return refusal.New(refusal.CodeBadCursor, "this cursor belongs to another list or to other filters; start again without a cursor")
 }
 
 // Messages returns a page of a thread's conversation, oldest first. The log is append-only: if a
@@ -204,7 +205,7 @@ func (f *Reader) agent(def engine.Definition, missing map[string]string) wire.Ag
 func (f *Reader) Agent(ctx context.Context, c frontend.Caller, name string) (wire.Agent, error) {
 	missing := f.Missing()
 	def, err := f.Current(ctx, c.Tenant, name)
-	if reason, cannot := missing[name]; cannot && errors.As(err, new(*frontend.Error)) {
+	if reason, cannot := missing[name]; cannot && errors.As(err, new(*refusal.Error)) {
 		return wire.Agent{Name: name, Unavailable: reason, Tools: []wire.Tool{}}, nil
 	}
 	if err != nil {

@@ -6,13 +6,13 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // unreadable marks an entry of a list that cannot be read. The others are still shown: one run must
 // not keep an approver from the rest.
 func unreadable() *wire.RunError {
-	return &wire.RunError{Code: string(frontend.CodeUnreadable), Detail: "the server can't read this run's stored data now; the other entries are complete. If this persists, ask the operator to check the store"}
+	return &wire.RunError{Code: string(refusal.CodeUnreadable), Detail: "the server can't read this run's stored data now; the other entries are complete. If this persists, ask the operator to check the store"}
 }
 
 // entries decides what becomes of a list some of whose entries cannot be read.

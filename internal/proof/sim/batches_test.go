@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // batchKey is under which the questions of a batch travel, by suspension.
@@ -84,8 +85,8 @@ func (t *thread) ruledTogether(ctx context.Context, who frontend.Caller, run str
 	for i, answer := range answers {
 		t.s.referee.decided(t.id, asked[batch[i].Target], answer, nil)
 	}
-	refused, ok := errors.AsType[*frontend.Error](err)
-	if !ok || refused.Code != frontend.CodeBatchRefused {
+	refused, ok := errors.AsType[*refusal.Error](err)
+	if !ok || refused.Code != refusal.CodeBatchRefused {
 		return answers, err
 	}
 	t.s.faults.Counts["batches refused"]++
@@ -96,7 +97,7 @@ func (t *thread) ruledTogether(ctx context.Context, who frontend.Caller, run str
 			t.s.referee.decided(t.id, q, wire.DecisionAnswer{}, met.Err)
 		case met.Same:
 			same := true
-			t.s.referee.decided(t.id, q, wire.DecisionAnswer{Code: string(frontend.CodeAlreadyDecided), Same: &same, Applied: met.Applied}, nil)
+			t.s.referee.decided(t.id, q, wire.DecisionAnswer{Code: string(refusal.CodeAlreadyDecided), Same: &same, Applied: met.Applied}, nil)
 		case t.s.referee.thread(t.id).stored[met.Decision.Target] == q:
 			t.s.wrong("BD-1: a batch of %s was refused, and its decision on %s was stored", run, met.Decision.Target)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // thread is a conversation and what its callers were told of it.
@@ -75,9 +76,9 @@ func once[T any](ctx context.Context, request func(context.Context) (T, error)) 
 }
 
 func temporary(err error) bool {
-	var e *frontend.Error
+	var e *refusal.Error
 	if errors.As(err, &e) {
-		return e.Code == frontend.CodeUnavailable || e.Code == frontend.CodeInboxFull
+		return e.Code == refusal.CodeUnavailable || e.Code == refusal.CodeInboxFull
 	}
 	return errors.Is(err, errBroken) || errors.Is(err, engine.ErrUnavailable)
 }
@@ -100,14 +101,14 @@ func persist[T any](ctx context.Context, s *stage, request func(context.Context)
 
 // known: every other error is a fault of the frontend.
 func (s *stage) known(err error) {
-	var e *frontend.Error
+	var e *refusal.Error
 	if err != nil && !errors.As(err, &e) {
 		s.wrong("a caller got %v", err)
 	}
 }
 
-func code(err error) frontend.Code {
-	var e *frontend.Error
+func code(err error) refusal.Code {
+	var e *refusal.Error
 	if errors.As(err, &e) {
 		return e.Code
 	}
@@ -217,7 +218,7 @@ func (t *thread) say(ctx context.Context, who frontend.Caller, text string, stub
 
 func (t *thread) heard(who frontend.Caller, text string, got frontend.Started, err error) (run string) {
 	if err != nil {
-		if !temporary(err) && code(err) != frontend.CodeRunOpen && !t.turnedAway(who, err) {
+		if !temporary(err) && code(err) != refusal.CodeRunOpen && !t.turnedAway(who, err) {
 			t.s.wrong("a message was refused: %v", err)
 		}
 		return ""
@@ -387,13 +388,13 @@ func (t *thread) misread(ctx context.Context, run string, p wire.Pending, d wire
 // decideOrDeny sends the true decision. Where no caller may approve, because one without a name
 // asked for the work, it is a no.
 func (t *thread) decideOrDeny(ctx context.Context, run string, p wire.Pending, d wire.Decision) {
-	if t.decide(ctx, t.decider(p), run, d) == frontend.CodeSeparationOfDuties {
+	if t.decide(ctx, t.decider(p), run, d) == refusal.CodeSeparationOfDuties {
 		t.decide(ctx, t.s.person(approver), run, wire.Decision{DecisionID: "no " + d.Target, Target: d.Target, Action: "cancel", Reason: "nobody may approve it"})
 	}
 }
 
 // decide sends a decision and remembers what it was told. It returns what it was refused with.
-func (t *thread) decide(ctx context.Context, who frontend.Caller, run string, d wire.Decision) frontend.Code {
+func (t *thread) decide(ctx context.Context, who frontend.Caller, run string, d wire.Decision) refusal.Code {
 	request := func(ctx context.Context) (wire.DecisionAnswer, error) { return t.ruled(ctx, who, run, d) }
 	answer, err := persist(ctx, t.s, request)
 	t.learn(run, d, answer, err)
@@ -401,7 +402,7 @@ func (t *thread) decide(ctx context.Context, who frontend.Caller, run string, d 
 	t.sent = append(t.sent, func(ctx context.Context) {
 		answer, err := once(ctx, request)
 		t.learn(run, d, answer, err)
-		if code(err) == frontend.CodeSuspensionIDRequired {
+		if code(err) == refusal.CodeSuspensionIDRequired {
 			return // it named its call, which has been suspended again since
 		}
 		if counted && err != nil && !temporary(err) {
@@ -439,11 +440,11 @@ func (t *thread) learn(run string, d wire.Decision, answer wire.DecisionAnswer, 
 	if _, ok := core.SuspensionSeq(d.Target); ok {
 		sus = d.Target
 	}
-	var e *frontend.Error
+	var e *refusal.Error
 	switch {
 	case err == nil:
 		t.told = append(t.told, toldDecision{run, answer.DecisionID, sus, answer.Code})
-	case errors.As(err, &e) && e.Code == frontend.CodeAlreadyDecided:
+	case errors.As(err, &e) && e.Code == refusal.CodeAlreadyDecided:
 		if e.Winner == nil || e.Winner.DecisionID == "" || e.Same == nil || *e.Same {
 			t.s.wrong("already_decided without the winner: %+v", e)
 			return

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // roll is who did what in a thread, as the store was written. It knows the senders from the [desk],
@@ -237,7 +238,7 @@ func (r *referee) barred(l *ledger, c frontend.Caller, s asked, upTo int) (by st
 
 // refusedFor holds the refusal of a decision for who sent it against the rules. Nothing of it may
 // be stored.
-func (r *referee) refusedFor(l *ledger, q *question, was frontend.Code) {
+func (r *referee) refusedFor(l *ledger, q *question, was refusal.Code) {
 	r.s.faults.Counts[string(was)]++
 	right := false
 	for sus, s := range l.suspensions {
@@ -248,7 +249,7 @@ func (r *referee) refusedFor(l *ledger, q *question, was frontend.Code) {
 			r.s.wrong("a decision on %s was refused as %s, and stored", sus, was)
 		}
 		_, barred := r.barred(l, q.who, s, l.now())
-		right = right || was == frontend.CodeNotAnApprover && s.guarded() && !r.listed(q.who) || was == frontend.CodeSeparationOfDuties && barred
+		right = right || was == refusal.CodeNotAnApprover && s.guarded() && !r.listed(q.who) || was == refusal.CodeSeparationOfDuties && barred
 	}
 	if right {
 		return

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // linkRecords are the approval links that were made. Their store has no faults: links are made
@@ -64,7 +65,7 @@ func (t *thread) sendLink(ctx context.Context, run string, p wire.Pending) {
 	l, err := once(ctx, func(ctx context.Context) (engine.Link, error) { return t.s.front.MakeLink(ctx, maker, run, order) })
 	if err != nil {
 		t.s.w.Note("%q makes a link for %s: %v", maker.By, order.Target, err)
-		if c := code(err); c == frontend.CodeNotAnApprover || c == frontend.CodeSeparationOfDuties {
+		if c := code(err); c == refusal.CodeNotAnApprover || c == refusal.CodeSeparationOfDuties {
 			q := &question{who: frontend.LinkCaller(engine.Link{For: order.For, Maker: order.Name}), run: run, decision: wire.Decision{Target: order.Target}}
 			t.s.referee.refusedFor(t.s.referee.thread(t.id), q, c)
 		}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // meddler pauses runs and lets them go on, answers around and after deadlines, sends messages that
@@ -63,7 +63,7 @@ func (t *thread) again(request func(context.Context) error) {
 
 // ask sends a request of which nothing is kept but that it may be sent again, and says what it was
 // refused with.
-func (t *thread) ask(ctx context.Context, request func(context.Context) error) frontend.Code {
+func (t *thread) ask(ctx context.Context, request func(context.Context) error) refusal.Code {
 	_, err := persist(ctx, t.s, func(ctx context.Context) (struct{}, error) { return struct{}{}, request(ctx) })
 	t.again(request)
 	return code(err)
@@ -78,7 +78,7 @@ func (t *thread) pause(ctx context.Context, run string) {
 		t.s.referee.closing(t.id, pausing, run, key, from, err)
 		return err
 	})
-	if refused != "" && refused != frontend.CodeRunDone {
+	if refused != "" && refused != refusal.CodeRunDone {
 		t.s.wrong("an interrupt of %s was refused: %s", run, refused)
 	}
 }
@@ -193,7 +193,7 @@ func (t *thread) tooLate(ctx context.Context) {
 		_, err := persist(ctx, t.s, func(ctx context.Context) (wire.DecisionAnswer, error) {
 			return t.ruled(ctx, t.decider(p), h.Run, d)
 		})
-		if c := code(err); c != frontend.CodeLateDecision && c != frontend.CodeSeparationOfDuties {
+		if c := code(err); c != refusal.CodeLateDecision && c != refusal.CodeSeparationOfDuties {
 			t.s.wrong("an answer to %s, whose deadline was used, got %v", p.Suspension.ID, err)
 		}
 		return

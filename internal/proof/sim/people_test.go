@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // anna starts the rounds of [TestARoundOfManyCallsIsDecidedInAnyOrder], where principals do not
@@ -155,13 +156,13 @@ func (t *thread) asker() frontend.Caller {
 // turnedAway says whether a start or a message was refused because of who sent it, and holds that
 // against the agent's list.
 func (t *thread) turnedAway(who frontend.Caller, err error) bool {
-	if code(err) != frontend.CodeNotAStarter {
+	if code(err) != refusal.CodeNotAStarter {
 		return false
 	}
 	if t.s.plan.people.starters.has(who.By) {
 		t.s.wrong("%q may start runs, and was told %v", who.By, err)
 	}
-	t.s.faults.Counts[string(frontend.CodeNotAStarter)]++
+	t.s.faults.Counts[string(refusal.CodeNotAStarter)]++
 	return true
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // referee knows the rules a second time, in the plainest words: what a caller should be told at any
@@ -173,7 +174,7 @@ func (r *referee) texted(ctx context.Context, thread string) {
 
 // told is an answer to a decision in short.
 type told struct {
-	code    frontend.Code // accepted is one
+	code    refusal.Code // accepted is one
 	same    bool
 	applied bool   // of the same decision, once it is in the journal
 	winner  string // the id of another decision
@@ -197,13 +198,13 @@ func (l *ledger) named(at int, q *question) (is []told) {
 	}
 	switch len(had) {
 	case 0:
-		return []told{{code: frontend.CodeNotSuspended}, {code: frontend.CodeCallNotFound}}
+		return []told{{code: refusal.CodeNotSuspended}, {code: refusal.CodeCallNotFound}}
 	case 1:
 		meant := *q
 		meant.decision.Target = had[0]
 		return []told{l.decide(at, &meant)}
 	}
-	return []told{{code: frontend.CodeSuspensionIDRequired}}
+	return []told{{code: refusal.CodeSuspensionIDRequired}}
 }
 
 // decide is the rule for a suspension.
@@ -214,31 +215,31 @@ func (l *ledger) decide(at int, q *question) told {
 	first := l.stored[sus]
 	switch {
 	case !known || s.from > at || s.run != q.run:
-		return told{code: frontend.CodeCallNotFound}
+		return told{code: refusal.CodeCallNotFound}
 	case m.run == q.run && m.inbox[sus]:
 		return l.compared(first, q, false)
 	case decided && rec.from <= at && rec.TimedOut:
-		return told{code: frontend.CodeLateDecision}
+		return told{code: refusal.CodeLateDecision}
 	case decided && rec.from <= at && first == nil:
 		// the run itself decided, or a message did
-		return told{code: frontend.CodeAlreadyDecided, winner: rec.DecisionID}
+		return told{code: refusal.CodeAlreadyDecided, winner: rec.DecisionID}
 	case decided && rec.from <= at:
 		return l.compared(first, q, rec.Applied)
 	case m.run != q.run || m.over:
-		return told{code: frontend.CodeRunDone}
+		return told{code: refusal.CodeRunDone}
 	case m.waits[sus]:
-		return told{code: frontend.CodeAccepted}
+		return told{code: refusal.CodeAccepted}
 	case m.newest[s.call] != "" && m.newest[s.call] != sus:
-		return told{code: frontend.CodeStaleSuspension}
+		return told{code: refusal.CodeStaleSuspension}
 	}
-	return told{code: frontend.CodeNotSuspended}
+	return told{code: refusal.CodeNotSuspended}
 }
 
 func (l *ledger) compared(first, q *question, applied bool) told {
 	if sameDecision(first.decision, q.decision) {
-		return told{code: frontend.CodeAlreadyDecided, same: true, applied: applied}
+		return told{code: refusal.CodeAlreadyDecided, same: true, applied: applied}
 	}
-	return told{code: frontend.CodeAlreadyDecided, winner: idOf(first.decision)}
+	return told{code: refusal.CodeAlreadyDecided, winner: idOf(first.decision)}
 }
 
 // sameDecision: the same words under the same id, whatever their senders were shown.
@@ -257,8 +258,8 @@ func idOf(d wire.Decision) string {
 }
 
 // About what a decision says, and not when: a decision that is refused so is never stored.
-var aboutContent = []frontend.Code{frontend.CodeInvalid, frontend.CodeBadAction, frontend.CodeUnclearDecision, frontend.CodeWrongKind,
-	frontend.CodeContradiction, frontend.CodeResultRequired, frontend.CodeBadGrant, frontend.CodeInvalidArguments, frontend.CodeSchemaMismatch}
+var aboutContent = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, refusal.CodeUnclearDecision, refusal.CodeWrongKind,
+	refusal.CodeContradiction, refusal.CodeResultRequired, refusal.CodeBadGrant, refusal.CodeInvalidArguments, refusal.CodeSchemaMismatch}
 
 // decided holds an answer against the rules.
 func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer, err error) {
@@ -271,14 +272,14 @@ func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer
 	if refused {
 		return
 	}
-	if was.code == frontend.CodeNotAnApprover || was.code == frontend.CodeSeparationOfDuties {
+	if was.code == refusal.CodeNotAnApprover || was.code == refusal.CodeSeparationOfDuties {
 		r.refusedFor(l, q, was.code)
 		return
 	}
-	if was.code == frontend.CodeLateDecision && q.who.Link != nil && r.passed(sus) {
+	if was.code == refusal.CodeLateDecision && q.who.Link != nil && r.passed(sus) {
 		return // a link is over at the deadline of its call, used or not
 	}
-	if was.code == frontend.CodeChanged {
+	if was.code == refusal.CodeChanged {
 		if !strings.HasPrefix(q.decision.DecisionID, mistaken) {
 			r.s.wrong("decision %q on %s was refused as changed, and its sender read that question", q.decision.DecisionID, sus)
 		}
@@ -304,10 +305,10 @@ func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer
 
 // heard is what a caller was told; refused if that is no answer at all.
 func heard(answer wire.DecisionAnswer, err error) (was told, refused bool) {
-	var e *frontend.Error
+	var e *refusal.Error
 	switch {
 	case err == nil:
-		return told{code: frontend.Code(answer.Code), same: answer.Same != nil && *answer.Same, applied: answer.Applied != nil && *answer.Applied}, false
+		return told{code: refusal.Code(answer.Code), same: answer.Same != nil && *answer.Same, applied: answer.Applied != nil && *answer.Applied}, false
 	case temporary(err) || !errors.As(err, &e):
 		return was, true
 	}
@@ -321,7 +322,7 @@ func heard(answer wire.DecisionAnswer, err error) (was told, refused bool) {
 // closing is the rule for a cancel or an interrupt: taken as long as the run takes anything. The
 // end that a cancel asks for is there once the run has it.
 func (r *referee) closing(thread, what, run, key string, from int, err error) {
-	taken, refused := err == nil, code(err) == frontend.CodeRunDone
+	taken, refused := err == nil, code(err) == refusal.CodeRunDone
 	if l := r.thread(thread); temporary(err) || taken && (what == cancelling && l.cancelled[run] || what == pausing && l.pauses[run+"/"+key]) {
 		return
 	}
@@ -338,8 +339,8 @@ const (
 // message is the rule for one that says nothing about what waits. One that was stored is known by
 // its key from then on.
 func (r *referee) message(thread string, q *question, err error) {
-	taken, refused := err == nil, code(err) == frontend.CodeRunOpen
-	if code(err) == frontend.CodeNotAStarter {
+	taken, refused := err == nil, code(err) == refusal.CodeRunOpen
+	if code(err) == refusal.CodeNotAStarter {
 		return // which the caller looks at
 	}
 	if taken && r.thread(thread).texts[q.text] || temporary(err) {

@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
@@ -221,12 +222,12 @@ func (r *round) decide(ctx context.Context, n int, run string, p wire.Pending) {
 		d.Result = core.Encode(fmt.Sprintf("caller %d says so", n))
 	}
 	answer, err := persist(ctx, &stage{w: r.w}, func(ctx context.Context) (wire.DecisionAnswer, error) { return r.front.Decide(ctx, anna, run, d) })
-	var e *frontend.Error
+	var e *refusal.Error
 	switch {
 	case err == nil && p.Kind != "unknown_outcome":
 		r.winners[answer.CallID] = d
 	case err == nil:
-	case !errors.As(err, &e) || e.Code != frontend.CodeAlreadyDecided && e.Code != frontend.CodeNotSuspended && e.Code != frontend.CodeStaleSuspension && e.Code != frontend.CodeRunDone:
+	case !errors.As(err, &e) || e.Code != refusal.CodeAlreadyDecided && e.Code != refusal.CodeNotSuspended && e.Code != refusal.CodeStaleSuspension && e.Code != refusal.CodeRunDone:
 		r.t.Errorf("a decision got %v", err)
 	}
 }

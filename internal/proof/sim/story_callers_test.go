@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 const tenant = "t"
@@ -58,7 +59,7 @@ func (p *performance) repeat(ctx context.Context, who string) {
 func (p *performance) answer(ctx context.Context, who string, send sending, repeated bool) string {
 	isNew, err := patiently(ctx, p, func(ctx context.Context) (bool, error) { return send(ctx, frontend.Caller{Tenant: tenant, By: who}) })
 	word := toldAccepted
-	var e *frontend.Error
+	var e *refusal.Error
 	switch {
 	case errors.As(err, &e):
 		word = string(e.Code)
@@ -75,7 +76,7 @@ func (p *performance) answer(ctx context.Context, who string, send sending, repe
 func patiently[T any](ctx context.Context, p *performance, request func(context.Context) (T, error)) (T, error) {
 	for {
 		v, err := once(ctx, request)
-		if !temporary(err) || code(err) == frontend.CodeInboxFull {
+		if !temporary(err) || code(err) == refusal.CodeInboxFull {
 			return v, err
 		}
 		p.w.Note("the request is sent again: %v", err)
@@ -213,12 +214,12 @@ func (p *performance) approveTogether(tools []string) sending {
 
 // learn keeps which decision counts, as a caller was told.
 func (p *performance) learn(run, sus string, answer wire.DecisionAnswer, err error) (bool, error) {
-	var e *frontend.Error
+	var e *refusal.Error
 	switch {
 	case err == nil:
 		p.decisions = append(p.decisions, toldDecision{run, answer.DecisionID, sus, answer.Code})
-		return answer.Code == string(frontend.CodeAccepted), nil
-	case errors.As(err, &e) && e.Code == frontend.CodeAlreadyDecided && e.Winner != nil:
+		return answer.Code == string(refusal.CodeAccepted), nil
+	case errors.As(err, &e) && e.Code == refusal.CodeAlreadyDecided && e.Winner != nil:
 		p.decisions = append(p.decisions, toldDecision{run, e.Winner.DecisionID, sus, "winner"})
 	}
 	return false, err

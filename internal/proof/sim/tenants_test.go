@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -364,7 +365,7 @@ func (t *thread) intrude(ctx context.Context, thread, run string, p wire.Pending
 	if _, ours := t.s.watched.last[thread]; ours || temporary(err) {
 		return
 	}
-	if c := code(err); c != frontend.CodeRunNotFound && c != frontend.CodeThreadNotFound {
+	if c := code(err); c != refusal.CodeRunNotFound && c != refusal.CodeThreadNotFound {
 		t.s.wrong("tenants: %q of tenant %q tried %s of another one, and was told %v", who.By, t.s.tenant, run, err)
 	}
 }

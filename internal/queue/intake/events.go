@@ -11,13 +11,13 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
 // CodeNoAgent says that an event of another service arrived, and the queue has no agent for such
 // events.
-const CodeNoAgent frontend.Code = "intake_agent_missing"
+const CodeNoAgent refusal.Code = "intake_agent_missing"
 
 // Request is one run that a message requests.
 type Request struct {
@@ -28,7 +28,7 @@ type Request struct {
 	Refused *Result // set if the request can never be started
 }
 
-func refusedRequest(origin []byte, code frontend.Code, detail string) Request {
+func refusedRequest(origin []byte, code refusal.Code, detail string) Request {
 	return Request{Origin: origin, Refused: &Result{Outcome: Dead, Code: code, Detail: detail}}
 }
 
@@ -72,7 +72,7 @@ func fromS3(records []json.RawMessage, agent string) (requests []Request) {
 		origin := core.Encode(map[string]any{"Records": []json.RawMessage{r}})
 		key, metadata, err := object(r)
 		if err != nil {
-			requests = append(requests, refusedRequest(origin, frontend.CodeInvalid, err.Error()))
+			requests = append(requests, refusedRequest(origin, refusal.CodeInvalid, err.Error()))
 			continue
 		}
 		requests = append(requests, requestOf(origin, r, agent, key, metadata))
@@ -89,7 +89,7 @@ func requestOf(origin, event []byte, agent, key string, metadata map[string]stri
 	}
 	var compact bytes.Buffer
 	if err := json.Compact(&compact, event); err != nil {
-		return refusedRequest(origin, frontend.CodeInvalid, "the event is not JSON")
+		return refusedRequest(origin, refusal.CodeInvalid, "the event is not JSON")
 	}
 	return Request{Origin: origin, Message: core.Encode(Message{IdempotencyKey: key, StartRequest: wire.StartRequest{
 		Agent: agent, Input: core.Encode(core.TextParts(compact.String())), Metadata: core.Encode(metadata)}})}

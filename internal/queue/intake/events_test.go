@@ -6,7 +6,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
@@ -19,13 +19,13 @@ func TestEventsOfOtherServicesAreOrders(t *testing.T) {
 	for name, tt := range map[string]struct {
 		body, agent string
 		keys        []string // of each order; "" for one that is refused
-		refused     frontend.Code
+		refused     refusal.Code
 	}{
 		"a message of ours":               {good, "desk", []string{"k1"}, ""},
 		"an event of EventBridge":         {bridged, "desk", []string{"e1"}, ""},
 		"one without an agent":            {bridged, "", []string{""}, intake.CodeNoAgent},
 		"two objects of S3":               {`{"Records":[` + stored + `,` + strings.Replace(stored, `"0A"`, `"0B"`, 1) + `]}`, "desk", []string{"in/a+b%2Fc.csv/0A", "in/a+b%2Fc.csv/0B"}, ""},
-		"a record of another service":     {`{"Records":[{"eventSource":"aws:sns"},` + stored + `]}`, "desk", []string{"", "in/a+b%2Fc.csv/0A"}, frontend.CodeInvalid},
+		"a record of another service":     {`{"Records":[{"eventSource":"aws:sns"},` + stored + `]}`, "desk", []string{"", "in/a+b%2Fc.csv/0A"}, refusal.CodeInvalid},
 		"what S3 sends when it is set up": {`{"Service":"Amazon S3","Event":"s3:TestEvent","Bucket":"in"}`, "desk", nil, ""},
 	} {
 		t.Run(name, func(t *testing.T) {

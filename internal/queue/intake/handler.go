@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Starter starts runs; [frontend.Frontend] implements it. Equal requests with the same key start
@@ -42,7 +43,7 @@ type Result struct {
 	Outcome Outcome
 	Run     string        // Started, Duplicate
 	After   time.Duration // Busy, Failed: the delay until it is redelivered
-	Code    frontend.Code // Busy, Failed, Dead: the reason
+	Code    refusal.Code  // Busy, Failed, Dead: the reason
 	Detail  string        // likewise, as a sentence that may be shown
 }
 
@@ -121,16 +122,16 @@ func (h *Handler) start(ctx context.Context, tenant string, m Message) (s fronte
 // result says what an error means. A refusal that says when to retry, a failing store and a thread
 // whose run is not done are temporary; every other refusal is final.
 func (h *Handler) result(m Delivery, err error) Result {
-	var refused *frontend.Error
+	var refused *refusal.Error
 	switch known := errors.As(err, &refused); {
-	case known && (refused.RetryAfter > 0 || refused.Code == frontend.CodeRunOpen || errors.Is(err, engine.ErrUnavailable)):
+	case known && (refused.RetryAfter > 0 || refused.Code == refusal.CodeRunOpen || errors.Is(err, engine.ErrUnavailable)):
 		return Result{Outcome: Busy, Code: refused.Code, Detail: refused.Detail, After: max(refused.RetryAfter, comeBack(m.Returned))}
 	case known:
 		return Result{Outcome: Dead, Code: refused.Code, Detail: refused.Detail}
 	case errors.Is(err, engine.ErrUnavailable), errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		return Result{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "the store is busy", After: comeBack(m.Returned)}
+		return Result{Outcome: Busy, Code: refusal.CodeUnavailable, Detail: "the store is busy", After: comeBack(m.Returned)}
 	case errors.Is(err, engine.ErrNewerSchema):
-		return Result{Outcome: Busy, Code: frontend.CodeUnavailable, Detail: "a newer version of the program has written the thread", After: comeBack(m.Returned)}
+		return Result{Outcome: Busy, Code: refusal.CodeUnavailable, Detail: "a newer version of the program has written the thread", After: comeBack(m.Returned)}
 	}
 	h.Log.Error("starting a run from the intake queue failed", "message", m.ID, "attempt", m.Attempts, "error", err)
 	if m.Attempts >= h.MaxFailures {

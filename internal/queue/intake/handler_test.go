@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
@@ -55,28 +56,28 @@ func TestTheTenantIsTheQueuesAndTheKeyTheMessages(t *testing.T) {
 }
 
 func TestFates(t *testing.T) {
-	refusal := func(code frontend.Code, after time.Duration) error {
-		return &frontend.Error{Code: code, Detail: "words", RetryAfter: after}
+	refused := func(code refusal.Code, after time.Duration) error {
+		return &refusal.Error{Code: code, Detail: "words", RetryAfter: after}
 	}
 	for _, tt := range []struct {
 		name               string
 		err                error
 		attempts, returned int
 		outcome            intake.Outcome
-		code               frontend.Code
+		code               refusal.Code
 		after              time.Duration
 	}{
 		{"its run was there", nil, 1, 0, intake.Duplicate, "", 0},
-		{"the store is busy", refusal(frontend.CodeUnavailable, time.Second), 1, 0, intake.Busy, frontend.CodeUnavailable, time.Second},
-		{"the inbox is full", refusal(frontend.CodeInboxFull, time.Second), 3, 2, intake.Busy, frontend.CodeInboxFull, 4 * time.Second},
-		{"any limit that says when to come back", refusal("too_many_runs", 30*time.Second), 1, 0, intake.Busy, "too_many_runs", 30 * time.Second},
-		{"the thread has a run that is not done", refusal(frontend.CodeRunOpen, 0), 3, 50, intake.Busy, frontend.CodeRunOpen, time.Minute},
-		{"a store that is not wrapped", fmt.Errorf("deep: %w", engine.ErrUnavailable), 1, 1, intake.Busy, frontend.CodeUnavailable, 2 * time.Second},
-		{"a store that fails for as long as it is not repaired", frontend.StoreError(engine.ErrGone), 3, 50, intake.Busy, frontend.CodeStorageGone, time.Minute},
-		{"the server stops", context.Canceled, 1, 0, intake.Busy, frontend.CodeUnavailable, time.Second},
-		{"an unknown agent", refusal(frontend.CodeAgentNotFound, 0), 1, 0, intake.Dead, frontend.CodeAgentNotFound, 0},
-		{"a key that stood for something else", refusal(frontend.CodeIdempotencyMismatch, 0), 1, 0, intake.Dead, frontend.CodeIdempotencyMismatch, 0},
-		{"a code that is not known here", refusal("new_code", 0), 1, 0, intake.Dead, "new_code", 0},
+		{"the store is busy", refused(refusal.CodeUnavailable, time.Second), 1, 0, intake.Busy, refusal.CodeUnavailable, time.Second},
+		{"the inbox is full", refused(refusal.CodeInboxFull, time.Second), 3, 2, intake.Busy, refusal.CodeInboxFull, 4 * time.Second},
+		{"any limit that says when to come back", refused("too_many_runs", 30*time.Second), 1, 0, intake.Busy, "too_many_runs", 30 * time.Second},
+		{"the thread has a run that is not done", refused(refusal.CodeRunOpen, 0), 3, 50, intake.Busy, refusal.CodeRunOpen, time.Minute},
+		{"a store that is not wrapped", fmt.Errorf("deep: %w", engine.ErrUnavailable), 1, 1, intake.Busy, refusal.CodeUnavailable, 2 * time.Second},
+		{"a store that fails for as long as it is not repaired", refusal.Storage(engine.ErrGone), 3, 50, intake.Busy, refusal.CodeStorageGone, time.Minute},
+		{"the server stops", context.Canceled, 1, 0, intake.Busy, refusal.CodeUnavailable, time.Second},
+		{"an unknown agent", refused(refusal.CodeAgentNotFound, 0), 1, 0, intake.Dead, refusal.CodeAgentNotFound, 0},
+		{"a key that stood for something else", refused(refusal.CodeIdempotencyMismatch, 0), 1, 0, intake.Dead, refusal.CodeIdempotencyMismatch, 0},
+		{"a code that is not known here", refused("new_code", 0), 1, 0, intake.Dead, "new_code", 0},
 		{"a fault of ours", errors.New("broken"), 1, 0, intake.Failed, intake.CodeInternal, time.Second},
 		{"a fault of ours, too often", errors.New("broken"), 3, 2, intake.Dead, intake.CodeInternal, 0},
 		{"handed over too often", nil, 4, 0, intake.Dead, intake.CodeLost, 0},

@@ -14,7 +14,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
@@ -23,10 +23,10 @@ const MaxBody = 1 << 20
 
 // Codes that only the queue uses; all others are codes of the HTTP API.
 const (
-	CodeTooLarge frontend.Code = "too_large"
-	CodeInternal frontend.Code = "internal" // it failed too often, through an error on our side
+	CodeTooLarge refusal.Code = "too_large"
+	CodeInternal refusal.Code = "internal" // it failed too often, through an error on our side
 	// CodeLost: it was delivered too often without being settled
-	CodeLost frontend.Code = "lost"
+	CodeLost refusal.Code = "lost"
 )
 
 // Message is what a pipeline sends to the queue. The queue determines its tenant, never the
@@ -36,7 +36,7 @@ type Message struct {
 	wire.StartRequest
 }
 
-// Read parses a message as strictly as the HTTP API parses a body. The error is a [*frontend.Error]
+// Read parses a message as strictly as the HTTP API parses a body. The error is a [*refusal.Error]
 // that says what to fix. It does not check what has to be looked up, such as the agent.
 func Read(raw []byte) (Message, error) {
 	var m Message
@@ -50,15 +50,15 @@ func Read(raw []byte) (Message, error) {
 	var bad *strictjson.Error
 	switch {
 	case errors.As(err, &bad):
-		return m, refuse(frontend.Code(bad.Code), "%s", bad.Detail)
+		return m, refuse(refusal.Code(bad.Code), "%s", bad.Detail)
 	case err != nil:
 		return m, err
 	case m.IdempotencyKey == "":
-		return m, refuse(frontend.CodeInvalid, "idempotency_key is missing; give each run a unique key, such as a ticket number")
+		return m, refuse(refusal.CodeInvalid, "idempotency_key is missing; give each run a unique key, such as a ticket number")
 	}
 	return m, nil
 }
 
-func refuse(code frontend.Code, format string, args ...any) *frontend.Error {
-	return &frontend.Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+func refuse(code refusal.Code, format string, args ...any) *refusal.Error {
+	return &refusal.Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }

@@ -8,7 +8,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
@@ -26,7 +26,7 @@ func FuzzMessage(f *testing.F) {
 		s := &starter{}
 		result := handlerOf(s).Decide(t.Context(), delivery(string(raw)))
 		if err != nil {
-			refused, ok := errors.AsType[*frontend.Error](err)
+			refused, ok := errors.AsType[*refusal.Error](err)
 			if !ok || refused.Code == "" || refused.Detail == "" || len(refused.Detail) > 500 {
 				t.Fatalf("%q is refused with %v", raw, err)
 			}

@@ -7,7 +7,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
@@ -15,12 +15,12 @@ func TestReadRefusesWhatTheAPIRefuses(t *testing.T) {
 	long := `{"idempotency_key":"k","agent":"a","input":"` + strings.Repeat("x", intake.MaxBody) + `"}`
 	for _, tt := range []struct {
 		name, body string
-		code       frontend.Code // "" if it is taken
+		code       refusal.Code // "" if it is taken
 		says       string
 	}{
 		{"a start with a key", `{"idempotency_key":"k","agent":"a","input":"go","metadata":{"n":1},"on_pending":"queue"}`, "", ""},
-		{"without a key", `{"agent":"a","input":"go"}`, frontend.CodeInvalid, "idempotency_key"},
-		{"with an empty key", `{"idempotency_key":"","agent":"a","input":"go"}`, frontend.CodeInvalid, "idempotency_key"},
+		{"without a key", `{"agent":"a","input":"go"}`, refusal.CodeInvalid, "idempotency_key"},
+		{"with an empty key", `{"idempotency_key":"","agent":"a","input":"go"}`, refusal.CodeInvalid, "idempotency_key"},
 		{"a key that is a number", `{"idempotency_key":7,"agent":"a","input":"go"}`, "malformed_body", "idempotency_key"},
 		{"a tenant in the message", `{"idempotency_key":"k","agent":"a","input":"go","tenant":"acme"}`, "unknown_field", "tenant"},
 		{"a member twice", `{"idempotency_key":"k","agent":"a","agent":"b","input":"go"}`, "malformed_body", "twice"},
@@ -31,7 +31,7 @@ func TestReadRefusesWhatTheAPIRefuses(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			_, err := intake.Read([]byte(tt.body))
-			var e *frontend.Error
+			var e *refusal.Error
 			switch {
 			case tt.code == "" && err != nil:
 				t.Error(err)

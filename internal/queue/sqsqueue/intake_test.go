@@ -8,7 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
@@ -110,13 +110,13 @@ func TestADeadLetterHasTheReason(t *testing.T) {
 		{strings.Repeat("ü", 600), strings.Repeat("ü", 500) + "..."},
 	} {
 		d := newDesk(t)
-		d.settle(d.one(), intake.Result{Outcome: intake.Dead, Code: frontend.CodeAgentNotFound, Detail: tt.detail})
+		d.settle(d.one(), intake.Result{Outcome: intake.Dead, Code: refusal.CodeAgentNotFound, Detail: tt.detail})
 		dead := d.messages(d.dead)
 		if len(dead) != 1 || *dead[0].Body != message {
 			t.Fatalf("dead letters %+v", dead)
 		}
 		code, detail := dead[0].MessageAttributes[sqsqueue.AttributeCode].StringValue, dead[0].MessageAttributes[sqsqueue.AttributeDetail].StringValue
-		if code == nil || *code != string(frontend.CodeAgentNotFound) || detail == nil || *detail != tt.want {
+		if code == nil || *code != string(refusal.CodeAgentNotFound) || detail == nil || *detail != tt.want {
 			t.Errorf("%q: attributes %+v", tt.detail, dead[0].MessageAttributes)
 		}
 		d.none()

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
@@ -289,7 +290,7 @@ func TestIntakeMessageForABusyThreadIsKeptAsLongAsItIsBusy(t *testing.T) {
 		clock.Advance(time.Minute)
 	}
 	back, err := q.Back(t.Context(), tenant, 10)
-	if err != nil || len(back) != 1 || back[0].Code != string(frontend.CodeRunOpen) {
+	if err != nil || len(back) != 1 || back[0].Code != string(refusal.CodeRunOpen) {
 		t.Fatalf("given back: %+v, %v", back, err)
 	}
 	if got := len(runs(t, db)); got != 1 {

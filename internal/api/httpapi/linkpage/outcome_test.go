@@ -5,8 +5,8 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // TestEveryPageHasAMain: the style gives main its width and its padding. Text outside of it touches
@@ -14,8 +14,8 @@ import (
 func TestEveryPageHasAMain(t *testing.T) {
 	pages := map[string]string{
 		"refused":  Refused("This link has expired", "the link has expired"),
-		"accepted": Answered(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(frontend.CodeAccepted)}),
-		"repeated": Answered(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(frontend.CodeAlreadyDecided)}),
+		"accepted": Answered(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(refusal.CodeAccepted)}),
+		"repeated": Answered(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(refusal.CodeAlreadyDecided)}),
 		"gone":     Outcome(wire.Outcome{Tool: "pay"}, "Your answer was not used."),
 		"late":     Outcome(wire.Outcome{Tool: "pay", State: query.OutcomeTimedOut}, ""),
 		"answered": Outcome(wire.Outcome{Tool: "pay", State: query.OutcomeAnswered, Decision: &wire.OutcomeDecision{Action: "cancel"}}, ""),

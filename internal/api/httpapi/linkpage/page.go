@@ -12,7 +12,7 @@ import (
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -68,7 +68,7 @@ func Answered(d wire.Decision, answer wire.DecisionAnswer) string {
 	case d.Result != nil:
 		said = "Your result"
 	}
-	if answer.Code == string(frontend.CodeAccepted) {
+	if answer.Code == string(refusal.CodeAccepted) {
 		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your decision is recorded. You can close this page.</p></main>\n", said)
 	}
 	return fmt.Sprintf("<main><h1>%s</h1>\n<p>You gave this decision before. It is applied once.</p></main>\n", said)

@@ -1,4 +1,4 @@
-package frontend
+package refusal
 
 import (
 	"errors"
@@ -8,10 +8,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// storage are the refusals of a store that knows why it cannot do something, the most telling
+// reasons are the refusals of a store that knows why it cannot do something, the most telling
 // first. Those without a pause do not pass by waiting: sending the request again is of no use until
 // an operator has done something.
-var storage = []storageRefusal{
+var reasons = []storageReason{
 	{engine.ErrNoRoom, CodeDiskFull, 30 * time.Second,
 		"the server's disk is full, so nothing was stored; it needs at least 16 MB of free space. Reads still work; send the same request again later"},
 	{engine.ErrGone, CodeStorageGone, 0, "the server's store was moved or removed, so the request may have been stored or not; ask the operator to restore it"},
@@ -21,20 +21,20 @@ var storage = []storageRefusal{
 	{engine.ErrUnreadable, CodeUnreadable, 0, "this version of the server can't read the stored data; ask the operator to check which version wrote it"},
 }
 
-type storageRefusal struct {
+type storageReason struct {
 	reason error
 	code   Code
 	pause  time.Duration
 	detail string
 }
 
-// StoreError translates an [engine.ErrUnavailable] for the caller: the reason why the store can't
+// Storage translates an [engine.ErrUnavailable] for the caller: the reason why the store can't
 // do it, if known, otherwise that it is busy.
-func StoreError(cause error) *Error {
-	i := slices.IndexFunc(storage, func(s storageRefusal) bool { return errors.Is(cause, s.reason) })
+func Storage(cause error) *Error {
+	i := slices.IndexFunc(reasons, func(s storageReason) bool { return errors.Is(cause, s.reason) })
 	if i < 0 {
 		return &Error{Code: CodeUnavailable, Detail: "the store is busy; send the same request again", RetryAfter: time.Second, cause: cause}
 	}
-	s := storage[i]
+	s := reasons[i]
 	return &Error{Code: s.code, Detail: s.detail, RetryAfter: s.pause, cause: cause}
 }

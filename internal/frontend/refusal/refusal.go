@@ -1,7 +1,8 @@
-package frontend
+// Package refusal is the answer to a request that cannot be done: a stable code for programs, and a
+// sentence that says why and what to do.
+package refusal
 
 import (
-	"errors"
 	"fmt"
 	"time"
 
@@ -75,7 +76,7 @@ func Codes() []Code {
 
 // Error is a refusal that the caller sees. Nothing was stored, except possibly with
 // [CodeUnavailable] and [CodeStorageFailing]; the caller may then send the same request again. Any
-// other error of this package is a bug.
+// other error of package frontend is a bug.
 type Error struct {
 	Code   Code
 	Detail string // a sentence, safe to show
@@ -100,24 +101,17 @@ func (e *Error) Error() string { return fmt.Sprintf("frontend: %s: %s", e.Code, 
 // Unwrap returns what the store said, if it was that.
 func (e *Error) Unwrap() error { return e.cause }
 
-// Refuse is an error with a stable code and a sentence that callers may read.
-func Refuse(code Code, format string, args ...any) *Error {
+// New is a refusal with a code and a sentence that callers may read.
+func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
 }
 
-func runOpen(run, detail string) *Error {
-	return &Error{Code: CodeRunOpen, RunID: run, Detail: detail}
-}
-
-func inboxFull(detail string) *Error {
-	return &Error{Code: CodeInboxFull, Detail: detail, RetryAfter: time.Second}
-}
-
-// decisionRefused translates what the reading of a decision says.
-func decisionRefused(err error) error {
-	var refused *core.DecisionError
-	if errors.As(err, &refused) {
-		return &Error{Code: Code(refused.Code), Detail: refused.Detail}
-	}
-	return err
+// BatchAnswer is what one decision of a refused batch met. Err is nil for a decision that nothing
+// is wrong with.
+type BatchAnswer struct {
+	Decision wire.Decision
+	CallID   string
+	Same     bool // it was made before
+	Applied  *bool
+	Err      *Error
 }
