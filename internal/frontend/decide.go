@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // Decide answers a suspended call. The first decision on a suspension counts and returns
@@ -247,7 +248,7 @@ func (f *Frontend) FirstResume(ctx context.Context, h core.Head, s core.Signal) 
 	value := []byte(s.Value)
 	if s.Ref != "" {
 		var err error
-		value, err = Try(ctx, f, func() ([]byte, error) { return f.Store.Payload(ctx, h.Tenant, h.Thread, s.Ref) })
+		value, err = storecall.Try(ctx, f.Clock, func() ([]byte, error) { return f.Store.Payload(ctx, h.Tenant, h.Thread, s.Ref) })
 		if err != nil {
 			return first, err
 		}

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // mayStart refuses a caller who is not among the starters of the agent, with
@@ -18,7 +19,7 @@ func (f *Frontend) mayStart(ctx context.Context, c Caller, def engine.Definition
 	if f.starters == nil {
 		return nil
 	}
-	starters, err := Try(ctx, f, func() ([]string, error) { return f.starters(ctx, def) })
+	starters, err := storecall.Try(ctx, f.Clock, func() ([]string, error) { return f.starters(ctx, def) })
 	if err != nil || len(starters) == 0 || c.listed(starters) {
 		return err
 	}

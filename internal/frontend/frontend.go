@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // Options configure a [Frontend]. Store, Catalog, Waker, Clock and Random are required.
@@ -116,7 +117,7 @@ type Frontend struct {
 	Store     Store
 	Catalog   Catalog
 	waker     engine.Waker
-	clock     engine.Clock
+	Clock     engine.Clock
 	Random    engine.Random
 	LinkStore LinkStore
 	limits    Limits
@@ -135,7 +136,7 @@ type Frontend struct {
 
 // New makes a frontend.
 func New(opts Options) *Frontend {
-	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, clock: opts.Clock, Random: opts.Random,
+	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Clock: opts.Clock, Random: opts.Random,
 		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quotas: quotas{Quota: opts.Quota}, stopping: opts.Stopping, watch: opts.Watch, Live: opts.Live, Describe: opts.Describe,
 		tool: opts.Tool, check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable}
 	if f.LinkStore == nil {
@@ -170,9 +171,9 @@ type Caller struct {
 const dueAfter = 5 * time.Second
 
 // Now is the time in milliseconds since the Unix epoch.
-func (f *Frontend) Now() int64 { return f.clock.Now().UnixMilli() }
+func (f *Frontend) Now() int64 { return f.Clock.Now().UnixMilli() }
 
-func (f *Frontend) due() int64 { return f.clock.Now().Add(dueAfter).UnixMilli() }
+func (f *Frontend) due() int64 { return f.Clock.Now().Add(dueAfter).UnixMilli() }
 
 // wake sends a wake-up unless the store has. It is a hint: if it cannot be sent, the sweep finds
 // the thread by its due time, so that is not an error. It is sent even if the caller disconnects.
@@ -180,37 +181,6 @@ func (f *Frontend) wake(ctx context.Context, tenant, thread string, woken bool) 
 	if !woken {
 		_ = f.waker.Send(context.WithoutCancel(ctx), engine.Wakeup{Tenant: tenant, Thread: thread}, 0)
 	}
-}
-
-// If the store doesn't answer, the same request is sent again before the caller gets an error.
-const (
-	storeTries = 3
-	firstPause = 25 * time.Millisecond
-	// of all tries: a store that takes that long to fail is not asked again
-	longestTry = 5 * time.Second
-)
-
-// Try repeats op while the store does not answer and that may pass. In the end it says so as
-// [refusal.Storage] does.
-func Try[T any](ctx context.Context, f *Frontend, op func() (T, error)) (T, error) {
-	began := f.clock.Now()
-	for n, pause := 1, firstPause; ; n, pause = n+1, 4*pause {
-		v, err := op()
-		if !errors.Is(err, engine.ErrUnavailable) {
-			return v, err
-		}
-		if n == storeTries || errors.Is(err, engine.ErrNoRoom) || engine.Lasting(err) || f.clock.Now().Sub(began) > longestTry {
-			return v, refusal.Storage(err)
-		}
-		if err := f.pause(ctx, pause); err != nil {
-			return v, err
-		}
-	}
-}
-
-// pause waits for d on the injected clock, or until ctx ends.
-func (f *Frontend) pause(ctx context.Context, d time.Duration) error {
-	return engine.Sleep(ctx, f.clock, d)
 }
 
 // offload moves a value that is large for the head out of the signal: it is stored beside the
@@ -221,16 +191,16 @@ func (f *Frontend) offload(ctx context.Context, tenant, thread string, s core.Si
 	}
 	value := s.Value
 	s.Value, s.Ref = nil, core.Digest(value)
-	_, err := Try(ctx, f, func() (struct{}, error) {
+	_, err := storecall.Try(ctx, f.Clock, func() (struct{}, error) {
 		return struct{}{}, f.Store.PutPayload(ctx, tenant, thread, s.Ref, value)
 	})
 	return s, err
 }
 
-// Load reads the head of a thread; the store is asked again while it is unavailable, see [Try].
+// Load reads the head of a thread; the store is asked again while it is unavailable, see [storecall.Try].
 // [engine.ErrNotFound] if there is none.
 func (f *Frontend) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
-	return Try(ctx, f, func() (core.Head, error) { return f.Store.Load(ctx, tenant, thread) })
+	return storecall.Try(ctx, f.Clock, func() (core.Head, error) { return f.Store.Load(ctx, tenant, thread) })
 }
 
 func (f *Frontend) send(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
@@ -243,13 +213,13 @@ func (f *Frontend) start(ctx context.Context, req engine.StartRequest) (engine.W
 	return write(ctx, f, again, func() (engine.Written, error) { return f.Store.Start(ctx, req) })
 }
 
-// write is Try for a request whose repeat the store recognizes. It cannot recognize a message, or a
+// write is [storecall.Try] for a request whose repeat the store recognizes. It cannot recognize a message, or a
 // thread's next run, without a key once a worker has drained it, so such a request is sent once:
 //
 //	stored, reply lost ── worker drains it ── sent again: stored twice
 func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Written, error)) (engine.Written, error) {
 	if again {
-		return Try(ctx, f, op)
+		return storecall.Try(ctx, f.Clock, op)
 	}
 	w, err := op()
 	if !errors.Is(err, engine.ErrUnavailable) {

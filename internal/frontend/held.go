@@ -3,6 +3,8 @@ package frontend
 import (
 	"context"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // How often a held read looks again.
@@ -52,16 +54,16 @@ func (f *Frontend) lookUntil(ctx context.Context, wait time.Duration, changed, s
 	if changed != nil {
 		first = lastLook
 	}
-	end := f.clock.Now().Add(min(wait, f.limits.Wait))
+	end := f.Clock.Now().Add(min(wait, f.limits.Wait))
 	for pause := first; ; pause = min(pause*3/2, lastLook) {
-		looked := f.clock.Now()
+		looked := f.Clock.Now()
 		enough, err := look()
-		left := end.Sub(f.clock.Now())
+		left := end.Sub(f.Clock.Now())
 		if err != nil || enough || left <= 0 {
 			return err
 		}
 		spoken, err := f.pauseUnless(held, min(pause, left), changed, said)
-		if soon := min(looked.Add(spokenLook).Sub(f.clock.Now()), end.Sub(f.clock.Now())); err == nil && spoken && soon > 0 {
+		if soon := min(looked.Add(spokenLook).Sub(f.Clock.Now()), end.Sub(f.Clock.Now())); err == nil && spoken && soon > 0 {
 			_, err = f.pauseUnless(held, soon, changed, nil)
 		}
 		if err != nil {
@@ -90,10 +92,10 @@ func (f *Frontend) speech(c Caller, thread string, wanted bool) (said <-chan str
 // pauseUnless is pause, cut short by a change or by live text; spoken reports the latter.
 func (f *Frontend) pauseUnless(ctx context.Context, d time.Duration, changed, said <-chan struct{}) (spoken bool, err error) {
 	if changed == nil && said == nil {
-		return false, f.pause(ctx, d)
+		return false, engine.Sleep(ctx, f.Clock, d)
 	}
 	over := make(chan struct{})
-	stop := f.clock.AfterFunc(d, func() { close(over) })
+	stop := f.Clock.AfterFunc(d, func() { close(over) })
 	defer stop()
 	select {
 	case <-over:

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // Interrupt asks a run to pause after its next commit; the run then waits until a caller resumes it
@@ -53,7 +54,7 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 // interrupted is the answer to an interrupt of a run that takes nothing any more: it may be the
 // repeat of one that was taken.
 func (f *Frontend) interrupted(ctx context.Context, c Caller, p Place, record string) (wire.Run, error) {
-	_, err := Try(ctx, f, func() (engine.Key, error) { return f.Store.Used(ctx, c.Tenant, record) })
+	_, err := storecall.Try(ctx, f.Clock, func() (engine.Key, error) { return f.Store.Used(ctx, c.Tenant, record) })
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return wire.Run{}, runDone()

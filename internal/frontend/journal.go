@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // How many segments are read at once: more and more while they are light, one by one once they are
@@ -30,7 +31,7 @@ func (f *Frontend) segments(ctx context.Context, tenant, thread string, from, to
 	var before *core.Segment
 	for count := int64(firstPiece); from <= to; {
 		last := min(from+count-1, to)
-		piece, err := Try(ctx, f, func() ([]core.Segment, error) { return f.Store.Segments(ctx, tenant, thread, from, last) })
+		piece, err := storecall.Try(ctx, f.Clock, func() ([]core.Segment, error) { return f.Store.Segments(ctx, tenant, thread, from, last) })
 		if err != nil {
 			return err
 		}

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 const (
@@ -37,7 +38,7 @@ func (f *Frontend) Passed(call core.SuspendedCall) bool {
 // LinkRecord reads the record of a link whose signature is good. [refusal.CodeLinkNotFound] if it
 // is not there.
 func (f *Frontend) LinkRecord(ctx context.Context, tenant, run, id string) (engine.Link, error) {
-	l, err := Try(ctx, f, func() (engine.Link, error) { return f.LinkStore.Link(ctx, tenant, run, id) })
+	l, err := storecall.Try(ctx, f.Clock, func() (engine.Link, error) { return f.LinkStore.Link(ctx, tenant, run, id) })
 	if errors.Is(err, engine.ErrNotFound) {
 		return l, LinkNotFound()
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // Place is where a run is found: in the head of its thread, or, once another run took that, in the
@@ -37,7 +38,7 @@ func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error
 	case head.Run == run:
 		return Place{Head: head, Record: head.Record(), Current: true}, nil
 	}
-	record, err := Try(ctx, f, func() (core.Record, error) { return f.Store.Archived(ctx, c.Tenant, run) })
+	record, err := storecall.Try(ctx, f.Clock, func() (core.Record, error) { return f.Store.Archived(ctx, c.Tenant, run) })
 	if errors.Is(err, engine.ErrNotFound) {
 		return Place{}, runNotFound()
 	}

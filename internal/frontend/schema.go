@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // checkArguments holds edited arguments against the tool and the rules of the version that the run
@@ -19,7 +20,7 @@ func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, 
 		return "", nil
 	}
 	edited := core.ToolCall{ID: call.CallID, Name: call.ToolName, Arguments: d.Arguments}
-	notBy, err = Try(ctx, f, func() (string, error) { return f.check(ctx, c.Tenant, r, edited) })
+	notBy, err = storecall.Try(ctx, f.Clock, func() (string, error) { return f.check(ctx, c.Tenant, r, edited) })
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*refusal.Error)) {
 		return notBy, err
 	}

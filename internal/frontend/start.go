@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // startable is the version that a new run starts with.
@@ -35,7 +36,7 @@ func (f *Frontend) Current(ctx context.Context, tenant, name string) (engine.Def
 	if len(name) > MaxID {
 		return engine.Definition{}, refusal.New(refusal.CodeAgentNotFound, "no agent with this name is deployed; check the name")
 	}
-	def, err := Try(ctx, f, func() (engine.Definition, error) { return f.Catalog.Current(ctx, tenant, name) })
+	def, err := storecall.Try(ctx, f.Clock, func() (engine.Definition, error) { return f.Catalog.Current(ctx, tenant, name) })
 	if errors.Is(err, engine.ErrNotFound) {
 		return def, refusal.New(refusal.CodeAgentNotFound, "no agent with this name is deployed; check the name")
 	}
@@ -276,7 +277,7 @@ func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginni
 			return s, err
 		}
 		if head.End != nil && head.Open() { // it is about to be done
-			if err := f.pause(ctx, firstPause<<n); err != nil {
+			if err := engine.Sleep(ctx, f.Clock, storecall.FirstPause<<n); err != nil {
 				return Started{}, err
 			}
 			if head, err = f.LoadThread(ctx, c, head.Thread); err != nil {
@@ -351,7 +352,7 @@ func (f *Frontend) key(c Caller, key, record, run, digest string) *engine.Key {
 	if key == "" {
 		return nil
 	}
-	return &engine.Key{Tenant: c.Tenant, Key: record, Run: run, Digest: digest, Expires: f.clock.Now().Add(f.limits.KeyLife).UnixMilli()}
+	return &engine.Key{Tenant: c.Tenant, Key: record, Run: run, Digest: digest, Expires: f.Clock.Now().Add(f.limits.KeyLife).UnixMilli()}
 }
 
 // known answers a request on a thread whose key was used before. It only reads, so that a request
@@ -361,7 +362,7 @@ func (f *Frontend) known(ctx context.Context, c Caller, b beginning) (s Started,
 	if b.key == "" {
 		return Started{}, false, nil
 	}
-	used, err := Try(ctx, f, func() (engine.Key, error) { return f.Store.Used(ctx, c.Tenant, b.record) })
+	used, err := storecall.Try(ctx, f.Clock, func() (engine.Key, error) { return f.Store.Used(ctx, c.Tenant, b.record) })
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return Started{}, false, nil

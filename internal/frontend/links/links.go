@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -52,7 +53,7 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 	if err := f.couldApprove(ctx, l, p, call); err != nil {
 		return engine.Link{}, err
 	}
-	_, err = frontend.Try(ctx, f.Frontend, func() (struct{}, error) { return struct{}{}, f.LinkStore.PutLink(ctx, l) })
+	_, err = storecall.Try(ctx, f.Clock, func() (struct{}, error) { return struct{}{}, f.LinkStore.PutLink(ctx, l) })
 	return l, err
 }
 
@@ -92,7 +93,7 @@ func (f *Maker) roomForLink(ctx context.Context, c frontend.Caller, run string) 
 }
 
 func (f *Maker) listLinks(ctx context.Context, c frontend.Caller, run string) ([]engine.Link, error) {
-	return frontend.Try(ctx, f.Frontend, func() ([]engine.Link, error) { return f.LinkStore.Links(ctx, c.Tenant, run) })
+	return storecall.Try(ctx, f.Clock, func() ([]engine.Link, error) { return f.LinkStore.Links(ctx, c.Tenant, run) })
 }
 
 // Links lists the links that were made for a run, oldest first. None of them can be used by who
@@ -117,7 +118,7 @@ func (f *Maker) RevokeLink(ctx context.Context, c frontend.Caller, run, id strin
 	if len(id) > frontend.MaxID {
 		return wire.Link{}, frontend.LinkNotFound()
 	}
-	l, err := frontend.Try(ctx, f.Frontend, func() (engine.Link, error) { return f.LinkStore.RevokeLink(ctx, c.Tenant, run, id, f.Now(), c.By) })
+	l, err := storecall.Try(ctx, f.Clock, func() (engine.Link, error) { return f.LinkStore.RevokeLink(ctx, c.Tenant, run, id, f.Now(), c.By) })
 	if errors.Is(err, engine.ErrNotFound) {
 		return wire.Link{}, frontend.LinkNotFound()
 	}

@@ -6,6 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // mostCounted is how many runs are counted at most.
@@ -22,7 +23,7 @@ func (f *Reader) Counts(ctx context.Context, c frontend.Caller, agent string) (w
 	}
 	defer leave()
 	for cursor, looked := "", 0; ; {
-		found, err := frontend.Try(ctx, f.Frontend, func() (piece[core.Head], error) {
+		found, err := storecall.Try(ctx, f.Clock, func() (piece[core.Head], error) {
 			rows, next, err := f.Store.Approvals(ctx, c.Tenant, cursor, 100)
 			return piece[core.Head]{rows, len(rows), next}, err
 		})

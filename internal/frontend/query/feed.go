@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // FeedQuery says which events of a tenant are wanted.
@@ -128,7 +129,7 @@ func (f *Reader) feedTail(ctx context.Context, c frontend.Caller) (at feedCursor
 }
 
 func (f *Reader) feedEntries(ctx context.Context, tenant string, q engine.FeedQuery) ([]engine.FeedEntry, error) {
-	entries, err := frontend.Try(ctx, f.Frontend, func() ([]engine.FeedEntry, error) { return f.Store.Feed(ctx, tenant, q) })
+	entries, err := storecall.Try(ctx, f.Clock, func() ([]engine.FeedEntry, error) { return f.Store.Feed(ctx, tenant, q) })
 	return entries, listRefused(err)
 }
 

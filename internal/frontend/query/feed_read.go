@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // fate is what is known of a segment in the feed.
@@ -72,7 +73,7 @@ func (r *journalReader) segment(ctx context.Context, thread string, seq int64, w
 	case h.Seq < seq:
 		return s, undecided, nil
 	}
-	found, err := frontend.Try(ctx, r.f.Frontend, func() ([]core.Segment, error) { return r.f.Store.Segments(ctx, r.tenant, thread, seq, seq) })
+	found, err := storecall.Try(ctx, r.f.Clock, func() ([]core.Segment, error) { return r.f.Store.Segments(ctx, r.tenant, thread, seq, seq) })
 	switch {
 	case err != nil:
 		return s, unread, r.failed(ctx, err)
@@ -91,6 +92,6 @@ func (r *journalReader) record(ctx context.Context, thread, run string) (fronten
 	case h.Run == run:
 		return frontend.Place{Head: h.Head, Record: h.Record(), Current: true}, nil
 	}
-	record, err := frontend.Try(ctx, r.f.Frontend, func() (core.Record, error) { return r.f.Store.Archived(ctx, r.tenant, run) })
+	record, err := storecall.Try(ctx, r.f.Clock, func() (core.Record, error) { return r.f.Store.Archived(ctx, r.tenant, run) })
 	return frontend.Place{Head: h.Head, Record: record}, err
 }

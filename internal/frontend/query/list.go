@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
 // List says which part of a list is wanted: the rows that fit all of its filters. A page is read in
@@ -104,7 +105,7 @@ func gather[From, To any](ctx context.Context, f *Reader, tenant, cursor string,
 	}
 	defer leave()
 	for weight, looked := 0, 0; most > 0 && weight < frontend.PageBytes && looked < mostLooked; {
-		found, err := frontend.Try(ctx, f.Frontend, func() (piece[From], error) {
+		found, err := storecall.Try(ctx, f.Clock, func() (piece[From], error) {
 			return l.read(page.Next, min(most, listPiece), mostLooked-looked)
 		})
 		if err != nil {
@@ -173,7 +174,7 @@ func (f *Reader) Messages(ctx context.Context, c frontend.Caller, thread string,
 // Agents lists what can be run, by name.
 func (f *Reader) Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.Agent], error) {
 	page := wire.Page[wire.Agent]{Items: []wire.Agent{}}
-	defs, err := frontend.Try(ctx, f.Frontend, func() ([]engine.Definition, error) { return f.Catalog.Deployed(ctx, c.Tenant) })
+	defs, err := storecall.Try(ctx, f.Clock, func() ([]engine.Definition, error) { return f.Catalog.Deployed(ctx, c.Tenant) })
 	if err != nil {
 		return page, err
 	}
