@@ -19,6 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
+	"github.com/dormouse-dev/dormouse/internal/frontend/turns"
 )
 
 // Options configure a [Frontend]. Store, Catalog, Waker, Clock and Random are required.
@@ -131,7 +132,7 @@ type Frontend struct {
 	check     func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
 	starters  func(context.Context, engine.Definition) ([]string, error)
 	narrow    func(raw json.RawMessage) error
-	Pages     *turns
+	Pages     *turns.Queue
 }
 
 // New makes a frontend.
@@ -142,7 +143,7 @@ func New(opts Options) *Frontend {
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}
 	}
-	f.Pages = newTurns(f.limits.Pages)
+	f.Pages = turns.New(f.limits.Pages)
 	if f.Missing == nil {
 		f.Missing = func() map[string]string { return nil }
 	}
