@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 	"github.com/dormouse-dev/dormouse/internal/frontend/turns"
@@ -123,8 +124,7 @@ type Frontend struct {
 	LinkStore LinkStore
 	limits    Limits
 	quotas    quotas
-	stopping  <-chan struct{}
-	watch     func(tenant, thread string) (changed <-chan struct{}, stop func())
+	Held      *longpoll.Reads
 	Live      Live
 	Describe  func(engine.Definition) (wire.Agent, error)
 	tool      func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
@@ -138,11 +138,12 @@ type Frontend struct {
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Clock: opts.Clock, Random: opts.Random,
-		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quotas: quotas{Quota: opts.Quota}, stopping: opts.Stopping, watch: opts.Watch, Live: opts.Live, Describe: opts.Describe,
+		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quotas: quotas{Quota: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
 		tool: opts.Tool, check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable}
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}
 	}
+	f.Held = &longpoll.Reads{Clock: opts.Clock, Longest: f.limits.Wait, Stopping: opts.Stopping, Watch: opts.Watch, Live: opts.Live}
 	f.Pages = turns.New(f.limits.Pages)
 	if f.Missing == nil {
 		f.Missing = func() map[string]string { return nil }
@@ -198,8 +199,8 @@ func (f *Frontend) offload(ctx context.Context, tenant, thread string, s core.Si
 	return s, err
 }
 
-// Load reads the head of a thread; the store is asked again while it is unavailable, see [storecall.Try].
-// [engine.ErrNotFound] if there is none.
+// Load reads the head of a thread; the store is asked again while it is unavailable, see
+// [storecall.Try]. [engine.ErrNotFound] if there is none.
 func (f *Frontend) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
 	return storecall.Try(ctx, f.Clock, func() (core.Head, error) { return f.Store.Load(ctx, tenant, thread) })
 }
@@ -214,8 +215,9 @@ func (f *Frontend) start(ctx context.Context, req engine.StartRequest) (engine.W
 	return write(ctx, f, again, func() (engine.Written, error) { return f.Store.Start(ctx, req) })
 }
 
-// write is [storecall.Try] for a request whose repeat the store recognizes. It cannot recognize a message, or a
-// thread's next run, without a key once a worker has drained it, so such a request is sent once:
+// write is [storecall.Try] for a request whose repeat the store recognizes. It cannot recognize a
+// message, or a thread's next run, without a key once a worker has drained it, so such a request is
+// sent once:
 //
 //	stored, reply lost ── worker drains it ── sent again: stored twice
 func write(ctx context.Context, f *Frontend, again bool, op func() (engine.Written, error)) (engine.Written, error) {

@@ -25,7 +25,7 @@ func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, erro
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
 	var p Place
 	thread, _ := core.ThreadOf(id)
-	err := f.Until(ctx, c, thread, wait, false, func() (bool, error) {
+	err := f.Held.Until(ctx, c.Tenant, thread, wait, false, func() (bool, error) {
 		var err error
 		p, err = f.Find(ctx, c, id)
 		return p.Record.Status == core.RunWaiting || p.Record.Status == core.RunDone, err

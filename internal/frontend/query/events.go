@@ -55,7 +55,7 @@ func (f *Reader) heldEvents(ctx context.Context, c frontend.Caller, thread strin
 		}
 		q.After = frontend.EndOf(p.Record)
 	}
-	err := f.Until(ctx, c, thread, q.Wait, q.Live, func() (bool, error) {
+	err := f.Held.Until(ctx, c.Tenant, thread, q.Wait, q.Live, func() (bool, error) {
 		// before the head is looked at: see liveEvents
 		speech, spoken := f.spoken(c, thread, q.Live)
 		p, err := find()

@@ -51,7 +51,7 @@ func (f *Reader) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire
 		return page, err
 	}
 	more := false
-	err = f.UntilFeed(ctx, c, q.Wait, func() (bool, error) {
+	err = f.Held.UntilFeed(ctx, c.Tenant, q.Wait, func() (bool, error) {
 		r := feedRead{journalReader: f.journalReader(c.Tenant), q: q, at: at, now: f.Now(), lag: f.Store.FeedLag().Milliseconds()}
 		if err := r.page(ctx); err != nil {
 			return false, err
