@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
@@ -33,7 +34,7 @@ type fixture struct {
 	check       func(call core.ToolCall) error // of edited arguments
 	editedNotBy string                         // whom the rules about edited arguments bar
 	narrow      func(raw json.RawMessage) error
-	quota       frontend.Quota // of the next frontend
+	quota       quota.Bounds // of the next frontend
 	front       func(*frontend.Options)
 }
 

@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
+	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 	"github.com/dormouse-dev/dormouse/internal/frontend/turns"
@@ -31,7 +32,7 @@ type Options struct {
 	Clock   engine.Clock
 	Random  engine.Random
 	Limits  Limits
-	Quota   Quota // of each tenant
+	Quota   quota.Bounds // of each tenant
 
 	// Links keeps the records of approval links. Nil: none can be made.
 	Links LinkStore
@@ -123,7 +124,7 @@ type Frontend struct {
 	Random    engine.Random
 	LinkStore LinkStore
 	limits    Limits
-	quotas    quotas
+	quota     quota.Gate
 	Held      *longpoll.Reads
 	Live      Live
 	Describe  func(engine.Definition) (wire.Agent, error)
@@ -138,7 +139,7 @@ type Frontend struct {
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Clock: opts.Clock, Random: opts.Random,
-		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quotas: quotas{Quota: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
+		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quota: quota.Gate{Bounds: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
 		tool: opts.Tool, check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable}
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}

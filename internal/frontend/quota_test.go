@@ -11,11 +11,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // held puts callers under a quota from now on.
-func (x *fixture) held(q frontend.Quota) {
+func (x *fixture) held(q quota.Bounds) {
 	if q.Stored == nil {
 		q.Stored = x.store.Stored
 	}
@@ -33,7 +34,7 @@ func TestATenantStoresNoMoreThanItsQuota(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	x.held(frontend.Quota{Bytes: 100_000})
+	x.held(quota.Bounds{Bytes: 100_000})
 	e := x.wantCode(second(x.send("", strings.Repeat("y", 60_000))), refusal.CodeTenantFull)
 	if e.RetryAfter == 0 || !strings.Contains(e.Detail, `"default"`) || !strings.Contains(e.Detail, "100000") || !strings.Contains(e.Detail, "--tenant-bytes") {
 		t.Errorf("the caller is not told what to do: %+v", e)
@@ -43,13 +44,13 @@ func TestATenantStoresNoMoreThanItsQuota(t *testing.T) {
 	}
 	_, err = x.Message(t.Context(), anna, first.Run.ThreadID, "m1", wire.MessageRequest{Input: core.Encode(strings.Repeat("z", 60_000))})
 	x.wantCode(err, refusal.CodeTenantFull)
-	x.held(frontend.Quota{Bytes: 1})
+	x.held(quota.Bounds{Bytes: 1})
 	again, err := x.send("k1", strings.Repeat("x", 60_000))
 	if err != nil || again.New || again.Run.ID != first.Run.ID {
 		t.Errorf("a repeat of what was stored: %+v, %v", again, err)
 	}
 	other := frontend.Caller{Tenant: "other", By: "bob"}
-	x.held(frontend.Quota{Bytes: 100_000})
+	x.held(quota.Bounds{Bytes: 100_000})
 	if _, err := x.Start(t.Context(), other, "", wire.StartRequest{Agent: "desk", Input: []byte(`"x"`)}); err != nil {
 		t.Errorf("another tenant: %v", err)
 	}
@@ -63,7 +64,7 @@ func TestWhatLetsARunEndIsTakenWhateverTheQuota(t *testing.T) {
 	asked, sus := x.waiting(core.KindApproval)
 	input, _ := x.waiting(core.KindInput)
 	failed, open, paused := x.failed(), x.start(), x.interrupted()
-	x.held(frontend.Quota{Bytes: 1, Runs: 1})
+	x.held(quota.Bounds{Bytes: 1, Runs: 1})
 	x.wantCode(second(x.send("", "x")), refusal.CodeTenantFull)
 	_, err := x.Retry(t.Context(), anna, failed.ID, "")
 	x.wantCode(err, refusal.CodeTenantFull)
@@ -88,7 +89,7 @@ func TestWhatLetsARunEndIsTakenWhateverTheQuota(t *testing.T) {
 
 func TestATenantHasNoMoreOpenRunsThanItsQuota(t *testing.T) {
 	x := newFixture(t, nil)
-	x.held(frontend.Quota{Runs: 2})
+	x.held(quota.Bounds{Runs: 2})
 	run := x.start()
 	x.start()
 	e := x.wantCode(second(x.send("", "one more")), refusal.CodeTooManyRuns)
@@ -120,7 +121,7 @@ func (s slowPut) PutPayload(ctx context.Context, tenant, thread, digest string, 
 // Requests that are stored at the same moment count for one another.
 func TestManyAtOnceDoNotExceedTheQuotaTogether(t *testing.T) {
 	x := newFixture(t, nil)
-	x.quota = frontend.Quota{Bytes: 100_000, Stored: x.store.Stored}
+	x.quota = quota.Bounds{Bytes: 100_000, Stored: x.store.Stored}
 	var all, callers sync.WaitGroup
 	all.Add(10) // each of ten is stored, or refused
 	x.Reader = x.over(x.store, func(s frontend.Store) frontend.Store { return slowPut{s, &all} })
@@ -148,14 +149,14 @@ func TestManyAtOnceDoNotExceedTheQuotaTogether(t *testing.T) {
 
 func TestAQuotaThatCannotBeLookedUpIsNoRefusal(t *testing.T) {
 	x := newFixture(t, nil)
-	x.held(frontend.Quota{Bytes: 1, Stored: func(context.Context, string) (frontend.Stored, error) {
-		return frontend.Stored{}, engine.ErrUnavailable
+	x.held(quota.Bounds{Bytes: 1, Stored: func(context.Context, string) (quota.Stored, error) {
+		return quota.Stored{}, engine.ErrUnavailable
 	}})
 	_, err := x.send("", "x")
 	if !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("got %v", err)
 	}
-	x.held(frontend.Quota{Bytes: 100_000})
+	x.held(quota.Bounds{Bytes: 100_000})
 	if _, err := x.send("", "x"); err != nil {
 		t.Errorf("what it had reserved is still reserved: %v", err)
 	}

@@ -5,7 +5,7 @@ import (
 	"log/slog"
 	"sync"
 
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
@@ -20,9 +20,9 @@ const nearlyFull = 80
 
 // bound is the quota with what each tenant has stored. It logs, once for each tenant, that its runs
 // will be refused soon.
-func (q Quota) bound(db *sqlite.DB, log *slog.Logger) frontend.Quota {
+func (q Quota) bound(db *sqlite.DB, log *slog.Logger) quota.Bounds {
 	var warned sync.Map
-	return frontend.Quota{Bytes: q.Bytes, Runs: q.Runs, Stored: func(ctx context.Context, tenant string) (frontend.Stored, error) {
+	return quota.Bounds{Bytes: q.Bytes, Runs: q.Runs, Stored: func(ctx context.Context, tenant string) (quota.Stored, error) {
 		s, err := db.Stored(ctx, tenant)
 		if err == nil && q.Bytes > 0 && s.Bytes/nearlyFull >= q.Bytes/100 {
 			if _, known := warned.LoadOrStore(tenant, true); !known {

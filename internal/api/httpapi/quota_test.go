@@ -6,23 +6,24 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 )
 
 // What begins work is refused beyond a tenant's quota, in each of the ways that work begins.
 func TestQuotasOverHTTP(t *testing.T) {
-	stored := frontend.Stored{}
+	stored := quota.Stored{}
 	s := newServer(t, settings{front: func(o *frontend.Options) {
-		o.Quota = frontend.Quota{Bytes: 1 << 20, Runs: 10, Stored: func(context.Context, string) (frontend.Stored, error) { return stored, nil }}
+		o.Quota = quota.Bounds{Bytes: 1 << 20, Runs: 10, Stored: func(context.Context, string) (quota.Stored, error) { return stored, nil }}
 	}})
 	failed, done := s.start(), s.start()
 	s.worker.End(failed.ID, core.Reason{Kind: core.Failed, Code: "boom"}, "")
 	s.worker.Finish(done.ID, "done")
 	for code, is := range map[string]struct {
-		frontend.Stored
+		quota.Stored
 		status int
 	}{
-		"tenant_too_many_open_runs": {frontend.Stored{Runs: 10}, 429},
-		"tenant_storage_full":       {frontend.Stored{Bytes: 1 << 20}, 507},
+		"tenant_too_many_open_runs": {quota.Stored{Runs: 10}, 429},
+		"tenant_storage_full":       {quota.Stored{Bytes: 1 << 20}, 507},
 	} {
 		stored = is.Stored
 		for path, body := range map[string]string{

@@ -5,7 +5,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 )
 
 // countUsage counts the entire file.
@@ -17,7 +17,7 @@ const countUsage = `SELECT tenant, sum(bytes), sum(runs) FROM (
 
 // Stored returns what a tenant has stored, and how many of its runs are not done. It stays correct
 // if the process is killed.
-func (db *DB) Stored(ctx context.Context, tenant string) (u frontend.Stored, err error) {
+func (db *DB) Stored(ctx context.Context, tenant string) (u quota.Stored, err error) {
 	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&u.Bytes, &u.Runs) }, "SELECT bytes, runs FROM usage WHERE tenant = ?", tenant)
 	if errors.Is(err, engine.ErrNotFound) {
 		return u, nil

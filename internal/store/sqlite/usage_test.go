@@ -8,11 +8,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-func stored(t *testing.T, db *sqlite.DB, tenant string) frontend.Stored {
+func stored(t *testing.T, db *sqlite.DB, tenant string) quota.Stored {
 	t.Helper()
 	s, err := db.Stored(t.Context(), tenant)
 	if err != nil {
@@ -68,10 +68,10 @@ func TestWhatATenantHasStoredIsCounted(t *testing.T) {
 		t.Fatal("the start was taken twice")
 	}
 	again := open(t, path, options(t, clock))
-	if got := stored(t, again, tenant); got != (frontend.Stored{Bytes: bytes, Runs: 2}) {
+	if got := stored(t, again, tenant); got != (quota.Stored{Bytes: bytes, Runs: 2}) {
 		t.Errorf("after it was opened again: %+v", got)
 	}
-	if got := stored(t, db, "another"); got != (frontend.Stored{}) {
+	if got := stored(t, db, "another"); got != (quota.Stored{}) {
 		t.Errorf("another tenant: %+v", got)
 	}
 }
