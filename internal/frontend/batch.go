@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -30,7 +31,7 @@ func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, ask
 	if n := len(asked); n == 0 || n > MaxBatch {
 		return nil, refusal.New(refusal.CodeInvalid, "all_or_none takes 1 to %d decisions", MaxBatch)
 	}
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return nil, err
 	}
@@ -51,7 +52,7 @@ func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, ask
 }
 
 // readBatch reads each decision separately, so that one answer reports the faults of all of them.
-func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wire.Decision) ([]member, error) {
+func (f *Frontend) readBatch(ctx context.Context, c Caller, p journal.Place, asked []wire.Decision) ([]member, error) {
 	batch := make([]member, len(asked))
 	answered := map[string]bool{}
 	for i, one := range asked {
@@ -73,7 +74,7 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p Place, asked []wir
 	return batch, nil
 }
 
-func (f *Frontend) readMember(ctx context.Context, c Caller, p Place, asked wire.Decision) (member, error) {
+func (f *Frontend) readMember(ctx context.Context, c Caller, p journal.Place, asked wire.Decision) (member, error) {
 	in, err := decisionInput(asked, f.Now())
 	if err != nil {
 		return member{}, err
@@ -92,7 +93,7 @@ type tried struct {
 	head    core.Head
 }
 
-func (f *Frontend) tryBatch(ctx context.Context, c Caller, p Place, batch []member) (tried, error) {
+func (f *Frontend) tryBatch(ctx context.Context, c Caller, p journal.Place, batch []member) (tried, error) {
 	met, all, err := f.meet(ctx, c, p, batch)
 	switch {
 	case err != nil:
@@ -106,7 +107,7 @@ func (f *Frontend) tryBatch(ctx context.Context, c Caller, p Place, batch []memb
 	switch {
 	case err == nil:
 		f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
-		return tried{answers: answersOf(met, refusal.CodeAccepted, EndOf(w.Head.Record()))}, nil
+		return tried{answers: answersOf(met, refusal.CodeAccepted, journal.EndOf(w.Head.Record()))}, nil
 	case errors.Is(err, engine.ErrRefused):
 		return tried{head: w.Head}, errMoved
 	}
@@ -121,7 +122,7 @@ const (
 )
 
 // meet says what each decision meets in the head, and what they have in common.
-func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) (met []refusal.BatchAnswer, all int, err error) {
+func (f *Frontend) meet(ctx context.Context, c Caller, p journal.Place, batch []member) (met []refusal.BatchAnswer, all int, err error) {
 	met = make([]refusal.BatchAnswer, len(batch))
 	awaited, before := 0, 0
 	for i, m := range batch {
@@ -130,7 +131,7 @@ func (f *Frontend) meet(ctx context.Context, c Caller, p Place, batch []member) 
 			continue
 		}
 		met[i].Decision.DecisionID = m.rec.DecisionID
-		if p.awaits(m.rec.CallID, m.rec.Suspension) {
+		if awaits(p, m.rec.CallID, m.rec.Suspension) {
 			if met[i].Err, err = asRefusal(f.mayStore(ctx, c, p, m.call, m.rec)); err != nil {
 				return nil, 0, err
 			}

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
@@ -23,7 +24,7 @@ func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Deci
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
@@ -38,10 +39,24 @@ func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Deci
 	return f.decide(ctx, c, p, d.Target, call, rec)
 }
 
+// DecideSuspension is [Frontend.Decide] for a caller who does not know the run.
+func (f *Frontend) DecideSuspension(ctx context.Context, c Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error) {
+	d.Target = sus
+	// an invalid decision is refused before the store is read, as in Decide
+	if _, err := decisionInput(d, f.Now()); err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	p, err := f.SuspensionPlace(ctx, c.Tenant, sus)
+	if err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	return f.Decide(ctx, c, p.Record.Run, d)
+}
+
 // readDecision reads and checks what a caller wrote about a suspended call. It returns the record
 // that the journal will hold if the decision is the first. Edited arguments may be under another
 // rule than the call's own; then the call takes over who may not approve them.
-func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call *core.SuspendedCall, in core.DecisionInput) (core.DecisionRecord, error) {
+func (f *Frontend) readDecision(ctx context.Context, c Caller, p journal.Place, call *core.SuspendedCall, in core.DecisionInput) (core.DecisionRecord, error) {
 	in.Suspension = call.Suspension.ID
 	resume, err := core.ReadDecision(call.Question(), in)
 	if err != nil {
@@ -70,10 +85,10 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p Place, call *co
 // their call for answered once they have sent a result, and learn here that it still waits. It is a
 // courtesy: the caller has the refusal either way, so nothing is said of a write that fails, and no
 // more than a few are made for one suspension.
-func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.SuspendedCall, why error) {
+func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, why error) {
 	refused, ok := errors.AsType[*refusal.Error](why)
 	tracked := p.Head.Calls[call.CallID]
-	if !ok || refused.Code != refusal.CodeSchemaMismatch || call.Kind != core.KindClient || !p.accepts() ||
+	if !ok || refused.Code != refusal.CodeSchemaMismatch || call.Kind != core.KindClient || !p.Accepts() ||
 		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.InvalidAnswers >= planner.MostMisfits {
 		return
 	}
@@ -89,7 +104,7 @@ func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p Place, call core.
 
 // awaits says whether a decision on the suspension of this call would be stored: the call waits,
 // and no decision is on its way.
-func (p Place) awaits(callID, suspension string) bool {
+func awaits(p journal.Place, callID, suspension string) bool {
 	call, ok := p.Head.Calls[callID]
 	_, taken := p.Head.Inbox[suspension]
 	return p.Current && ok && call.Status == core.CallSuspended && call.Sus == suspension && p.Head.End == nil && !taken
@@ -105,7 +120,7 @@ func changed(h core.Head, call core.SuspendedCall, rec core.DecisionRecord) bool
 }
 
 // decide answers with the target as its caller named it.
-func (f *Frontend) decide(ctx context.Context, c Caller, p Place, target string, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
+func (f *Frontend) decide(ctx context.Context, c Caller, p journal.Place, target string, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	answer, err := f.storeOrExplain(ctx, c, p, call, rec)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
@@ -118,9 +133,9 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p Place, target string,
 // read comes first: repeats must not be writes on a busy thread. Who may approve is checked only
 // for what is about to be stored: the repeat of a decision that was accepted is recognized even if
 // its caller has sent a message since.
-func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
+func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	for range lostRaces {
-		if !p.awaits(rec.CallID, rec.Suspension) {
+		if !awaits(p, rec.CallID, rec.Suspension) {
 			return f.explain(ctx, c, p, call, rec)
 		}
 		if err := f.mayStore(ctx, c, p, call, rec); err != nil {
@@ -129,7 +144,7 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, call c
 		w, err := f.storeDecision(ctx, p.Head, rec)
 		if err == nil {
 			f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
-			return wire.DecisionAnswer{Code: string(refusal.CodeAccepted), Cursor: EndOf(w.Head.Record())}, nil
+			return wire.DecisionAnswer{Code: string(refusal.CodeAccepted), Cursor: journal.EndOf(w.Head.Record())}, nil
 		}
 		if !errors.Is(err, engine.ErrRefused) {
 			return wire.DecisionAnswer{}, err
@@ -142,7 +157,7 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p Place, call c
 }
 
 // mayStore says why a decision that its call awaits is not stored.
-func (f *Frontend) mayStore(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) error {
+func (f *Frontend) mayStore(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) error {
 	if err := f.MayApprove(ctx, c, p, call, rec.Resume); err != nil {
 		return err
 	}
@@ -165,17 +180,17 @@ func (f *Frontend) storeDecision(ctx context.Context, h core.Head, rec core.Deci
 }
 
 // moved is the place after a write was refused by the head h.
-func (f *Frontend) moved(ctx context.Context, c Caller, p Place, h core.Head) (Place, error) {
+func (f *Frontend) moved(ctx context.Context, c Caller, p journal.Place, h core.Head) (journal.Place, error) {
 	if h.Run == p.Record.Run {
-		return Place{Head: h, Record: h.Record(), Current: true}, nil
+		return journal.Place{Head: h, Record: h.Record(), Current: true}, nil
 	}
-	return f.Find(ctx, c, p.Record.Run)
+	return f.Find(ctx, c.Tenant, p.Record.Run)
 }
 
 // explain says what became of the suspension that the decision answers. The order is the contract:
 // what waits in the inbox, a deadline that decided, what the journal holds, then the state of call
 // and run.
-func (f *Frontend) explain(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
+func (f *Frontend) explain(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	if p.Current {
 		if s, ok := p.Head.Inbox[rec.Suspension]; ok {
 			return f.answerWaiting(ctx, p.Head, s, rec)
@@ -195,13 +210,13 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p Place, call core.Sus
 	case ok:
 		return wire.DecisionAnswer{}, otherWasFirst(first)
 	}
-	return wire.DecisionAnswer{}, p.whyClosed(rec.CallID, rec.Suspension)
+	return wire.DecisionAnswer{}, whyClosed(p, rec.CallID, rec.Suspension)
 }
 
 // late stores the first answer that comes after the deadline, for the record; its caller gets the
 // same refusal as every later one. A link ends at the deadline, so an answer by a link is not
 // stored.
-func (f *Frontend) late(ctx context.Context, c Caller, p Place, call core.SuspendedCall, rec core.DecisionRecord) error {
+func (f *Frontend) late(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) error {
 	h := p.Head
 	if _, there := h.Inbox[core.LateKey(rec.Suspension)]; there || c.Link != nil {
 		return lateDecision()
@@ -275,10 +290,10 @@ func otherWasFirst(first core.DecisionRecord) *refusal.Error {
 }
 
 // whyClosed says why a suspension that was never answered takes no answer any more.
-func (p Place) whyClosed(callID, suspension string) error {
+func whyClosed(p journal.Place, callID, suspension string) error {
 	call, there := p.Head.Calls[callID]
 	switch {
-	case !p.accepts():
+	case !p.Accepts():
 		return runDone()
 	case there && call.Sus != suspension:
 		return refusal.New(refusal.CodeStaleSuspension, "the call was suspended again; answer its newest suspension")
@@ -288,14 +303,14 @@ func (p Place) whyClosed(callID, suspension string) error {
 
 // recordedDecision looks for the decision on a suspension in the run's journal, which is not one
 // that came too late. The suspension's id says where to begin.
-func (f *Frontend) recordedDecision(ctx context.Context, p Place, sus string) (rec core.DecisionRecord, found bool, err error) {
+func (f *Frontend) recordedDecision(ctx context.Context, p journal.Place, sus string) (rec core.DecisionRecord, found bool, err error) {
 	seq, _ := core.SuspensionSeq(sus)
 	return f.findDecision(ctx, p, max(seq, p.Record.Seq0+1), func(r core.DecisionRecord) bool { return r.Suspension == sus && !r.Late })
 }
 
 // findDecision is the first decision in the run's journal, from a segment on, that is the one
 // meant.
-func (f *Frontend) findDecision(ctx context.Context, p Place, from int64, meant func(core.DecisionRecord) bool) (rec core.DecisionRecord, found bool, err error) {
+func (f *Frontend) findDecision(ctx context.Context, p journal.Place, from int64, meant func(core.DecisionRecord) bool) (rec core.DecisionRecord, found bool, err error) {
 	var broken error
 	err = f.Journal(ctx, p, from, func(s core.Segment) bool {
 		for _, e := range s.Events {

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
@@ -55,7 +56,7 @@ const askedForIt = "started a run of this thread, sent it a message or answered 
 // of the agent, with [refusal.CodeNotAnApprover], or, where the rule that asks bars who asked for
 // the work, one of those, with [refusal.CodeSeparationOfDuties]. Every caller who may decide may
 // deny.
-func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.SuspendedCall, d core.Resume) error {
+func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, d core.Resume) error {
 	if d.Action != core.ActionResume || call.Kind != core.KindApproval && call.Kind != core.KindUnknownOutcome {
 		return nil
 	}
@@ -91,10 +92,10 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p Place, call core.
 // sent it a message or answered what it asked. The model reads the whole thread, so earlier runs
 // count. The names of callers without one are empty. It reads the journal of the thread, so it is
 // for rules that need it.
-func (f *Frontend) askers(ctx context.Context, p Place) ([]string, error) {
+func (f *Frontend) askers(ctx context.Context, p journal.Place) ([]string, error) {
 	var a askers
 	questions := map[string]bool{}
-	err := f.segments(ctx, p.Head.Tenant, p.Head.Thread, 1, p.Head.Seq, func(s core.Segment) bool {
+	err := f.Segments(ctx, p.Head.Tenant, p.Head.Thread, 1, p.Head.Seq, func(s core.Segment) bool {
 		for _, e := range s.Events {
 			a.event(e, questions)
 		}

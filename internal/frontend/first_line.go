@@ -5,6 +5,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // firstLineRunes is how many characters of a run's first line are shown at most.
@@ -14,7 +15,7 @@ const firstLineRunes = 200
 // its journal, or of the inbox before there is one. It is empty for a retry, which continues with
 // the input of the run before, for an input without text, and for a long input that is not in the
 // journal yet: a list does not read its payload for this.
-func (p Place) firstLine(found map[int64]core.Segment) string {
+func firstLine(p journal.Place, found map[int64]core.Segment) string {
 	if p.Record.RetryOf != "" {
 		return ""
 	}

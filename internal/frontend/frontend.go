@@ -17,11 +17,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
 	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
-	"github.com/dormouse-dev/dormouse/internal/frontend/turns"
 )
 
 // Options configure a [Frontend]. Store, Catalog, Waker, Clock and Random are required.
@@ -117,35 +117,34 @@ func set[T comparable](to *T, value T) {
 // Frontend answers callers. It is safe for concurrent use and remembers nothing from one call to
 // the next.
 type Frontend struct {
-	Store     Store
-	Catalog   Catalog
-	waker     engine.Waker
-	Clock     engine.Clock
-	Random    engine.Random
-	LinkStore LinkStore
-	limits    Limits
-	quota     quota.Gate
-	Held      *longpoll.Reads
-	Live      Live
-	Describe  func(engine.Definition) (wire.Agent, error)
-	tool      func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
-	Missing   func() map[string]string
-	check     func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
-	starters  func(context.Context, engine.Definition) ([]string, error)
-	narrow    func(raw json.RawMessage) error
-	Pages     *turns.Queue
+	*journal.Reader // finds runs, threads and what they wait for
+	Store           Store
+	Catalog         Catalog
+	waker           engine.Waker
+	Random          engine.Random
+	LinkStore       LinkStore
+	limits          Limits
+	quota           quota.Gate
+	Held            *longpoll.Reads
+	Live            Live
+	Describe        func(engine.Definition) (wire.Agent, error)
+	tool            func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
+	Missing         func() map[string]string
+	check           func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
+	starters        func(context.Context, engine.Definition) ([]string, error)
+	narrow          func(raw json.RawMessage) error
 }
 
 // New makes a frontend.
 func New(opts Options) *Frontend {
-	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Clock: opts.Clock, Random: opts.Random,
+	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Random: opts.Random,
 		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quota: quota.Gate{Bounds: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
 		tool: opts.Tool, check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable}
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}
 	}
 	f.Held = &longpoll.Reads{Clock: opts.Clock, Longest: f.limits.Wait, Stopping: opts.Stopping, Watch: opts.Watch, Live: opts.Live}
-	f.Pages = turns.New(f.limits.Pages)
+	f.Reader = journal.New(opts.Store, opts.Clock, f.limits.Pages)
 	if f.Missing == nil {
 		f.Missing = func() map[string]string { return nil }
 	}
@@ -198,12 +197,6 @@ func (f *Frontend) offload(ctx context.Context, tenant, thread string, s core.Si
 		return struct{}{}, f.Store.PutPayload(ctx, tenant, thread, s.Ref, value)
 	})
 	return s, err
-}
-
-// Load reads the head of a thread; the store is asked again while it is unavailable, see
-// [storecall.Try]. [engine.ErrNotFound] if there is none.
-func (f *Frontend) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
-	return storecall.Try(ctx, f.Clock, func() (core.Head, error) { return f.Store.Load(ctx, tenant, thread) })
 }
 
 func (f *Frontend) send(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {

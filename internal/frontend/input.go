@@ -10,10 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-const (
-	MaxID  = 256 // bytes of an id in a path; longer ones are not ours
-	maxKey = 255 // bytes of an idempotency key or a decision id
-)
+// maxKey is how many bytes an idempotency key or a decision id may have.
+const maxKey = 255
 
 // readKey checks an idempotency key; the empty key means none.
 func readKey(key string) error {

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
@@ -20,7 +21,7 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	if err := readKey(key); err != nil {
 		return wire.Run{}, err
 	}
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return wire.Run{}, err
 	}
@@ -30,7 +31,7 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 	}
 	id := cmp.Or(key, f.Random.Text(24))
 	record := "interrupt:" + run + ":" + id
-	if !p.accepts() {
+	if !p.Accepts() {
 		return f.interrupted(ctx, c, p, record)
 	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.Head.Thread, Run: run, InboxKey: core.KeyPause,
@@ -48,12 +49,12 @@ func (f *Frontend) Interrupt(ctx context.Context, c Caller, run, key string) (wi
 		return wire.Run{}, runDone()
 	}
 	f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
-	return f.Show(ctx, Place{Head: w.Head, Record: w.Head.Record(), Current: true})
+	return f.Show(ctx, journal.Place{Head: w.Head, Record: w.Head.Record(), Current: true})
 }
 
 // interrupted is the answer to an interrupt of a run that takes nothing any more: it may be the
 // repeat of one that was taken.
-func (f *Frontend) interrupted(ctx context.Context, c Caller, p Place, record string) (wire.Run, error) {
+func (f *Frontend) interrupted(ctx context.Context, c Caller, p journal.Place, record string) (wire.Run, error) {
 	_, err := storecall.Try(ctx, f.Clock, func() (engine.Key, error) { return f.Store.Used(ctx, c.Tenant, record) })
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
@@ -72,7 +73,7 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 	if err := readDecisionID(req.DecisionID); err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
@@ -82,7 +83,7 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 	}
 	sus, ok := interruptedOn(p)
 	switch {
-	case !p.accepts():
+	case !p.Accepts():
 		return wire.DecisionAnswer{}, runDone()
 	case !ok:
 		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotWaiting, "the run isn't interrupted, so it can't be resumed")
@@ -99,8 +100,8 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 }
 
 // interruptedOn is the suspension that an interrupted run waits on.
-func interruptedOn(p Place) (sus string, ok bool) {
-	if !p.accepts() {
+func interruptedOn(p journal.Place) (sus string, ok bool) {
+	if !p.Accepts() {
 		return "", false
 	}
 	for _, call := range p.Head.Calls {
@@ -115,7 +116,7 @@ func interruptedOn(p Place) (sus string, ok bool) {
 // says on what it waits now.
 //
 //	interrupted on s1 ── r1 taken ── interrupted on s2 ── r1 again: not about s2
-func (f *Frontend) resumedBefore(ctx context.Context, p Place, in core.DecisionInput) (answer wire.DecisionAnswer, before bool, err error) {
+func (f *Frontend) resumedBefore(ctx context.Context, p journal.Place, in core.DecisionInput) (answer wire.DecisionAnswer, before bool, err error) {
 	if in.ID == "" {
 		return wire.DecisionAnswer{}, false, nil
 	}

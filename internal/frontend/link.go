@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
@@ -18,14 +19,14 @@ const (
 
 // CanLink demands that the call waits for a yes or a no at this moment. Other kinds of wait are
 // answered by programs.
-func (f *Frontend) CanLink(p Place, call core.SuspendedCall) error {
+func (f *Frontend) CanLink(p journal.Place, call core.SuspendedCall) error {
 	switch {
 	case call.Kind != core.KindApproval:
 		return refusal.New(refusal.CodeWrongKind, "a link can only answer an approval, and this call waits for another kind of answer; answer it with a token")
 	case f.Passed(call):
 		return refusal.New(refusal.CodeNotSuspended, "the call's deadline has passed, so a link can no longer answer it")
-	case !p.awaits(call.CallID, call.Suspension.ID):
-		return p.whyClosed(call.CallID, call.Suspension.ID)
+	case !awaits(p, call.CallID, call.Suspension.ID):
+		return whyClosed(p, call.CallID, call.Suspension.ID)
 	}
 	return nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -20,7 +21,7 @@ func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, re
 	if err != nil {
 		return Started{}, err
 	}
-	head, err := f.LoadThread(ctx, c, thread)
+	head, err := f.LoadThread(ctx, c.Tenant, thread)
 	if err != nil {
 		return Started{}, err
 	}
@@ -87,7 +88,7 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 	switch {
 	case err == nil, errors.Is(err, engine.ErrRefused) && w.Head.Inbox[core.MessageKey(id)].ID == b.nonce:
 		f.wake(ctx, c.Tenant, head.Thread, w.Woken)
-		run, err := f.Show(ctx, Place{Head: w.Head, Record: w.Head.Record(), Current: true})
+		run, err := f.Show(ctx, journal.Place{Head: w.Head, Record: w.Head.Record(), Current: true})
 		return Started{Run: run, New: true}, w.Head, err
 	case errors.As(err, &taken):
 		s, err := f.keyTaken(ctx, c, taken.Key, b.digest)
@@ -132,11 +133,11 @@ func inboxFull(detail string) *refusal.Error {
 // nothing and is answered alike: the reply to the first may have been lost. [refusal.CodeRunDone]
 // if the run ended otherwise.
 func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, error) {
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return wire.Run{}, err
 	}
-	if !p.accepts() {
+	if !p.Accepts() {
 		return f.cancelled(ctx, p)
 	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.Head.Thread, Run: run, InboxKey: core.KeyCancel,
@@ -151,11 +152,11 @@ func (f *Frontend) Cancel(ctx context.Context, c Caller, run string) (wire.Run, 
 		return f.cancelled(ctx, p)
 	}
 	f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
-	return f.Show(ctx, Place{Head: w.Head, Record: w.Head.Record(), Current: true})
+	return f.Show(ctx, journal.Place{Head: w.Head, Record: w.Head.Record(), Current: true})
 }
 
 // cancelled is the answer to a cancel of a run that takes nothing any more.
-func (f *Frontend) cancelled(ctx context.Context, p Place) (wire.Run, error) {
+func (f *Frontend) cancelled(ctx context.Context, p journal.Place) (wire.Run, error) {
 	if end := p.Record.End; end == nil || end.Kind != core.Cancelled {
 		return wire.Run{}, runDone()
 	}

@@ -6,11 +6,13 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // Store is what callers' requests need of a store. It never claims and never commits. Errors are
 // those of package engine.
 type Store interface {
+	journal.Store
 	ThreadStore
 	PayloadStore
 	KeyStore
@@ -18,11 +20,8 @@ type Store interface {
 	FeedStore
 }
 
-// ThreadStore reads threads and lets callers begin runs and leave signals.
+// ThreadStore lets callers begin runs and leave signals.
 type ThreadStore interface {
-	// Load reads a thread's head, consistently. [engine.ErrNotFound] if there is none.
-	Load(ctx context.Context, tenant, thread string) (core.Head, error)
-
 	// Start creates a run. [*engine.KeyTakenError] if req.Key is there; [engine.ErrRefused],
 	// with the head that is in the way, if the thread exists (no Prior), or if it is not at
 	// Prior's revision or not done. Checked in this order. [engine.ErrNewerSchema] if what is
@@ -32,9 +31,6 @@ type ThreadStore interface {
 	// Signal stores a signal. [*engine.KeyTakenError], then [engine.ErrRefused] with the head
 	// that refused (a zero head if there is none). All or nothing.
 	Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error)
-
-	// Segments reads from..to of the journal, in order, consistently.
-	Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
 }
 
 // PayloadStore keeps what is too large for a signal, beside its thread.
@@ -54,10 +50,6 @@ type KeyStore interface {
 
 // RunIndex lists the runs of a tenant.
 type RunIndex interface {
-	// Archived is a run whose place in the head another has taken. [engine.ErrNotFound] if
-	// there is none.
-	Archived(ctx context.Context, tenant, run string) (core.Record, error)
-
 	// Runs lists runs, newest first, from behind the cursor; thread "" lists all threads. The
 	// cursor of the last page is "". [engine.ErrRefused] for a cursor that this list did not
 	// give out. A run that cannot be read comes with as much of its record as its place in the

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -16,7 +17,7 @@ func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (s
 	if !b.answers(head) {
 		return "", nil
 	}
-	waiting, err := f.waiting(ctx, Place{Head: head, Record: head.Record(), Current: true})
+	waiting, err := f.Waiting(ctx, journal.Place{Head: head, Record: head.Record(), Current: true})
 	if err != nil {
 		return "", err
 	}

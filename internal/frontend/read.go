@@ -9,12 +9,13 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 // Run reads a run, consistently.
 func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, error) {
-	p, err := f.Find(ctx, c, id)
+	p, err := f.Find(ctx, c.Tenant, id)
 	if err != nil {
 		return wire.Run{}, err
 	}
@@ -23,11 +24,11 @@ func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, erro
 
 // AwaitRun returns a run once it is suspended or done, or after wait, whichever comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
-	var p Place
+	var p journal.Place
 	thread, _ := core.ThreadOf(id)
 	err := f.Held.Until(ctx, c.Tenant, thread, wait, false, func() (bool, error) {
 		var err error
-		p, err = f.Find(ctx, c, id)
+		p, err = f.Find(ctx, c.Tenant, id)
 		return p.Record.Status == core.RunWaiting || p.Record.Status == core.RunDone, err
 	})
 	if err != nil {
@@ -38,7 +39,7 @@ func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.
 
 // Show is a run as callers see it, with what the head and the journal add: what is queued behind
 // it, its output, and the calls that wait.
-func (f *Frontend) Show(ctx context.Context, p Place) (wire.Run, error) {
+func (f *Frontend) Show(ctx context.Context, p journal.Place) (wire.Run, error) {
 	run := RunOf(p.Record)
 	run.Queued = queued(p)
 	waitsForModel(&run, p)
@@ -53,7 +54,7 @@ func (f *Frontend) Show(ctx context.Context, p Place) (wire.Run, error) {
 }
 
 // waitsForModel says that the run cannot go on because its model does not answer.
-func waitsForModel(run *wire.Run, p Place) {
+func waitsForModel(run *wire.Run, p journal.Place) {
 	outage := p.Head.Outage
 	if !p.Current || outage == nil || p.Record.Status != core.RunRunning {
 		return
@@ -68,7 +69,7 @@ func waitsForModel(run *wire.Run, p Place) {
 
 // queued is how many messages wait for the end of the run: those it has taken up as such, and those
 // it has not seen yet.
-func queued(p Place) int {
+func queued(p journal.Place) int {
 	if !p.Current {
 		return 0
 	}
@@ -81,15 +82,12 @@ func queued(p Place) int {
 	return n
 }
 
-// EndOf is the cursor behind everything that is committed of a run.
-func EndOf(r core.Record) string { return Cursor{Seq: r.Seq + 1}.Of(r.Thread) }
-
 // RunOf is a run as callers see it, without what waits.
 func RunOf(r core.Record) wire.Run {
 	run := wire.Run{ID: r.Run, ThreadID: r.Thread, Agent: r.Agent, AgentVersion: r.Version, Status: r.Status.String(),
 		Work: wire.Work{Steps: r.Step, Activations: r.Activations, Resumes: r.Resumes,
 			Usage: wire.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens}},
-		Metadata: r.Metadata, Pending: []wire.Pending{}, Cursor: EndOf(r), CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
+		Metadata: r.Metadata, Pending: []wire.Pending{}, Cursor: journal.EndOf(r), CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
 	if r.RetryOf != "" {
 		run.RetryOf = &r.RetryOf
 	}
@@ -122,7 +120,7 @@ func ended(run *wire.Run, r core.Record) {
 
 // output is what a run that came to its natural end leaves: the value it finished with, or the text
 // of its last assistant turn. Nil if there is none.
-func (f *Frontend) output(ctx context.Context, p Place) (json.RawMessage, error) {
+func (f *Frontend) output(ctx context.Context, p journal.Place) (json.RawMessage, error) {
 	if p.Record.Status != core.RunDone {
 		return nil, nil
 	}
@@ -130,7 +128,7 @@ func (f *Frontend) output(ctx context.Context, p Place) (json.RawMessage, error)
 }
 
 // OutputAtEnd is the output of a run whose end is committed.
-func (f *Frontend) OutputAtEnd(ctx context.Context, p Place) (json.RawMessage, error) {
+func (f *Frontend) OutputAtEnd(ctx context.Context, p journal.Place) (json.RawMessage, error) {
 	r := p.Record
 	if r.End == nil || r.End.Kind != core.NaturalEnd || r.Round <= r.Seq0 || r.Round > r.Seq {
 		return nil, nil
@@ -138,7 +136,7 @@ func (f *Frontend) OutputAtEnd(ctx context.Context, p Place) (json.RawMessage, e
 	if r.Finish != "" {
 		return f.finished(ctx, p)
 	}
-	s, err := f.segment(ctx, p, r.Round)
+	s, err := f.Segment(ctx, p, r.Round)
 	if err != nil {
 		return nil, err
 	}
@@ -152,7 +150,7 @@ func (f *Frontend) OutputAtEnd(ctx context.Context, p Place) (json.RawMessage, e
 
 // finished is the output in the arguments of the call that ended the run. That call is in the last
 // turn, or in an earlier one if the run continued while another call waited.
-func (f *Frontend) finished(ctx context.Context, p Place) (output json.RawMessage, err error) {
+func (f *Frontend) finished(ctx context.Context, p journal.Place) (output json.RawMessage, err error) {
 	for _, from := range []int64{p.Record.Round, p.Record.Seq0 + 1} {
 		found := false
 		err := f.Journal(ctx, p, from, func(s core.Segment) bool {
@@ -182,53 +180,8 @@ func finishIn(s core.Segment, id string) (output json.RawMessage, found bool) {
 	return nil, false
 }
 
-// waiting are the run's suspended calls without an answer, oldest suspension first.
-func (f *Frontend) waiting(ctx context.Context, p Place) ([]WaitingCall, error) {
-	open := OpenSuspensions(p)
-	var calls []WaitingCall
-	for _, seq := range SegmentsOf(open) {
-		there, err := f.SuspendedAt(ctx, p, seq)
-		if err != nil {
-			return nil, err
-		}
-		for _, w := range there {
-			if open[w.Suspension.ID] {
-				calls = append(calls, w)
-			}
-		}
-	}
-	return calls, nil
-}
-
-// OpenSuspensions are the ids of the suspensions that wait for an answer in a run; none if the run
-// takes none any more.
-func OpenSuspensions(p Place) map[string]bool {
-	open := map[string]bool{}
-	if !p.Current || p.Head.End != nil || !p.Head.Open() {
-		return open
-	}
-	for _, call := range p.Head.Calls {
-		if _, answered := p.Head.Inbox[call.Sus]; call.Status == core.CallSuspended && !answered {
-			open[call.Sus] = true
-		}
-	}
-	return open
-}
-
-// SegmentsOf are the segments in which suspensions were committed, in order and each once.
-func SegmentsOf(suspensions map[string]bool) []int64 {
-	var seqs []int64
-	for sus := range suspensions {
-		if seq, ok := core.SuspensionSeq(sus); ok {
-			seqs = append(seqs, seq)
-		}
-	}
-	slices.Sort(seqs)
-	return slices.Compact(seqs)
-}
-
 // PendingOf is a waiting call as callers see it.
-func PendingOf(w WaitingCall) wire.Pending {
+func PendingOf(w journal.WaitingCall) wire.Pending {
 	p := wire.Pending{CallID: w.CallID, ToolName: w.ToolName, Tool: w.ToolName, Arguments: ShownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
 			ResponseSchema: shownSchema(w.Suspension.ResponseSchema)},

@@ -6,6 +6,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -20,7 +21,7 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 	if err := readKey(key); err != nil {
 		return Started{}, err
 	}
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return Started{}, err
 	}
@@ -32,7 +33,7 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 		if s, known, err := f.known(ctx, c, b); known || err != nil {
 			return s, err
 		}
-		if err := p.cannotRetry(); err != nil {
+		if err := cannotRetry(p); err != nil {
 			return Started{}, err
 		}
 		b.metadata, b.narrow, b.noMemory = p.Head.Metadata, p.Head.Narrow, p.Head.NoMemory
@@ -40,7 +41,7 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 		if !errors.Is(err, errMoved) {
 			return s, err
 		}
-		if p, err = f.Find(ctx, c, run); err != nil {
+		if p, err = f.Find(ctx, c.Tenant, run); err != nil {
 			return Started{}, err
 		}
 	}
@@ -61,7 +62,7 @@ func (f *Frontend) readRetry(run, key string) (beginning, error) {
 }
 
 // cannotRetry says why the run cannot be retried; nil if it can.
-func (p Place) cannotRetry() error {
+func cannotRetry(p journal.Place) error {
 	switch {
 	case !p.Current:
 		return refusal.New(refusal.CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")

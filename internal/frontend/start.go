@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
@@ -33,7 +34,7 @@ const agentPause = 30 * time.Second
 
 // Current is the deployed version of an agent. [refusal.CodeAgentNotFound] if there is none.
 func (f *Frontend) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
-	if len(name) > MaxID {
+	if len(name) > journal.MaxID {
 		return engine.Definition{}, refusal.New(refusal.CodeAgentNotFound, "no agent with this name is deployed; check the name")
 	}
 	def, err := storecall.Try(ctx, f.Clock, func() (engine.Definition, error) { return f.Catalog.Current(ctx, tenant, name) })
@@ -217,7 +218,7 @@ func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Sta
 	run := RunOf(head.Record())
 	start := head.Inbox[core.KeyStart]
 	run.StartedBy = actor(start.By, start.Via)
-	run.FirstLine = Place{Head: head, Record: head.Record()}.firstLine(nil)
+	run.FirstLine = firstLine(journal.Place{Head: head, Record: head.Record()}, nil)
 	return Started{Run: run, New: true}, nil
 }
 
@@ -254,7 +255,7 @@ func (f *Frontend) recorded(ctx context.Context, c Caller, id string) (Started, 
 
 // startOn starts the next run of a thread.
 func (f *Frontend) startOn(ctx context.Context, c Caller, thread string, b beginning) (Started, error) {
-	head, err := f.LoadThread(ctx, c, thread)
+	head, err := f.LoadThread(ctx, c.Tenant, thread)
 	if err != nil {
 		return Started{}, err
 	}
@@ -280,7 +281,7 @@ func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginni
 			if err := engine.Sleep(ctx, f.Clock, storecall.FirstPause<<n); err != nil {
 				return Started{}, err
 			}
-			if head, err = f.LoadThread(ctx, c, head.Thread); err != nil {
+			if head, err = f.LoadThread(ctx, c.Tenant, head.Thread); err != nil {
 				return Started{}, err
 			}
 		}

@@ -2,20 +2,19 @@ package frontend
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
-	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 // Target finds the suspension that a decision means: by its id, or by the id of a call that was
 // suspended only once.
-func (f *Frontend) Target(ctx context.Context, p Place, target string) (core.SuspendedCall, error) {
+func (f *Frontend) Target(ctx context.Context, p journal.Place, target string) (core.SuspendedCall, error) {
 	if seq, ok := core.SuspensionSeq(target); ok && seq > p.Record.Seq0 && seq <= p.Record.Seq {
 		call, err := f.FindSuspension(ctx, p, target)
-		if !errors.Is(err, ErrNoSuspension) {
+		if !errors.Is(err, journal.ErrNoSuspension) {
 			return call.SuspendedCall, err
 		}
 	}
@@ -34,14 +33,14 @@ func suspensionIDRequired() *refusal.Error {
 }
 
 // targetInJournal is for a call of an earlier round, or of a run that is over.
-func (f *Frontend) targetInJournal(ctx context.Context, p Place, id string) (core.SuspendedCall, error) {
+func (f *Frontend) targetInJournal(ctx context.Context, p journal.Place, id string) (core.SuspendedCall, error) {
 	var found []core.SuspendedCall
 	var broken error
 	_, known := p.Head.Calls[id]
 	known = known && p.Current
 	err := f.Journal(ctx, p, p.Record.Seq0+1, func(s core.Segment) bool {
-		var waiting []WaitingCall
-		waiting, broken = suspensionsIn(s)
+		var waiting []journal.WaitingCall
+		waiting, broken = journal.SuspensionsIn(s)
 		for _, w := range waiting {
 			if w.CallID == id {
 				found = append(found, w.SuspendedCall)
@@ -78,56 +77,4 @@ func asks(s core.Segment, id string) bool {
 		}
 	}
 	return false
-}
-
-// WaitingCall is a suspended call and since when it waits.
-type WaitingCall struct {
-	core.SuspendedCall
-	Since int64
-}
-
-// ErrNoSuspension: the segment that an id names has no suspension of that id.
-var ErrNoSuspension = errors.New("frontend: no such suspension in its segment")
-
-// FindSuspension reads what the journal holds of a suspension of the run. [ErrNoSuspension] if
-// there is none of that id.
-func (f *Frontend) FindSuspension(ctx context.Context, p Place, sus string) (WaitingCall, error) {
-	seq, ok := core.SuspensionSeq(sus)
-	if !ok {
-		return WaitingCall{}, ErrNoSuspension
-	}
-	waiting, err := f.SuspendedAt(ctx, p, seq)
-	if err != nil {
-		return WaitingCall{}, err
-	}
-	for _, w := range waiting {
-		if w.Suspension.ID == sus {
-			return w, nil
-		}
-	}
-	return WaitingCall{}, ErrNoSuspension
-}
-
-// SuspendedAt are the suspensions of one segment, in order.
-func (f *Frontend) SuspendedAt(ctx context.Context, p Place, seq int64) ([]WaitingCall, error) {
-	s, err := f.segment(ctx, p, seq)
-	if err != nil {
-		return nil, err
-	}
-	return suspensionsIn(s)
-}
-
-func suspensionsIn(s core.Segment) ([]WaitingCall, error) {
-	var waiting []WaitingCall
-	for _, e := range s.Events {
-		if e.Type != core.EventCallSuspended {
-			continue
-		}
-		w := WaitingCall{Since: e.At}
-		if err := json.Unmarshal(e.Data, &w.SuspendedCall); err != nil {
-			return nil, fmt.Errorf("frontend: event %d: %w", e.Seq, err)
-		}
-		waiting = append(waiting, w)
-	}
-	return waiting, nil
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
@@ -30,10 +31,10 @@ type view struct {
 // View reads a few segments that the head names, each once: those in which calls were suspended,
 // the turns that asked for them, the last user message and the run's start. In most runs these lie
 // side by side and are one read.
-func (f *Frontend) View(ctx context.Context, p Place) (view, error) {
-	open := OpenSuspensions(p)
-	suspended := SegmentsOf(open)
-	wanted := append(p.named(), suspended...)
+func (f *Frontend) View(ctx context.Context, p journal.Place) (view, error) {
+	open := journal.OpenSuspensions(p)
+	suspended := journal.SegmentsOf(open)
+	wanted := append(named(p), suspended...)
 	found, err := f.few(ctx, p, wanted)
 	if errors.Is(err, engine.ErrUnreadable) && len(suspended) > 0 {
 		// What surrounds a call must not hide it.
@@ -42,9 +43,9 @@ func (f *Frontend) View(ctx context.Context, p Place) (view, error) {
 	if err != nil {
 		return view{}, err
 	}
-	v := view{startedBy: p.startedBy(found), firstLine: p.firstLine(found)}
+	v := view{startedBy: startedBy(p, found), firstLine: firstLine(p, found)}
 	for _, seq := range suspended {
-		waiting, err := suspensionsIn(found[seq])
+		waiting, err := journal.SuspensionsIn(found[seq])
 		if err != nil {
 			return v, err
 		}
@@ -62,14 +63,14 @@ func (f *Frontend) View(ctx context.Context, p Place) (view, error) {
 }
 
 // named are the segments that the head names beside those of suspensions.
-func (p Place) named() []int64 {
+func named(p journal.Place) []int64 {
 	var seqs []int64
 	if p.Record.Seq > p.Record.Seq0 {
 		seqs = append(seqs, p.Record.Seq0+1)
 	}
 	for id, call := range p.Head.Calls {
 		if p.Current && call.Status == core.CallSuspended {
-			if turn := p.turnOf(id); !call.Synthetic {
+			if turn := turnOf(p, id); !call.Synthetic {
 				seqs = append(seqs, turn)
 			}
 			seqs = append(seqs, p.Head.LastUserMessage)
@@ -80,7 +81,7 @@ func (p Place) named() []int64 {
 
 // turnOf is the segment of the assistant turn that asks for a call. The run's own waits come after
 // everything that was said.
-func (p Place) turnOf(id string) int64 {
+func turnOf(p journal.Place, id string) int64 {
 	switch call := p.Head.Calls[id]; {
 	case call.Synthetic:
 		return p.Record.Seq + 1
@@ -91,7 +92,7 @@ func (p Place) turnOf(id string) int64 {
 }
 
 // few reads the named segments, those that are neighbours at once.
-func (f *Frontend) few(ctx context.Context, p Place, seqs []int64) (map[int64]core.Segment, error) {
+func (f *Frontend) few(ctx context.Context, p journal.Place, seqs []int64) (map[int64]core.Segment, error) {
 	found := map[int64]core.Segment{}
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
@@ -100,7 +101,7 @@ func (f *Frontend) few(ctx context.Context, p Place, seqs []int64) (map[int64]co
 		for n < len(seqs) && seqs[n] == seqs[0]+int64(n) {
 			n++
 		}
-		err := f.segments(ctx, p.Head.Tenant, p.Head.Thread, seqs[0], seqs[n-1], func(s core.Segment) bool {
+		err := f.Segments(ctx, p.Head.Tenant, p.Head.Thread, seqs[0], seqs[n-1], func(s core.Segment) bool {
 			found[s.Seq] = s
 			return true
 		})
@@ -112,10 +113,10 @@ func (f *Frontend) few(ctx context.Context, p Place, seqs []int64) (map[int64]co
 	return found, nil
 }
 
-func (f *Frontend) shownCall(ctx context.Context, p Place, found map[int64]core.Segment, w WaitingCall) (wire.Pending, error) {
+func (f *Frontend) shownCall(ctx context.Context, p journal.Place, found map[int64]core.Segment, w journal.WaitingCall) (wire.Pending, error) {
 	shown := PendingOf(w)
 	shown.Fingerprint = core.Fingerprint(p.Head.Tenant, p.Record.Run, p.Record.Version, w.SuspendedCall)
-	turn := p.turnOf(w.CallID)
+	turn := turnOf(p, w.CallID)
 	requests, cut, err := f.requests(ctx, p, found, turn)
 	if err != nil && !errors.Is(err, engine.ErrUnreadable) {
 		return shown, err
@@ -135,7 +136,7 @@ func (f *Frontend) shownCall(ctx context.Context, p Place, found map[int64]core.
 // another caller's request could hide behind it. The head names the segment of the last one, and
 // each message that of the one before it, also across the runs of the thread, which the model
 // reads, too.
-func (f *Frontend) requests(ctx context.Context, p Place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
+func (f *Frontend) requests(ctx context.Context, p journal.Place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
 	for seq := p.Head.LastUserMessage; seq > 0; {
 		if _, read := found[seq]; !read {
 			one, err := f.few(ctx, p, []int64{seq})

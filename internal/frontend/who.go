@@ -5,11 +5,12 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // startedBy is who started the run: what the first segment of its journal says, or the inbox while
 // there is none.
-func (p Place) startedBy(found map[int64]core.Segment) *wire.Actor {
+func startedBy(p journal.Place, found map[int64]core.Segment) *wire.Actor {
 	if p.Record.Seq <= p.Record.Seq0 {
 		start := p.Head.Inbox[core.KeyStart]
 		return actor(start.By, start.Via)

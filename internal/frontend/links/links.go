@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
@@ -33,7 +34,7 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 	if err := checkRecipient(o.For); err != nil {
 		return engine.Link{}, err
 	}
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return engine.Link{}, err
 	}
@@ -59,7 +60,7 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 
 // couldApprove refuses a link whose recipient could only deny, with the reason for which a yes
 // would be refused.
-func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p frontend.Place, call core.SuspendedCall) error {
+func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p journal.Place, call core.SuspendedCall) error {
 	err := f.MayApprove(ctx, frontend.LinkCaller(l), p, call, core.Resume{Action: core.ActionResume})
 	if e, ok := errors.AsType[*refusal.Error](err); ok {
 		return refusal.New(e.Code, "a link that you create for %s could only deny: %s", l.For, e.Detail)
@@ -100,7 +101,7 @@ func (f *Maker) listLinks(ctx context.Context, c frontend.Caller, run string) ([
 // reads it.
 func (f *Maker) Links(ctx context.Context, c frontend.Caller, run string) (wire.Page[wire.Link], error) {
 	page := wire.Page[wire.Link]{Items: []wire.Link{}}
-	if _, err := f.Find(ctx, c, run); err != nil {
+	if _, err := f.Find(ctx, c.Tenant, run); err != nil {
 		return page, err
 	}
 	links, err := f.listLinks(ctx, c, run)
@@ -112,10 +113,10 @@ func (f *Maker) Links(ctx context.Context, c frontend.Caller, run string) (wire.
 
 // RevokeLink ends a link before its time. Revoking it again changes nothing.
 func (f *Maker) RevokeLink(ctx context.Context, c frontend.Caller, run, id string) (wire.Link, error) {
-	if _, err := f.Find(ctx, c, run); err != nil {
+	if _, err := f.Find(ctx, c.Tenant, run); err != nil {
 		return wire.Link{}, err
 	}
-	if len(id) > frontend.MaxID {
+	if len(id) > journal.MaxID {
 		return wire.Link{}, frontend.LinkNotFound()
 	}
 	l, err := storecall.Try(ctx, f.Clock, func() (engine.Link, error) { return f.LinkStore.RevokeLink(ctx, c.Tenant, run, id, f.Now(), c.By) })

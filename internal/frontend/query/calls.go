@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // Calls lists the tool calls of a run, in the order the model asked for them, and the run's own
@@ -15,11 +16,11 @@ import (
 // until each of its calls has settled or the journal ends.
 func (f *Reader) Calls(ctx context.Context, c frontend.Caller, run string, q List) (wire.Page[wire.Call], error) {
 	page := wire.Page[wire.Call]{Items: []wire.Call{}}
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return page, err
 	}
-	at, err := frontend.ReadCursor(q.Cursor, p.Head.Thread, p.Record.Seq0+1, p.Record.Seq)
+	at, err := journal.ReadCursor(q.Cursor, p.Head.Thread, p.Record.Seq0+1, p.Record.Seq)
 	if err != nil {
 		return page, err
 	}
@@ -36,41 +37,41 @@ func (f *Reader) Calls(ctx context.Context, c frontend.Caller, run string, q Lis
 		page.Next = fold.next.Of(p.Head.Thread)
 	}
 	for _, call := range fold.calls {
-		page.Items = append(page.Items, p.AsTracked(*call))
+		page.Items = append(page.Items, asTracked(p, *call))
 	}
 	return page, nil
 }
 
 // Call reads one tool call of a run, by its id. [CodeCallNotFound] if the run has none of that id.
 func (f *Reader) Call(ctx context.Context, c frontend.Caller, run, id string) (wire.Call, error) {
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return wire.Call{}, err
 	}
-	if id == "" || len(id) > frontend.MaxID {
+	if id == "" || len(id) > journal.MaxID {
 		return wire.Call{}, frontend.CallNotFound()
 	}
-	fold := callFold{thread: p.Record.Thread, from: frontend.Cursor{Seq: p.Record.Seq0 + 1}, only: id, most: 1}
+	fold := callFold{thread: p.Record.Thread, from: journal.Cursor{Seq: p.Record.Seq0 + 1}, only: id, most: 1}
 	if err := f.Journal(ctx, p, p.Record.Seq0+1, fold.segment); err != nil {
 		return wire.Call{}, err
 	}
 	if len(fold.calls) == 0 {
 		return wire.Call{}, frontend.CallNotFound()
 	}
-	return p.AsTracked(*fold.calls[0]), nil
+	return asTracked(p, *fold.calls[0]), nil
 }
 
 // callFold makes the records of calls from the journal, segment by segment.
 type callFold struct {
 	thread string
-	from   frontend.Cursor // entries of its segment before read belong to the page before
+	from   journal.Cursor // entries of its segment before read belong to the page before
 	most   int
 	only   string // a call's id; empty: all
 
 	calls  []*wire.Call
-	open   int             // of them have not settled
-	weight int             // bytes of their results
-	next   frontend.Cursor // where the next page begins; seq 0: the journal ended before
+	open   int            // of them have not settled
+	weight int            // bytes of their results
+	next   journal.Cursor // where the next page begins; seq 0: the journal ended before
 }
 
 // segment takes one segment in, and says whether the next one is wanted.
@@ -102,9 +103,9 @@ func (c *callFold) begin(s core.Segment, nth int, e core.Event) {
 	switch _ = json.Unmarshal(e.Data, &data); {
 	case s.Seq == c.from.Seq && nth <= c.from.Read, c.only != "" && c.only != data.CallID:
 		return
-	case len(c.calls) == c.most || c.weight >= frontend.PageBytes:
+	case len(c.calls) == c.most || c.weight >= journal.PageBytes:
 		if c.next.Seq == 0 {
-			c.next = frontend.Cursor{Seq: s.Seq, Read: nth - 1}
+			c.next = journal.Cursor{Seq: s.Seq, Read: nth - 1}
 		}
 		return
 	}

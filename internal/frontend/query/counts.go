@@ -6,6 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
@@ -59,7 +60,7 @@ func count(to *wire.Counts, h core.Head) {
 // openByKind is how many calls of a run wait for an answer, by kind.
 func openByKind(h core.Head) map[string]int {
 	kinds := map[string]int{}
-	open := frontend.OpenSuspensions(frontend.Place{Head: h, Record: h.Record(), Current: true})
+	open := journal.OpenSuspensions(journal.Place{Head: h, Record: h.Record(), Current: true})
 	for _, call := range h.Calls {
 		if open[call.Sus] {
 			kinds[call.Kind.String()]++

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // DecisionQuery says which decisions of a tenant are wanted. An empty member wants all.
@@ -51,7 +52,7 @@ func (f *Reader) Decisions(ctx context.Context, c frontend.Caller, q DecisionQue
 	r := historyRead{journalReader: f.journalReader(c.Tenant), q: q, from: from, items: page.Items}
 	more, err := r.page(ctx)
 	if page.Items, page.Unreadable = r.items, r.unread; more {
-		page.Next = frontend.EncodeCursor(historyCursor{q.mark(c.Tenant), r.from.At, r.from.Tie})
+		page.Next = journal.EncodeCursor(historyCursor{q.mark(c.Tenant), r.from.At, r.from.Tie})
 	}
 	return page, err
 }
@@ -65,7 +66,7 @@ type historyCursor struct {
 // mark identifies the history of a tenant with these filters.
 func (q DecisionQuery) mark(tenant string) string {
 	q.Cursor, q.Limit = "", 0
-	return frontend.CursorMark("decisions of " + tenant + " " + string(core.Encode(q)))
+	return journal.CursorMark("decisions of " + tenant + " " + string(core.Encode(q)))
 }
 
 func readHistoryCursor(q DecisionQuery, tenant string) (engine.FeedPlace, error) {
@@ -76,7 +77,7 @@ func readHistoryCursor(q DecisionQuery, tenant string) (engine.FeedPlace, error)
 		return engine.FeedPlace{At: millisFrom(q.CreatedBefore) + recordingTime.Milliseconds()}, nil
 	}
 	var stored historyCursor
-	ours := frontend.DecodeCursor(q.Cursor, &stored) && stored.History == q.mark(tenant) && stored.Tie != ""
+	ours := journal.DecodeCursor(q.Cursor, &stored) && stored.History == q.mark(tenant) && stored.Tie != ""
 	place := engine.FeedPlace{At: stored.At, Tie: stored.Tie}
 	if !ours || place.Check() != nil {
 		return engine.FeedPlace{}, badListCursor()
@@ -97,7 +98,7 @@ type historyRead struct {
 }
 
 func (r *historyRead) full() bool {
-	return len(r.items) >= frontend.Limit(r.q.Limit, 50, 200) || r.weight >= frontend.PageBytes || r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
+	return len(r.items) >= frontend.Limit(r.q.Limit, 50, 200) || r.weight >= journal.PageBytes || r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
 }
 
 // page reads from newest to oldest, and says whether there may be more.

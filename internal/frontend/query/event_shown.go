@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // EventsOf are the events of a segment as callers see them, but for what other segments hold of the
@@ -18,7 +19,7 @@ func EventsOf(s core.Segment) []wire.Event {
 	shown := make([]wire.Event, len(events))
 	for i, e := range events {
 		shown[i] = wire.Event{Version: wire.EventVersion, Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
-			At: wire.Millis(e.At), Type: string(e.Type), Data: shownData(e), Cursor: frontend.Cursor{Seq: s.Seq, Read: i + 1}.Of(e.ThreadID)}
+			At: wire.Millis(e.At), Type: string(e.Type), Data: shownData(e), Cursor: journal.Cursor{Seq: s.Seq, Read: i + 1}.Of(e.ThreadID)}
 	}
 	if n := len(shown); n > 0 {
 		for _, c := range s.Checkpoints() {
@@ -34,7 +35,7 @@ func EventsOf(s core.Segment) []wire.Event {
 func shownData(e core.Event) json.RawMessage {
 	switch e.Type {
 	case core.EventCallSuspended:
-		w := frontend.WaitingCall{Since: e.At}
+		w := journal.WaitingCall{Since: e.At}
 		if json.Unmarshal(e.Data, &w.SuspendedCall) == nil {
 			return core.Encode(frontend.PendingOf(w))
 		}
@@ -109,7 +110,7 @@ type turnEnd struct {
 
 // joinTurnEnds adds to the ends of turns among the events what other segments hold: the output of a
 // run that is done, and the calls that a suspended one waits for, whole.
-func (f *Reader) joinTurnEnds(ctx context.Context, c frontend.Caller, p frontend.Place, events []wire.Event) error {
+func (f *Reader) joinTurnEnds(ctx context.Context, c frontend.Caller, p journal.Place, events []wire.Event) error {
 	for i, e := range events {
 		if e.Type != string(core.EventTurnEnded) {
 			continue
@@ -143,21 +144,21 @@ func (f *Reader) joinTurnEnds(ctx context.Context, c frontend.Caller, p frontend
 }
 
 // ended is the place of the run that an end of a turn belongs to.
-func (f *Reader) ended(ctx context.Context, c frontend.Caller, p frontend.Place, run string) (frontend.Place, error) {
+func (f *Reader) ended(ctx context.Context, c frontend.Caller, p journal.Place, run string) (journal.Place, error) {
 	if p.Record.Run == run && !p.Whole {
 		return p, nil
 	}
-	return f.Find(ctx, c, run)
+	return f.Find(ctx, c.Tenant, run)
 }
 
 // suspensionsOf are the calls that a turn ended with, as they were when they began to wait.
-func (f *Reader) suspensionsOf(ctx context.Context, p frontend.Place, end turnEnd) ([]wire.Pending, error) {
+func (f *Reader) suspensionsOf(ctx context.Context, p journal.Place, end turnEnd) ([]wire.Pending, error) {
 	wanted := map[string]bool{}
 	for _, call := range end.Pending {
 		wanted[call.Suspension] = true
 	}
 	calls := map[string]wire.Pending{}
-	for _, seq := range frontend.SegmentsOf(wanted) {
+	for _, seq := range journal.SegmentsOf(wanted) {
 		waiting, err := f.SuspendedAt(ctx, p, seq)
 		if err != nil {
 			return nil, err

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // EventQuery says which events of a run are wanted.
@@ -26,18 +27,18 @@ type EventQuery struct {
 
 // Events reads a page of a run's events: those that are committed or, if q.Live is set and there is
 // none of them, live ones. A reader that goes on from Next misses no committed event and sees none
-// twice; live ones are described at [frontend.Frontend.liveEvents].
+// twice; live ones are described at [liveEvents].
 func (f *Reader) Events(ctx context.Context, c frontend.Caller, run string, q EventQuery) (wire.EventPage, error) {
 	thread, _ := core.ThreadOf(run)
-	return f.heldEvents(ctx, c, thread, q, func() (frontend.Place, error) { return f.Find(ctx, c, run) })
+	return f.heldEvents(ctx, c, thread, q, func() (journal.Place, error) { return f.Find(ctx, c.Tenant, run) })
 }
 
-// ThreadEvents is [frontend.Frontend.Events] over all runs of a thread, one after the other. No
+// ThreadEvents is [Reader.Events] over all runs of a thread, one after the other. No
 // page is done: a thread whose run is done waits for the next one.
 func (f *Reader) ThreadEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery) (wire.EventPage, error) {
-	page, err := f.heldEvents(ctx, c, thread, q, func() (frontend.Place, error) {
-		head, err := f.LoadThread(ctx, c, thread)
-		p := frontend.Place{Head: head, Record: head.Record(), Current: true}
+	page, err := f.heldEvents(ctx, c, thread, q, func() (journal.Place, error) {
+		head, err := f.LoadThread(ctx, c.Tenant, thread)
+		p := journal.Place{Head: head, Record: head.Record(), Current: true}
 		p.Record.Seq0, p.Record.Ev0 = 0, 0
 		p.Whole = true
 		return p, err
@@ -46,14 +47,14 @@ func (f *Reader) ThreadEvents(ctx context.Context, c frontend.Caller, thread str
 }
 
 // heldEvents reads a page of events of what find finds, and waits for one if there is none yet.
-func (f *Reader) heldEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery, find func() (frontend.Place, error)) (wire.EventPage, error) {
+func (f *Reader) heldEvents(ctx context.Context, c frontend.Caller, thread string, q EventQuery, find func() (journal.Place, error)) (wire.EventPage, error) {
 	var page wire.EventPage
 	if q.Tail && q.After == "" { // found once: what comes while the read is held is wanted
 		p, err := find()
 		if err != nil {
 			return page, err
 		}
-		q.After = frontend.EndOf(p.Record)
+		q.After = journal.EndOf(p.Record)
 	}
 	err := f.Held.Until(ctx, c.Tenant, thread, q.Wait, q.Live, func() (bool, error) {
 		// before the head is looked at: see liveEvents
@@ -67,14 +68,14 @@ func (f *Reader) heldEvents(ctx context.Context, c frontend.Caller, thread strin
 	return page, err
 }
 
-func (f *Reader) events(ctx context.Context, c frontend.Caller, p frontend.Place, q EventQuery, speech engine.Speech, spoken bool) (wire.EventPage, error) {
-	at, err := frontend.ReadCursor(q.After, p.Head.Thread, p.Record.Seq0+1, p.Record.Seq)
+func (f *Reader) events(ctx context.Context, c frontend.Caller, p journal.Place, q EventQuery, speech engine.Speech, spoken bool) (wire.EventPage, error) {
+	at, err := journal.ReadCursor(q.After, p.Head.Thread, p.Record.Seq0+1, p.Record.Seq)
 	if err != nil {
 		return wire.EventPage{}, err
 	}
 	from, most := at, frontend.Limit(q.Limit, 100, 1000)
 	var next *core.Segment // behind the cursor
-	items, at, err := frontend.Collect(ctx, f.Frontend, p.Head, at, p.Record.Seq, most, frontend.Limit(q.Bytes, frontend.PageBytes, frontend.PageBytes), func(s core.Segment) []wire.Event {
+	items, at, err := journal.Collect(ctx, f.Frontend.Reader, p.Head, at, p.Record.Seq, most, frontend.Limit(q.Bytes, journal.PageBytes, journal.PageBytes), func(s core.Segment) []wire.Event {
 		if s.Seq == from.Seq {
 			next = &s
 		}
@@ -87,8 +88,8 @@ func (f *Reader) events(ctx context.Context, c frontend.Caller, p frontend.Place
 		return wire.EventPage{}, err
 	}
 	if next != nil && from.Live.Any() {
-		if at.Live = (frontend.Hearing{}); !frontend.Settles(*next, from.Live) {
-			at = frontend.Cursor{Seq: from.Seq}
+		if at.Live = (journal.Hearing{}); !settles(*next, from.Live) {
+			at = journal.Cursor{Seq: from.Seq}
 			items = []wire.Event{resetEvent(p, next, at)}
 		}
 	}

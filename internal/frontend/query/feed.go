@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
@@ -187,7 +188,7 @@ func (r *feedRead) page(ctx context.Context) error {
 
 // full says whether the page ends before the next entry.
 func (r *feedRead) full() bool {
-	return len(r.items) >= frontend.Limit(r.q.Limit, 100, 1000) || r.weight >= frontend.Limit(r.q.Bytes, frontend.PageBytes, frontend.PageBytes) ||
+	return len(r.items) >= frontend.Limit(r.q.Limit, 100, 1000) || r.weight >= frontend.Limit(r.q.Bytes, journal.PageBytes, journal.PageBytes) ||
 		r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
 }
 

@@ -8,7 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // feedCursor is a place in the feed of a tenant. Everything up to Low was read. Within the lag of a
@@ -57,7 +57,7 @@ func seenKey(thread string, seq int64, w core.Stamp) string {
 	return base64.RawURLEncoding.EncodeToString(sum[:6])
 }
 
-func feedMark(tenant string) string { return frontend.CursorMark("feed of " + tenant) }
+func feedMark(tenant string) string { return journal.CursorMark("feed of " + tenant) }
 
 // of is the cursor as callers have it, opaque, for this tenant alone.
 func (c feedCursor) of(tenant string) string {
@@ -65,7 +65,7 @@ func (c feedCursor) of(tenant string) string {
 	for _, key := range c.Seen {
 		stored.Seen += key
 	}
-	return frontend.EncodeCursor(stored)
+	return journal.EncodeCursor(stored)
 }
 
 // readFeedCursor reads a cursor of the tenant's feed. Empty is the beginning.
@@ -74,21 +74,21 @@ func readFeedCursor(text, tenant string) (c feedCursor, err error) {
 		return c, nil
 	}
 	var stored storedCursor
-	if !frontend.DecodeCursor(text, &stored) || stored.Feed != feedMark(tenant) ||
+	if !journal.DecodeCursor(text, &stored) || stored.Feed != feedMark(tenant) ||
 		len(stored.Seen)%seenLength != 0 || len(stored.Seen) > mostSeen*seenLength || len(stored.Held) > mostHeld {
-		return c, frontend.BadCursor()
+		return c, journal.BadCursor()
 	}
 	c.Low, c.Held = engine.FeedPlace{At: stored.At, Tie: stored.Tie}, stored.Held
 	for _, h := range c.Held {
-		if h.Seq < 1 || h.Thread == "" || len(h.Thread) > frontend.MaxID {
-			return feedCursor{}, frontend.BadCursor()
+		if h.Seq < 1 || h.Thread == "" || len(h.Thread) > journal.MaxID {
+			return feedCursor{}, journal.BadCursor()
 		}
 	}
 	for at := 0; at < len(stored.Seen); at += seenLength {
 		c.Seen = append(c.Seen, stored.Seen[at:at+seenLength])
 	}
 	if c.Low.Check() != nil {
-		return feedCursor{}, frontend.BadCursor()
+		return feedCursor{}, journal.BadCursor()
 	}
 	return c, nil
 }

@@ -10,7 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -38,7 +38,7 @@ func FuzzFeedCursor(f *testing.F) {
 		for n := range min(max(seen, 0), mostSeen) {
 			given.Seen = append(given.Seen, seenKey(thread, seq, core.Stamp(n)))
 		}
-		if given.Low.Check() != nil || seq < 1 || thread == "" || len(thread) > frontend.MaxID || !utf8.ValidString(thread) || !utf8.ValidString(tie) {
+		if given.Low.Check() != nil || seq < 1 || thread == "" || len(thread) > journal.MaxID || !utf8.ValidString(thread) || !utf8.ValidString(tie) {
 			return
 		}
 		back, err := readFeedCursor(given.of("acme"), "acme")

@@ -6,7 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
@@ -84,14 +84,14 @@ func (r *journalReader) segment(ctx context.Context, thread string, seq int64, w
 }
 
 // record is that of a run of a thread whose head was read.
-func (r *journalReader) record(ctx context.Context, thread, run string) (frontend.Place, error) {
+func (r *journalReader) record(ctx context.Context, thread, run string) (journal.Place, error) {
 	h, err := r.head(ctx, thread)
 	switch {
 	case err != nil:
-		return frontend.Place{}, err
+		return journal.Place{}, err
 	case h.Run == run:
-		return frontend.Place{Head: h.Head, Record: h.Record(), Current: true}, nil
+		return journal.Place{Head: h.Head, Record: h.Record(), Current: true}, nil
 	}
 	record, err := storecall.Try(ctx, r.f.Clock, func() (core.Record, error) { return r.f.Store.Archived(ctx, r.tenant, run) })
-	return frontend.Place{Head: h.Head, Record: record}, err
+	return journal.Place{Head: h.Head, Record: record}, err
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
@@ -48,7 +49,7 @@ func (f *Reader) Runs(ctx context.Context, c frontend.Caller, q List) (wire.Page
 
 // ThreadRuns lists the runs of a thread, newest first.
 func (f *Reader) ThreadRuns(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Run], error) {
-	if _, err := f.LoadThread(ctx, c, thread); err != nil {
+	if _, err := f.LoadThread(ctx, c.Tenant, thread); err != nil {
 		return wire.Page[wire.Run]{}, err
 	}
 	return f.runs(ctx, c, thread, q)
@@ -104,7 +105,7 @@ func gather[From, To any](ctx context.Context, f *Reader, tenant, cursor string,
 		return page, err
 	}
 	defer leave()
-	for weight, looked := 0, 0; most > 0 && weight < frontend.PageBytes && looked < mostLooked; {
+	for weight, looked := 0, 0; most > 0 && weight < journal.PageBytes && looked < mostLooked; {
 		found, err := storecall.Try(ctx, f.Clock, func() (piece[From], error) {
 			return l.read(page.Next, min(most, listPiece), mostLooked-looked)
 		})
@@ -155,15 +156,15 @@ func badListCursor() *refusal.Error {
 // the runtime itself to the model are left out.
 func (f *Reader) Messages(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Message], error) {
 	page := wire.Page[wire.Message]{Items: []wire.Message{}}
-	h, err := f.LoadThread(ctx, c, thread)
+	h, err := f.LoadThread(ctx, c.Tenant, thread)
 	if err != nil {
 		return page, err
 	}
-	at, err := frontend.ReadCursor(q.Cursor, h.Thread, 1, h.Seq)
+	at, err := journal.ReadCursor(q.Cursor, h.Thread, 1, h.Seq)
 	if err != nil {
 		return page, err
 	}
-	page.Items, at, err = frontend.Collect(ctx, f.Frontend, h, at, h.Seq, frontend.Limit(q.Limit, 200, 1000), frontend.PageBytes,
+	page.Items, at, err = journal.Collect(ctx, f.Frontend.Reader, h, at, h.Seq, frontend.Limit(q.Limit, 200, 1000), journal.PageBytes,
 		func(s core.Segment) []wire.Message { return messagesOf(h.Thread, s, q.Data) }, weighMessage)
 	if at.Seq <= h.Seq {
 		page.Next = at.Of(h.Thread)

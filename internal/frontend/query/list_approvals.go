@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // approvalFilter is what the entries of the inbox have in common.
@@ -50,7 +51,7 @@ func (f *Reader) waitingIn(ctx context.Context, c frontend.Caller, thread, curso
 	if cursor != "" {
 		return found, engine.ErrRefused
 	}
-	if len(thread) > frontend.MaxID {
+	if len(thread) > journal.MaxID {
 		return found, nil
 	}
 	head, err := f.Store.Load(ctx, c.Tenant, thread)
@@ -78,7 +79,7 @@ func (f *Reader) approvalsOf(ctx context.Context, w approvalFilter, heads []core
 		if !w.fits(h) {
 			continue
 		}
-		shown, err := f.View(ctx, frontend.Place{Head: h, Record: h.Record(), Current: true})
+		shown, err := f.View(ctx, journal.Place{Head: h, Record: h.Record(), Current: true})
 		if err != nil || len(h.Calls) == 0 {
 			if err := e.failed(ctx, err); err != nil {
 				return nil, 0, err

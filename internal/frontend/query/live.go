@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // spoken is the live text of the thread, if the reader wants it.
@@ -38,13 +39,13 @@ func (f *Reader) spoken(c frontend.Caller, thread string, wanted bool) (engine.S
 //
 // In the other order, a reader could find neither the live text nor its commit, and would take back
 // text that the next read shows again.
-func liveEvents(p frontend.Place, at frontend.Cursor, said engine.Speech, spoken bool, most int) ([]wire.Event, frontend.Cursor) {
+func liveEvents(p journal.Place, at journal.Cursor, said engine.Speech, spoken bool, most int) ([]wire.Event, journal.Cursor) {
 	h, heard := p.Head, at.Live
 	// a run that is over says no more; the next one does
 	spoken = spoken && p.Current && said.Run == h.Run && said.Seq == h.Seq && said.Epoch == h.Epoch
 	items := []wire.Event{}
 	if heard.Any() && !(spoken && goesOn(said, heard)) {
-		at.Live = frontend.Hearing{}
+		at.Live = journal.Hearing{}
 		items = append(items, resetEvent(p, nil, at))
 	}
 	if !spoken {
@@ -65,7 +66,7 @@ func liveEvents(p frontend.Place, at frontend.Cursor, said engine.Speech, spoken
 }
 
 // noteEvent is what a body does, as an event. No segment holds it.
-func noteEvent(said engine.Speech, n engine.Note, at frontend.Cursor) wire.Event {
+func noteEvent(said engine.Speech, n engine.Note, at journal.Cursor) wire.Event {
 	e := wire.Event{Version: wire.EventVersion, Seq: said.Event, RunID: said.Run, ThreadID: said.Thread, Turn: said.Turn, Step: said.Step, At: wire.Millis(n.At),
 		Type: string(core.EventCallStarted), Cursor: at.Of(said.Thread)}
 	if p := n.Progress; p != nil {
@@ -82,7 +83,7 @@ func noteEvent(said engine.Speech, n engine.Note, at frontend.Cursor) wire.Event
 }
 
 // goesOn reports whether the live text continues what the reader has heard.
-func goesOn(said engine.Speech, heard frontend.Hearing) bool {
+func goesOn(said engine.Speech, heard journal.Hearing) bool {
 	return said.Epoch == heard.Epoch && said.Restart == heard.Restart && begins(said.Text, heard.Text) && begins(said.Reasoning, heard.Reasoning) &&
 		(heard.Notes == 0 || len(said.Notes) > 0 && said.Notes[len(said.Notes)-1].Version >= heard.Notes)
 }
@@ -93,7 +94,7 @@ func begins(text string, at int) bool {
 }
 
 // delta is the live text of a kind after the cursor, and the cursor after that text.
-func delta(said engine.Speech, at frontend.Cursor, kind string) (e wire.Event, next frontend.Cursor, more bool) {
+func delta(said engine.Speech, at journal.Cursor, kind string) (e wire.Event, next journal.Cursor, more bool) {
 	next = at
 	next.Live.Epoch, next.Live.Restart = said.Epoch, said.Restart
 	text, offset, event := said.Text, &next.Live.Text, core.EventTextDelta
@@ -125,7 +126,7 @@ func resetReason(r core.Record, next *core.Segment) string {
 
 // resetEvent says that the live text so far is void. It is a live event: no segment holds it. next
 // is the segment committed after that text; nil if there is none.
-func resetEvent(p frontend.Place, next *core.Segment, at frontend.Cursor) wire.Event {
+func resetEvent(p journal.Place, next *core.Segment, at journal.Cursor) wire.Event {
 	r := p.Record
 	e := wire.Event{Version: wire.EventVersion, Seq: r.Ev, RunID: r.Run, ThreadID: r.Thread, Turn: r.Turn, At: wire.Millis(r.At), Type: string(core.EventStepReset), Cursor: at.Of(r.Thread),
 		Data: core.Encode(map[string]any{"reason": resetReason(r, next), "text": "The model's partial answer was discarded."})}

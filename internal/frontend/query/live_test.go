@@ -7,21 +7,21 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
-	both := frontend.Hearing{Epoch: 3, Text: 5, Reasoning: 2}
+	both := journal.Hearing{Epoch: 3, Text: 5, Reasoning: 2}
 	for name, tt := range map[string]struct {
 		epoch  int64
 		events []core.EventType
-		heard  frontend.Hearing
+		heard  journal.Hearing
 		want   bool
 	}{
 		"its turn, whole":                         {3, []core.EventType{core.EventStepStarted, core.EventReasoningEnded, core.EventTextEnded}, both, true},
-		"its turn, begun anew after it was heard": {3, []core.EventType{core.EventTextEnded}, frontend.Hearing{Epoch: 3, Restart: 1, Text: 9}, true},
+		"its turn, begun anew after it was heard": {3, []core.EventType{core.EventTextEnded}, journal.Hearing{Epoch: 3, Restart: 1, Text: 9}, true},
 		"its turn without what it thought":        {3, []core.EventType{core.EventTextEnded}, both, false},
-		"its turn without a word":                 {3, []core.EventType{core.EventCallReady}, frontend.Hearing{Epoch: 3, Text: 5}, false},
+		"its turn without a word":                 {3, []core.EventType{core.EventCallReady}, journal.Hearing{Epoch: 3, Text: 5}, false},
 		"the turn of another attempt":             {4, []core.EventType{core.EventReasoningEnded, core.EventTextEnded}, both, false},
 		"a reset":                                 {3, []core.EventType{core.EventStepReset}, both, true},
 		"a reset of a later attempt":              {5, []core.EventType{core.EventStepReset}, both, true},
@@ -31,7 +31,7 @@ func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
 		for _, kind := range tt.events {
 			s.Events = append(s.Events, core.Event{Type: kind})
 		}
-		if got := frontend.Settles(s, tt.heard); got != tt.want {
+		if got := settles(s, tt.heard); got != tt.want {
 			t.Errorf("%s: %v", name, got)
 		}
 	}
@@ -41,22 +41,22 @@ func TestWhatWasHeardIsSettledByTheTurnOfItsAttemptOrTakenBack(t *testing.T) {
 // text begins again.
 func TestACursorThatDoesNotFitWhatIsSaidBeginsAgain(t *testing.T) {
 	h := core.Head{Identity: core.Identity{Tenant: "t", Thread: "thr", Run: "run"}, Position: core.Position{Seq: 4, Ev: 9, Epoch: 3}}
-	p := frontend.Place{Head: h, Record: h.Record(), Current: true}
+	p := journal.Place{Head: h, Record: h.Record(), Current: true}
 	said := engine.Speech{Attempt: engine.Attempt{Tenant: "t", Thread: "thr", Run: "run", Step: 2, Epoch: 3, Seq: 4, Event: 9}, Text: "Zürich"}
 	for name, tt := range map[string]struct {
-		heard frontend.Hearing
+		heard journal.Hearing
 		want  string
 	}{
-		"nothing was heard":             {frontend.Hearing{}, `text.delta 0 "Zürich"`},
-		"some of it":                    {frontend.Hearing{Epoch: 3, Text: 3}, `text.delta 3 "rich"`},
-		"all of it":                     {frontend.Hearing{Epoch: 3, Text: 7}, ""},
-		"more than was said":            {frontend.Hearing{Epoch: 3, Text: 8}, `step.reset text.delta 0 "Zürich"`},
-		"half a character":              {frontend.Hearing{Epoch: 3, Text: 2}, `step.reset text.delta 0 "Zürich"`},
-		"thoughts that nobody had":      {frontend.Hearing{Epoch: 3, Text: 3, Reasoning: 1}, `step.reset text.delta 0 "Zürich"`},
-		"an attempt before":             {frontend.Hearing{Epoch: 2, Text: 3}, `step.reset text.delta 0 "Zürich"`},
-		"the model before it began new": {frontend.Hearing{Epoch: 3, Restart: 1, Text: 3}, `step.reset text.delta 0 "Zürich"`},
+		"nothing was heard":             {journal.Hearing{}, `text.delta 0 "Zürich"`},
+		"some of it":                    {journal.Hearing{Epoch: 3, Text: 3}, `text.delta 3 "rich"`},
+		"all of it":                     {journal.Hearing{Epoch: 3, Text: 7}, ""},
+		"more than was said":            {journal.Hearing{Epoch: 3, Text: 8}, `step.reset text.delta 0 "Zürich"`},
+		"half a character":              {journal.Hearing{Epoch: 3, Text: 2}, `step.reset text.delta 0 "Zürich"`},
+		"thoughts that nobody had":      {journal.Hearing{Epoch: 3, Text: 3, Reasoning: 1}, `step.reset text.delta 0 "Zürich"`},
+		"an attempt before":             {journal.Hearing{Epoch: 2, Text: 3}, `step.reset text.delta 0 "Zürich"`},
+		"the model before it began new": {journal.Hearing{Epoch: 3, Restart: 1, Text: 3}, `step.reset text.delta 0 "Zürich"`},
 	} {
-		items, at := liveEvents(p, frontend.Cursor{Seq: 5, Live: tt.heard}, said, true, 10)
+		items, at := liveEvents(p, journal.Cursor{Seq: 5, Live: tt.heard}, said, true, 10)
 		var got []string
 		for _, e := range items {
 			var data struct {
@@ -78,11 +78,11 @@ func TestACursorThatDoesNotFitWhatIsSaidBeginsAgain(t *testing.T) {
 			t.Errorf("%s: %q, then at %+v", name, got, at)
 		}
 	}
-	if items, _ := liveEvents(p, frontend.Cursor{Seq: 5}, said, true, 0); len(items) > 0 {
+	if items, _ := liveEvents(p, journal.Cursor{Seq: 5}, said, true, 0); len(items) > 0 {
 		t.Errorf("a page of none holds %v", items)
 	}
 	said.Run = "another"
-	if items, at := liveEvents(p, frontend.Cursor{Seq: 5}, said, true, 10); len(items) > 0 || at.Live.Any() {
+	if items, at := liveEvents(p, journal.Cursor{Seq: 5}, said, true, 10); len(items) > 0 || at.Live.Any() {
 		t.Errorf("what another run says is shown: %v", items)
 	}
 }

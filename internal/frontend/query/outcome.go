@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // States of a [wire.Outcome].
@@ -21,12 +22,12 @@ const (
 // Outcome says what became of a suspension of a run that does not wait any more, or whose deadline
 // has passed.
 func (f *Reader) Outcome(ctx context.Context, c frontend.Caller, run, sus string) (wire.Outcome, error) {
-	p, err := f.Find(ctx, c, run)
+	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {
 		return wire.Outcome{}, err
 	}
 	asked, err := f.FindSuspension(ctx, p, sus)
-	if errors.Is(err, frontend.ErrNoSuspension) {
+	if errors.Is(err, journal.ErrNoSuspension) {
 		err = frontend.CallNotFound()
 	}
 	if err != nil {
@@ -45,14 +46,14 @@ func (f *Reader) Outcome(ctx context.Context, c frontend.Caller, run, sus string
 	if err := f.journalOutcome(ctx, p, sus, &o); err != nil {
 		return o, err
 	}
-	if o.State == OutcomeWithdrawn && f.Passed(asked.SuspendedCall) && frontend.OpenSuspensions(p)[sus] {
+	if o.State == OutcomeWithdrawn && f.Passed(asked.SuspendedCall) && journal.OpenSuspensions(p)[sus] {
 		o.State = OutcomeTimedOut // and what the deadline does is not done yet
 	}
 	return o, nil
 }
 
 // storedOutcome is a decision that is stored and not yet taken up.
-func (f *Reader) storedOutcome(ctx context.Context, p frontend.Place, s core.Signal, o *wire.Outcome) error {
+func (f *Reader) storedOutcome(ctx context.Context, p journal.Place, s core.Signal, o *wire.Outcome) error {
 	first, err := f.FirstResume(ctx, p.Head, s)
 	if err != nil {
 		return err
@@ -63,7 +64,7 @@ func (f *Reader) storedOutcome(ctx context.Context, p frontend.Place, s core.Sig
 
 // journalOutcome reads the decision on the suspension, and how its call ended, from where it was
 // suspended on.
-func (f *Reader) journalOutcome(ctx context.Context, p frontend.Place, sus string, o *wire.Outcome) error {
+func (f *Reader) journalOutcome(ctx context.Context, p journal.Place, sus string, o *wire.Outcome) error {
 	seq, _ := core.SuspensionSeq(sus)
 	var broken error
 	err := f.Journal(ctx, p, seq, func(s core.Segment) bool {

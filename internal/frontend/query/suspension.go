@@ -5,17 +5,18 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
 // Suspension finds what waits, or waited, under the id of a suspension alone. One of the two is
 // set: the call while it waits, or what became of it. [CodeCallNotFound] also for an id that does
 // not say its thread.
 func (f *Reader) Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error) {
-	p, err := f.SuspensionPlace(ctx, c, sus)
+	p, err := f.SuspensionPlace(ctx, c.Tenant, sus)
 	if err != nil {
 		return nil, nil, err
 	}
-	if frontend.OpenSuspensions(p)[sus] {
+	if journal.OpenSuspensions(p)[sus] {
 		shown, err := f.View(ctx, p)
 		if err != nil {
 			return nil, nil, err

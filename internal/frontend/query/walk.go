@@ -63,7 +63,7 @@ func (f *Reader) shown(ctx context.Context, c frontend.Caller, w filter, records
 	var runs []wire.Run
 	var e entries
 	for _, r := range records {
-		p, err := f.Find(ctx, c, r.Run)
+		p, err := f.Find(ctx, c.Tenant, r.Run)
 		if err == nil && !w.fits(p.Record) {
 			e.read = true
 			continue

@@ -1,4 +1,4 @@
-package frontend
+package journal
 
 import (
 	"context"
@@ -23,24 +23,24 @@ const PageBytes = 1 << 20
 // Journal visits the run's segments from the given one on, until visit says that it has enough. The
 // head was read before, and nothing above it is visited, so that a segment no head has named is
 // never seen.
-func (f *Frontend) Journal(ctx context.Context, p Place, from int64, visit func(core.Segment) bool) error {
-	return f.segments(ctx, p.Head.Tenant, p.Head.Thread, from, p.Record.Seq, visit)
+func (r *Reader) Journal(ctx context.Context, p Place, from int64, visit func(core.Segment) bool) error {
+	return r.Segments(ctx, p.Head.Tenant, p.Head.Thread, from, p.Record.Seq, visit)
 }
 
-func (f *Frontend) segments(ctx context.Context, tenant, thread string, from, to int64, visit func(core.Segment) bool) error {
+func (r *Reader) Segments(ctx context.Context, tenant, thread string, from, to int64, visit func(core.Segment) bool) error {
 	var before *core.Segment
 	for count := int64(firstPiece); from <= to; {
 		last := min(from+count-1, to)
-		piece, err := storecall.Try(ctx, f.Clock, func() ([]core.Segment, error) { return f.Store.Segments(ctx, tenant, thread, from, last) })
+		piece, err := storecall.Try(ctx, r.Clock, func() ([]core.Segment, error) { return r.store.Segments(ctx, tenant, thread, from, last) })
 		if err != nil {
 			return err
 		}
 		if int64(len(piece)) != last-from+1 {
-			return fmt.Errorf("frontend: thread %s: %d segments from %d to %d: %w", thread, len(piece), from, last, errTorn)
+			return fmt.Errorf("journal: thread %s: %d segments from %d to %d: %w", thread, len(piece), from, last, errTorn)
 		}
 		for i, s := range piece {
 			if s.Seq != from+int64(i) || before != nil && s.Prev != before.W {
-				return fmt.Errorf("frontend: thread %s: segment %d: %w", thread, s.Seq, errTorn)
+				return fmt.Errorf("journal: thread %s: segment %d: %w", thread, s.Seq, errTorn)
 			}
 			before = &piece[i]
 			if !visit(s) {
@@ -71,11 +71,11 @@ func nextPiece(count int64, read []core.Segment) int64 {
 }
 
 // errTorn: the journal is not the chain that the head says it is.
-var errTorn = fmt.Errorf("frontend: the journal does not fit its head: %w: %w", engine.ErrUnavailable, engine.ErrUnreadable)
+var errTorn = fmt.Errorf("journal: the segments do not fit their head: %w: %w", engine.ErrUnavailable, engine.ErrUnreadable)
 
-func (f *Frontend) segment(ctx context.Context, p Place, seq int64) (core.Segment, error) {
+func (r *Reader) Segment(ctx context.Context, p Place, seq int64) (core.Segment, error) {
 	var found core.Segment
-	err := f.segments(ctx, p.Head.Tenant, p.Head.Thread, seq, seq, func(s core.Segment) bool {
+	err := r.Segments(ctx, p.Head.Tenant, p.Head.Thread, seq, seq, func(s core.Segment) bool {
 		found = s
 		return false
 	})
@@ -84,14 +84,14 @@ func (f *Frontend) segment(ctx context.Context, p Place, seq int64) (core.Segmen
 
 // Collect reads up to limit entries of the segments up to to, from at on, and says where to go on.
 // It stops early, but never without an entry, once they weigh most bytes.
-func Collect[T any](ctx context.Context, f *Frontend, h core.Head, at Cursor, to int64, limit, most int, entries func(core.Segment) []T, weigh func(T) int) ([]T, Cursor, error) {
-	leave, err := f.Pages.Take(ctx, h.Tenant)
+func Collect[T any](ctx context.Context, r *Reader, h core.Head, at Cursor, to int64, limit, most int, entries func(core.Segment) []T, weigh func(T) int) ([]T, Cursor, error) {
+	leave, err := r.Pages.Take(ctx, h.Tenant)
 	if err != nil {
 		return nil, at, err
 	}
 	defer leave()
 	items, weight := []T{}, 0
-	err = f.segments(ctx, h.Tenant, h.Thread, at.Seq, to, func(s core.Segment) bool {
+	err = r.Segments(ctx, h.Tenant, h.Thread, at.Seq, to, func(s core.Segment) bool {
 		all := entries(s)
 		if s.Seq != at.Seq {
 			at = Cursor{Seq: s.Seq}

@@ -1,12 +1,13 @@
-package frontend
+package query
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
-// AsTracked adds what the head alone knows of a call that has not settled.
-func (p Place) AsTracked(call wire.Call) wire.Call {
+// asTracked adds what the head alone knows of a call that has not settled.
+func asTracked(p journal.Place, call wire.Call) wire.Call {
 	tracked, there := p.Head.Calls[call.CallID]
 	if !there || !p.Current || call.EndedAt != nil {
 		call.Scratch = nil // gone with the end
@@ -19,10 +20,10 @@ func (p Place) AsTracked(call wire.Call) wire.Call {
 	return call
 }
 
-// Settles reports whether the segment after live text replaces it: the segment is the turn of that
+// settles reports whether the segment after live text replaces it: the segment is the turn of that
 // activation and has every part that was heard in full, or it resets the step. The live text of a
 // run that failed or was cancelled is not settled.
-func Settles(s core.Segment, heard Hearing) bool {
+func settles(s core.Segment, heard journal.Hearing) bool {
 	brought := map[core.EventType]bool{}
 	for _, e := range s.Events {
 		brought[e.Type] = true

@@ -1,4 +1,4 @@
-package frontend
+package journal
 
 import (
 	"context"
@@ -10,6 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
+// MaxID is how many bytes an id in a path may have; a longer one is not ours.
+const MaxID = 256
+
 // Place is where a run is found: in the head of its thread, or, once another run took that, in the
 // archive.
 type Place struct {
@@ -19,17 +22,17 @@ type Place struct {
 	Whole   bool // the record represents all runs of the thread
 }
 
-// accepts says whether the run may still be sent something.
-func (p Place) accepts() bool { return p.Current && p.Head.Open() && p.Head.End == nil }
+// Accepts says whether the run may still be sent something.
+func (p Place) Accepts() bool { return p.Current && p.Head.Open() && p.Head.End == nil }
 
 // Find looks for a run. [refusal.CodeRunNotFound] also for what is no id, and for a run of another
 // tenant.
-func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error) {
+func (r *Reader) Find(ctx context.Context, tenant, run string) (Place, error) {
 	thread, ok := core.ThreadOf(run)
 	if !ok || len(run) > MaxID {
 		return Place{}, runNotFound()
 	}
-	head, err := f.Load(ctx, c.Tenant, thread)
+	head, err := r.Load(ctx, tenant, thread)
 	switch {
 	case errors.Is(err, engine.ErrNotFound):
 		return Place{}, runNotFound()
@@ -38,7 +41,7 @@ func (f *Frontend) Find(ctx context.Context, c Caller, run string) (Place, error
 	case head.Run == run:
 		return Place{Head: head, Record: head.Record(), Current: true}, nil
 	}
-	record, err := storecall.Try(ctx, f.Clock, func() (core.Record, error) { return f.Store.Archived(ctx, c.Tenant, run) })
+	record, err := storecall.Try(ctx, r.Clock, func() (core.Record, error) { return r.store.Archived(ctx, tenant, run) })
 	if errors.Is(err, engine.ErrNotFound) {
 		return Place{}, runNotFound()
 	}
@@ -49,12 +52,12 @@ func runNotFound() *refusal.Error {
 	return refusal.New(refusal.CodeRunNotFound, "the run doesn't exist; check its id")
 }
 
-// LoadThread loads a thread's head. [refusal.CodeThreadNotFound] as for [Frontend.Find].
-func (f *Frontend) LoadThread(ctx context.Context, c Caller, thread string) (core.Head, error) {
+// LoadThread loads a thread's head. [refusal.CodeThreadNotFound] as for [Reader.Find].
+func (r *Reader) LoadThread(ctx context.Context, tenant, thread string) (core.Head, error) {
 	if len(thread) > MaxID {
 		return core.Head{}, threadNotFound()
 	}
-	head, err := f.Load(ctx, c.Tenant, thread)
+	head, err := r.Load(ctx, tenant, thread)
 	if errors.Is(err, engine.ErrNotFound) {
 		return head, threadNotFound()
 	}

@@ -1,4 +1,4 @@
-package frontend
+package journal
 
 import (
 	"encoding/base64"
@@ -43,6 +43,9 @@ func (c Cursor) Of(thread string) string {
 	}
 	return base64.RawURLEncoding.EncodeToString([]byte(text))
 }
+
+// EndOf is the cursor behind everything that is committed of a run.
+func EndOf(r core.Record) string { return Cursor{Seq: r.Seq + 1}.Of(r.Thread) }
 
 // EncodeCursor makes an opaque cursor of a value that JSON can hold.
 func EncodeCursor(v any) string { return base64.RawURLEncoding.EncodeToString(core.Encode(v)) }

@@ -1,4 +1,4 @@
-package frontend
+package journal
 
 import (
 	"encoding/base64"
