@@ -21,6 +21,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
 	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
@@ -55,7 +56,7 @@ type Options struct {
 
 	// Tool shows what a tool of the version that a run is pinned to does and where its calls
 	// go. An error leaves that out. Nil: nothing is known of tools.
-	Tool func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
+	Tool runview.DescribeTool
 
 	// Unavailable returns why agents cannot be served for now, by name, in words that may be
 	// shown: they are listed with the reason, and starts of them are refused. The map is the
@@ -118,33 +119,35 @@ func set[T comparable](to *T, value T) {
 // the next.
 type Frontend struct {
 	*journal.Reader // finds runs, threads and what they wait for
-	Store           Store
-	Catalog         Catalog
-	waker           engine.Waker
-	Random          engine.Random
-	LinkStore       LinkStore
-	limits          Limits
-	quota           quota.Gate
-	Held            *longpoll.Reads
-	Live            Live
-	Describe        func(engine.Definition) (wire.Agent, error)
-	tool            func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
-	Missing         func() map[string]string
-	check           func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
-	starters        func(context.Context, engine.Definition) ([]string, error)
-	narrow          func(raw json.RawMessage) error
+	*runview.Viewer // shows a run
+
+	Store     Store
+	Catalog   Catalog
+	waker     engine.Waker
+	Random    engine.Random
+	LinkStore LinkStore
+	limits    Limits
+	quota     quota.Gate
+	Held      *longpoll.Reads
+	Live      Live
+	Describe  func(engine.Definition) (wire.Agent, error)
+	Missing   func() map[string]string
+	check     func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
+	starters  func(context.Context, engine.Definition) ([]string, error)
+	narrow    func(raw json.RawMessage) error
 }
 
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Random: opts.Random,
 		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quota: quota.Gate{Bounds: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
-		tool: opts.Tool, check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable}
+		check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable}
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}
 	}
 	f.Held = &longpoll.Reads{Clock: opts.Clock, Longest: f.limits.Wait, Stopping: opts.Stopping, Watch: opts.Watch, Live: opts.Live}
 	f.Reader = journal.New(opts.Store, opts.Clock, f.limits.Pages)
+	f.Viewer = runview.New(f.Reader, opts.Tool)
 	if f.Missing == nil {
 		f.Missing = func() map[string]string { return nil }
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
@@ -215,11 +216,7 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 
 func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Started, error) {
 	f.wake(ctx, head.Tenant, head.Thread, woken)
-	run := RunOf(head.Record())
-	start := head.Inbox[core.KeyStart]
-	run.StartedBy = actor(start.By, start.Via)
-	run.FirstLine = firstLine(journal.Place{Head: head, Record: head.Record()}, nil)
-	return Started{Run: run, New: true}, nil
+	return Started{Run: runview.Begun(head), New: true}, nil
 }
 
 // startedBefore answers a start whose thread is there: it is the same start, or the key was used

@@ -11,18 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
-
-// Thread reads a conversation's newest state.
-func (f *Frontend) Thread(ctx context.Context, c Caller, id string) (wire.Thread, error) {
-	h, err := f.LoadThread(ctx, c.Tenant, id)
-	if err != nil {
-		return wire.Thread{}, err
-	}
-	return wire.Thread{ID: h.Thread, Agent: h.Agent, RunID: h.Run, Status: h.Visible().String(), Cursor: journal.EndOf(h.Record())}, nil
-}
 
 // keyedThread is the id of the conversation that a caller calls key. It follows from tenant and
 // key, so there is no record of the mapping that a crash could leave out. Ids made of idempotency

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
 )
 
 // Calls lists the tool calls of a run, in the order the model asked for them, and the run's own
@@ -29,7 +30,7 @@ func (f *Reader) Calls(ctx context.Context, c frontend.Caller, run string, q Lis
 		return page, err
 	}
 	defer leave()
-	fold := callFold{thread: p.Record.Thread, from: at, most: frontend.Limit(q.Limit, 50, 200)}
+	fold := callFold{thread: p.Record.Thread, from: at, most: limit(q.Limit, 50, 200)}
 	if err := f.Journal(ctx, p, at.Seq, fold.segment); err != nil {
 		return page, err
 	}
@@ -110,7 +111,7 @@ func (c *callFold) begin(s core.Segment, nth int, e core.Event) {
 		return
 	}
 	at := wire.Millis(e.At)
-	c.calls = append(c.calls, &wire.Call{CallID: data.CallID, ToolName: data.ToolName, Arguments: frontend.ShownJSON(data.Arguments), MessageID: data.MessageID, Step: e.Step,
+	c.calls = append(c.calls, &wire.Call{CallID: data.CallID, ToolName: data.ToolName, Arguments: runview.ShownJSON(data.Arguments), MessageID: data.MessageID, Step: e.Step,
 		Status: core.CallNew.String(), ReadyAt: at, UpdatedAt: at})
 	c.open++
 }
@@ -144,7 +145,7 @@ func (c *callFold) take(call *wire.Call, e core.Event) {
 		_ = json.Unmarshal(shownTimes(e), &data)
 		call.Status, call.UpdatedAt, call.StartedAt = core.CallRunning.String(), at, data.StartedAt
 		if len(data.Arguments) > 0 {
-			call.RanWith = frontend.ShownJSON(data.Arguments)
+			call.RanWith = runview.ShownJSON(data.Arguments)
 		}
 	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
 		c.ended(call, e)
@@ -164,7 +165,7 @@ func (c *callFold) suspended(call *wire.Call, e core.Event) {
 		call.Deadline = &deadline
 	}
 	if len(s.Kept) > 0 {
-		call.Scratch = frontend.ShownJSON(s.Kept)
+		call.Scratch = runview.ShownJSON(s.Kept)
 	}
 }
 
@@ -173,7 +174,7 @@ func (c *callFold) decided(call *wire.Call, e core.Event) {
 	if json.Unmarshal(shownTimes(e), &data) == nil && data.Applied {
 		call.Resume, call.UpdatedAt = &data, wire.Millis(e.At)
 		if len(data.Arguments) > 0 {
-			call.RanWith = frontend.ShownJSON(data.Arguments)
+			call.RanWith = runview.ShownJSON(data.Arguments)
 		}
 	}
 }

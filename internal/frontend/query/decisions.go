@@ -98,7 +98,7 @@ type historyRead struct {
 }
 
 func (r *historyRead) full() bool {
-	return len(r.items) >= frontend.Limit(r.q.Limit, 50, 200) || r.weight >= journal.PageBytes || r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
+	return len(r.items) >= limit(r.q.Limit, 50, 200) || r.weight >= journal.PageBytes || r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
 }
 
 // page reads from newest to oldest, and says whether there may be more.

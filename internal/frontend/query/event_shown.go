@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
 )
 
 // EventsOf are the events of a segment as callers see them, but for what other segments hold of the
@@ -37,7 +38,7 @@ func shownData(e core.Event) json.RawMessage {
 	case core.EventCallSuspended:
 		w := journal.WaitingCall{Since: e.At}
 		if json.Unmarshal(e.Data, &w.SuspendedCall) == nil {
-			return core.Encode(frontend.PendingOf(w))
+			return core.Encode(runview.PendingOf(w))
 		}
 	case core.EventMessageQueued:
 		if shown, ok := shownQueued(e.Data); ok {
@@ -164,7 +165,7 @@ func (f *Reader) suspensionsOf(ctx context.Context, p journal.Place, end turnEnd
 			return nil, err
 		}
 		for _, w := range waiting {
-			calls[w.Suspension.ID] = frontend.PendingOf(w)
+			calls[w.Suspension.ID] = runview.PendingOf(w)
 		}
 	}
 	found := make([]wire.Pending, 0, len(end.Pending))

@@ -73,9 +73,9 @@ func (f *Reader) events(ctx context.Context, c frontend.Caller, p journal.Place,
 	if err != nil {
 		return wire.EventPage{}, err
 	}
-	from, most := at, frontend.Limit(q.Limit, 100, 1000)
+	from, most := at, limit(q.Limit, 100, 1000)
 	var next *core.Segment // behind the cursor
-	items, at, err := journal.Collect(ctx, f.Frontend.Reader, p.Head, at, p.Record.Seq, most, frontend.Limit(q.Bytes, journal.PageBytes, journal.PageBytes), func(s core.Segment) []wire.Event {
+	items, at, err := journal.Collect(ctx, f.Frontend.Reader, p.Head, at, p.Record.Seq, most, limit(q.Bytes, journal.PageBytes, journal.PageBytes), func(s core.Segment) []wire.Event {
 		if s.Seq == from.Seq {
 			next = &s
 		}

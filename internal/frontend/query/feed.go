@@ -188,7 +188,7 @@ func (r *feedRead) page(ctx context.Context) error {
 
 // full says whether the page ends before the next entry.
 func (r *feedRead) full() bool {
-	return len(r.items) >= frontend.Limit(r.q.Limit, 100, 1000) || r.weight >= frontend.Limit(r.q.Bytes, journal.PageBytes, journal.PageBytes) ||
+	return len(r.items) >= limit(r.q.Limit, 100, 1000) || r.weight >= limit(r.q.Bytes, journal.PageBytes, journal.PageBytes) ||
 		r.looked >= mostFeedLooked || r.passed >= mostFeedPassed
 }
 

@@ -69,7 +69,7 @@ func (f *Reader) runs(ctx context.Context, c frontend.Caller, thread string, q L
 	if mark != "" {
 		w.size = listPiece
 	}
-	page, err := gather(ctx, f, c.Tenant, w.start(cursor), frontend.Limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
+	page, err := gather(ctx, f, c.Tenant, w.start(cursor), limit(q.Limit, 20, 100), list[core.Record, wire.Run]{
 		read: func(cursor string, n, room int) (piece[core.Record], error) { return w.read(ctx, cursor, n, room) },
 		show: func(records []core.Record) ([]wire.Run, int, error) {
 			runs, err := f.shown(ctx, c, wanted, records)
@@ -164,7 +164,7 @@ func (f *Reader) Messages(ctx context.Context, c frontend.Caller, thread string,
 	if err != nil {
 		return page, err
 	}
-	page.Items, at, err = journal.Collect(ctx, f.Frontend.Reader, h, at, h.Seq, frontend.Limit(q.Limit, 200, 1000), journal.PageBytes,
+	page.Items, at, err = journal.Collect(ctx, f.Frontend.Reader, h, at, h.Seq, limit(q.Limit, 200, 1000), journal.PageBytes,
 		func(s core.Segment) []wire.Message { return messagesOf(h.Thread, s, q.Data) }, weighMessage)
 	if at.Seq <= h.Seq {
 		page.Next = at.Of(h.Thread)
@@ -214,4 +214,12 @@ func (f *Reader) Agent(ctx context.Context, c frontend.Caller, name string) (wir
 		return wire.Agent{}, err
 	}
 	return f.agent(def, missing), nil
+}
+
+// limit is what a caller asked for, within bounds; zero is the usual size.
+func limit(asked, usual, most int) int {
+	if asked <= 0 {
+		return usual
+	}
+	return min(asked, most)
 }

@@ -30,7 +30,7 @@ func (f *Reader) Approvals(ctx context.Context, c frontend.Caller, q List) (wire
 	if err != nil {
 		return wire.Page[wire.Approval]{}, err
 	}
-	page, err := gather(ctx, f, c.Tenant, cursor, frontend.Limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
+	page, err := gather(ctx, f, c.Tenant, cursor, limit(q.Limit, 50, 200), list[core.Head, wire.Approval]{
 		read: func(cursor string, n, _ int) (piece[core.Head], error) {
 			if q.Thread != "" {
 				return f.waitingIn(ctx, c, q.Thread, cursor)

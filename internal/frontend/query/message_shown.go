@@ -6,7 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
 )
 
 // weighMessage is about how many bytes the message has in a page.
@@ -59,7 +59,7 @@ func messageOf(m core.Message, data bool) wire.Message {
 		Error: m.Error, Outcome: string(m.CallOutcome()), Value: shownValue(m.ResultValue()), RanWith: m.RanWith, Added: m.Added, Pending: m.Pending, Cut: m.Cut,
 		By: m.By, Via: m.Via, Answers: m.Answers, At: wire.Millis(m.At)}
 	for _, call := range m.Calls {
-		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: frontend.ShownJSON(call.Arguments)})
+		shown.ToolCalls = append(shown.ToolCalls, wire.ToolCall{ID: call.ID, Name: call.Name, Arguments: runview.ShownJSON(call.Arguments)})
 	}
 	return shown
 }
@@ -69,7 +69,7 @@ func shownValue(v json.RawMessage) json.RawMessage {
 	if v == nil {
 		return nil
 	}
-	return frontend.ShownJSON(v)
+	return runview.ShownJSON(v)
 }
 
 // partsOf are the parts of a message in their order, if it has more than text. Data that a provider

@@ -6,6 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
 )
 
 // walk reads the store's list of runs, newest first, and picks those whose records fit a filter.
@@ -76,7 +77,7 @@ func (f *Reader) shown(ctx context.Context, c frontend.Caller, w filter, records
 			if err := e.failed(ctx, err); err != nil {
 				return nil, err
 			}
-			run = frontend.RunOf(r)
+			run = runview.RunOf(r)
 			run.Error = unreadable()
 		}
 		e.read = e.read || err == nil

@@ -1,4 +1,4 @@
-package frontend
+package runview
 
 import (
 	"encoding/json"

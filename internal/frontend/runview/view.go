@@ -1,4 +1,4 @@
-package frontend
+package runview
 
 import (
 	"context"
@@ -19,10 +19,10 @@ const (
 	mostRequests = 8
 )
 
-// view is what a run's readers are shown of who started it and of the calls that wait: everything
+// View is what a run's readers are shown of who started it and of the calls that wait: everything
 // that an approver needs, so that the role decide alone is enough, and no more of the transcript
 // than the requests and the words that came with the call.
-type view struct {
+type View struct {
 	startedBy *wire.Actor
 	firstLine string
 	calls     []wire.Pending
@@ -31,35 +31,35 @@ type view struct {
 // View reads a few segments that the head names, each once: those in which calls were suspended,
 // the turns that asked for them, the last user message and the run's start. In most runs these lie
 // side by side and are one read.
-func (f *Frontend) View(ctx context.Context, p journal.Place) (view, error) {
+func (v *Viewer) View(ctx context.Context, p journal.Place) (View, error) {
 	open := journal.OpenSuspensions(p)
 	suspended := journal.SegmentsOf(open)
 	wanted := append(named(p), suspended...)
-	found, err := f.few(ctx, p, wanted)
+	found, err := v.few(ctx, p, wanted)
 	if errors.Is(err, engine.ErrUnreadable) && len(suspended) > 0 {
 		// What surrounds a call must not hide it.
-		found, err = f.few(ctx, p, suspended)
+		found, err = v.few(ctx, p, suspended)
 	}
 	if err != nil {
-		return view{}, err
+		return View{}, err
 	}
-	v := view{startedBy: startedBy(p, found), firstLine: firstLine(p, found)}
+	shown := View{startedBy: startedBy(p, found), firstLine: firstLine(p, found)}
 	for _, seq := range suspended {
 		waiting, err := journal.SuspensionsIn(found[seq])
 		if err != nil {
-			return v, err
+			return shown, err
 		}
 		for _, w := range waiting {
 			if open[w.Suspension.ID] {
-				shown, err := f.shownCall(ctx, p, found, w)
+				call, err := v.shownCall(ctx, p, found, w)
 				if err != nil {
-					return v, err
+					return shown, err
 				}
-				v.calls = append(v.calls, shown)
+				shown.calls = append(shown.calls, call)
 			}
 		}
 	}
-	return v, nil
+	return shown, nil
 }
 
 // named are the segments that the head names beside those of suspensions.
@@ -92,7 +92,7 @@ func turnOf(p journal.Place, id string) int64 {
 }
 
 // few reads the named segments, those that are neighbours at once.
-func (f *Frontend) few(ctx context.Context, p journal.Place, seqs []int64) (map[int64]core.Segment, error) {
+func (v *Viewer) few(ctx context.Context, p journal.Place, seqs []int64) (map[int64]core.Segment, error) {
 	found := map[int64]core.Segment{}
 	slices.Sort(seqs)
 	seqs = slices.Compact(seqs)
@@ -101,7 +101,7 @@ func (f *Frontend) few(ctx context.Context, p journal.Place, seqs []int64) (map[
 		for n < len(seqs) && seqs[n] == seqs[0]+int64(n) {
 			n++
 		}
-		err := f.Segments(ctx, p.Head.Tenant, p.Head.Thread, seqs[0], seqs[n-1], func(s core.Segment) bool {
+		err := v.journal.Segments(ctx, p.Head.Tenant, p.Head.Thread, seqs[0], seqs[n-1], func(s core.Segment) bool {
 			found[s.Seq] = s
 			return true
 		})
@@ -113,18 +113,18 @@ func (f *Frontend) few(ctx context.Context, p journal.Place, seqs []int64) (map[
 	return found, nil
 }
 
-func (f *Frontend) shownCall(ctx context.Context, p journal.Place, found map[int64]core.Segment, w journal.WaitingCall) (wire.Pending, error) {
+func (v *Viewer) shownCall(ctx context.Context, p journal.Place, found map[int64]core.Segment, w journal.WaitingCall) (wire.Pending, error) {
 	shown := PendingOf(w)
 	shown.Fingerprint = core.Fingerprint(p.Head.Tenant, p.Record.Run, p.Record.Version, w.SuspendedCall)
 	turn := turnOf(p, w.CallID)
-	requests, cut, err := f.requests(ctx, p, found, turn)
+	requests, cut, err := v.requests(ctx, p, found, turn)
 	if err != nil && !errors.Is(err, engine.ErrUnreadable) {
 		return shown, err
 	}
 	shown.Requests, shown.RequestsCut = requests, cut || err != nil
 	shown.Said, shown.SaidCut = excerpt(saidWith(found[turn], w.CallID), excerptBytes)
-	if w.ToolName != "" && f.tool != nil {
-		if details, err := f.tool(ctx, p.Head.Tenant, p.Record, w.ToolName); err == nil {
+	if w.ToolName != "" && v.tool != nil {
+		if details, err := v.tool(ctx, p.Head.Tenant, p.Record, w.ToolName); err == nil {
 			shown.ToolDetails = &details
 		}
 	}
@@ -136,10 +136,10 @@ func (f *Frontend) shownCall(ctx context.Context, p journal.Place, found map[int
 // another caller's request could hide behind it. The head names the segment of the last one, and
 // each message that of the one before it, also across the runs of the thread, which the model
 // reads, too.
-func (f *Frontend) requests(ctx context.Context, p journal.Place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
+func (v *Viewer) requests(ctx context.Context, p journal.Place, found map[int64]core.Segment, turn int64) (all []wire.Request, cut bool, err error) {
 	for seq := p.Head.LastUserMessage; seq > 0; {
 		if _, read := found[seq]; !read {
-			one, err := f.few(ctx, p, []int64{seq})
+			one, err := v.few(ctx, p, []int64{seq})
 			if err != nil {
 				return all, true, err
 			}
@@ -214,7 +214,7 @@ func excerpt(text string, most int) (beginning string, cut bool) {
 }
 
 // ApprovalsIn are the entries of the inbox that a run makes.
-func (v view) ApprovalsIn(h core.Head) []wire.Approval {
+func (v View) ApprovalsIn(h core.Head) []wire.Approval {
 	var approvals []wire.Approval
 	for _, call := range v.calls {
 		approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, AgentVersion: h.Version,
