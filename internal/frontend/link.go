@@ -12,11 +12,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
-const (
-	MostLinks     = 500 // records kept for one run
-	MostRecipient = 120 // characters of a recipient
-)
-
 // CanLink demands that the call waits for a yes or a no at this moment. Other kinds of wait are
 // answered by programs.
 func (f *Frontend) CanLink(p journal.Place, call core.SuspendedCall) error {

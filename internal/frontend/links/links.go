@@ -18,6 +18,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
+const (
+	mostLinks     = 500 // records kept for one run
+	mostRecipient = 120 // characters of a recipient
+)
+
 // LinkOrder is what a caller asks of a new link. Fingerprint and Name are those of the token it is
 // made with.
 type LinkOrder struct {
@@ -77,8 +82,8 @@ func checkRecipient(name string) error {
 	switch {
 	case name == "":
 		return refusal.New(refusal.CodeInvalid, "for is missing; name the person or address that the link is sent to")
-	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > frontend.MostRecipient:
-		return refusal.New(refusal.CodeInvalid, "for must be a name or an address of at most %d characters", frontend.MostRecipient)
+	case !utf8.ValidString(name) || utf8.RuneCountInString(name) > mostRecipient:
+		return refusal.New(refusal.CodeInvalid, "for must be a name or an address of at most %d characters", mostRecipient)
 	case name != strings.TrimSpace(name) || printable.Text(name) != name:
 		return refusal.New(refusal.CodeInvalid, "for has invisible characters; write a plain name or address")
 	}
@@ -87,7 +92,7 @@ func checkRecipient(name string) error {
 
 func (f *Maker) roomForLink(ctx context.Context, c frontend.Caller, run string) error {
 	links, err := f.listLinks(ctx, c, run)
-	if err == nil && len(links) >= frontend.MostLinks {
+	if err == nil && len(links) >= mostLinks {
 		err = refusal.New(refusal.CodeTooManyLinks, "the run has %d links, which is the limit; their records are kept for 30 days after they expire", len(links))
 	}
 	return err
