@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // PutDefinition stores a version of an agent. It never replaces a version.
@@ -53,7 +54,7 @@ func (db *DB) Newest(ctx context.Context, tenant, name string) (digest string, e
 	const query = "SELECT digest FROM deployed WHERE tenant = ? AND name = ?"
 	err = db.readOne(ctx, func(s scanner) error {
 		if err := s.Scan(&digest); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		return nil
 	}, query, tenant, name)
@@ -84,7 +85,7 @@ func (db *DB) Tenants(ctx context.Context) (tenants []string, err error) {
 	err = db.read(ctx, func(s scanner) error {
 		var tenant string
 		if err := s.Scan(&tenant); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		tenants = append(tenants, tenant)
 		return nil
@@ -95,7 +96,7 @@ func (db *DB) Tenants(ctx context.Context) (tenants []string, err error) {
 func scanDefinition(s scanner, d *engine.Definition) error {
 	var body []byte
 	if err := s.Scan(&d.Tenant, &d.Name, &d.Digest, &body); err != nil {
-		return unavailable(err)
+		return dbfile.Unavailable(err)
 	}
 	d.Body = body
 	return nil

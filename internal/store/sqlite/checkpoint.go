@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	driver "modernc.org/sqlite"
-	codes "modernc.org/sqlite/lib"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
@@ -105,7 +104,7 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 	err := w.conn.QueryRowContext(ctx, "PRAGMA wal_checkpoint("+mode+")").Scan(&blocked, &inLog, &copied)
 	_, _ = pagesWritten(w.conn) // discard pages that the copy wrote to the main file
 	switch {
-	case flushFailed(err):
+	case dbfile.FlushFailed(err):
 		err = fmt.Errorf("%w: flushing the copy of the write-ahead log failed, and what it wrote may be lost silently: %w", engine.ErrDisk, err)
 		w.db.marks.tear(w.db.path)
 		w.db.end(err)
@@ -127,12 +126,6 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 
 func (w *writer) patience(ctx context.Context, ms int64) {
 	_, _ = w.conn.ExecContext(ctx, fmt.Sprintf("PRAGMA busy_timeout(%d)", ms))
-}
-
-// flushFailed reports whether the flush of any file failed while the log was copied.
-func flushFailed(err error) bool {
-	e, ok := errors.AsType[*driver.Error](err)
-	return ok && (e.Code() == codes.SQLITE_IOERR_FSYNC || e.Code() == codes.SQLITE_IOERR_DIR_FSYNC)
 }
 
 // stuck records that the log cannot be copied, or, with nil, that it can.

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // claimHead has the conditions of [core.Head.Claimable]. It also requires that the claim differs,
@@ -52,7 +53,7 @@ func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]en
 		err = t.each(func(s scanner) error {
 			var w engine.Wakeup
 			if err := s.Scan(&w.Tenant, &w.Thread); err != nil {
-				return unavailable(err)
+				return dbfile.Unavailable(err)
 			}
 			taken = append(taken, w)
 			return nil

@@ -152,7 +152,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	err = db.open(ctx)
-	if err != nil && db.isFull(err) {
+	if err != nil && dbfile.DiskFull(err, db.inDir()) {
 		err = db.noRoom(err)
 		if other := db.openReading(ctx); other == nil {
 			return db, nil
@@ -161,7 +161,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		}
 	}
 	if err != nil {
-		if r := reason(err); r != engine.ErrUnavailable {
+		if r := dbfile.Reason(err); r != engine.ErrUnavailable {
 			err = fmt.Errorf("%w: %w", r, err)
 		}
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // DeadLetter is a message that was delivered too often.
@@ -20,7 +21,7 @@ func (db *DB) DeadLetters(ctx context.Context, limit int) (letters []DeadLetter,
 	err = db.read(ctx, func(s scanner) error {
 		var d DeadLetter
 		if err := s.Scan(&d.ID, &d.Attempts, &d.Cause, &d.At, &d.Tenant, &d.Thread); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		letters = append(letters, d)
 		return nil
@@ -37,7 +38,7 @@ func (db *DB) Redrive(ctx context.Context, limit int) (int, error) {
 		err := t.each(func(s scanner) error {
 			var w engine.Wakeup
 			if err := s.Scan(&w.Tenant, &w.Thread); err != nil {
-				return unavailable(err)
+				return dbfile.Unavailable(err)
 			}
 			wakeups = append(wakeups, w)
 			return nil

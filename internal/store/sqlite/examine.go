@@ -133,7 +133,7 @@ func examined(ctx context.Context, r *Report, err error) error {
 	case errors.Is(err, ErrNewerFile):
 		r.Findings = []Finding{{Code: FindNewer, Detail: err.Error()}}
 		return nil
-	case reason(err) == engine.ErrDamaged, errors.Is(err, engine.ErrDamaged):
+	case dbfile.Reason(err) == engine.ErrDamaged, errors.Is(err, engine.ErrDamaged):
 		r.Findings = append(r.Findings, Finding{Code: FindMalformed, Detail: err.Error()})
 		return nil
 	}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // perMilli is how many positions of a feed a millisecond has. A feed that uses all of them
@@ -49,7 +50,7 @@ func (db *DB) Feed(ctx context.Context, tenant string, q engine.FeedQuery) (entr
 		var n, w int64
 		var marks string
 		if err := s.Scan(&n, &e.Thread, &e.Seq, &w, &marks); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		e.FeedPlace, e.W, e.Marks = feedPlace(n), core.Stamp(w), core.FeedMarks(marks)
 		entries = append(entries, e)

@@ -6,12 +6,8 @@ import (
 	"errors"
 	"fmt"
 	"net/url"
-	"os"
 	"syscall"
 	"time"
-
-	driver "modernc.org/sqlite"
-	codes "modernc.org/sqlite/lib"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
@@ -48,37 +44,6 @@ func (db *DB) Probe(ctx context.Context) error {
 func (db *DB) noRoom(cause error) error {
 	db.full.Store(true)
 	return fmt.Errorf("%w: free at least %d MB on the disk that holds %s: %w", engine.ErrNoRoom, LeastRoom>>20, db.inDir(), cause)
-}
-
-// isFull reports whether err is that of a full disk. SQLite has one code for it, but returns
-// several others if the files cannot grow while they are opened; then a small write shows whether
-// the disk is full.
-func (db *DB) isFull(err error) bool {
-	if errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT) {
-		return true
-	}
-	e, ok := errors.AsType[*driver.Error](err)
-	switch {
-	case !ok:
-		return false
-	case e.Code() == codes.SQLITE_FULL:
-		return true
-	case e.Code()&0xff == codes.SQLITE_IOERR, e.Code()&0xff == codes.SQLITE_CANTOPEN:
-		return filled(db.inDir())
-	}
-	return false
-}
-
-// filled reports whether a small file cannot be written because the disk is full.
-func filled(dir string) bool {
-	f, err := os.CreateTemp(dir, ".room-*")
-	if err == nil {
-		defer os.Remove(f.Name())
-		// the most by which the index of the log grows
-		_, err = f.Write(make([]byte, 64<<10))
-		err = errors.Join(err, f.Close())
-	}
-	return errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
 }
 
 // openReading opens a file whose disk has no space for the write-ahead log and its index, which

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // headColumns are read by scanHead, in this order. They include the inbox, so that head and signals
@@ -52,7 +53,7 @@ func scanHead(s scanner, h *core.Head) error {
 	if err != nil {
 		known, ok := identified(s)
 		if !ok {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		*h = known
 		return unreadable("head of thread "+known.Thread, err)
@@ -115,7 +116,7 @@ func listed(err error) error {
 
 // unreadable is the error for stored data that this program cannot have written.
 func unreadable(what string, err error) error {
-	return unavailable(fmt.Errorf("sqlite: the stored %s: %w: %w", what, engine.ErrUnreadable, err))
+	return dbfile.Unavailable(fmt.Errorf("sqlite: the stored %s: %w: %w", what, engine.ErrUnreadable, err))
 }
 
 // head reads a head as the previous operations of the transaction left it, or a zero head if there

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 var _ intake.Queue = (*Intake)(nil)
@@ -49,7 +50,7 @@ func (t *tx) takeIn(tenant string, now int64, max int, receipt string) (taken []
 	err = t.each(func(s scanner) error {
 		var d intake.Delivery
 		if err := s.Scan(&d.ID, &d.Receipt, &d.Tenant, &d.Body, &d.Attempts, &d.Returned); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		taken = append(taken, d)
 		return nil

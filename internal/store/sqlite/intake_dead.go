@@ -1,6 +1,10 @@
 package sqlite
 
-import "context"
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+)
 
 // IntakeCounts counts the messages of the intake queue.
 type IntakeCounts struct {
@@ -44,7 +48,7 @@ func (q *Intake) letters(ctx context.Context, query, tenant string, limit int) (
 	err = q.db.read(ctx, func(s scanner) error {
 		var l IntakeLetter
 		if err := s.Scan(&l.ID, &l.Body, &l.At, &l.Since, &l.Code, &l.Detail); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		letters = append(letters, l)
 		return nil

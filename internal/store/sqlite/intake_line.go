@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Limited returns the same queue with a limit: a tenant gets messages only while fewer than most of
@@ -34,7 +35,7 @@ func (q *Intake) lines(ctx context.Context) (all []intakeLine, err error) {
 	err = q.db.read(ctx, func(s scanner) error {
 		var l intakeLine
 		if err := s.Scan(&l.tenant, &l.visibleAt, &l.room); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		l.room = most - l.room
 		all = append(all, l)

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 const linkColumns = "SELECT id, body, revoked, revoked_by FROM links WHERE tenant = ? AND run = ?"
@@ -64,7 +65,7 @@ func (db *DB) RevokeLink(ctx context.Context, tenant, run, id string, at int64, 
 func scanLink(s scanner, tenant, run string) (l engine.Link, err error) {
 	var body []byte
 	if err := s.Scan(&l.ID, &body, &l.Revoked, &l.RevokedBy); err != nil {
-		return l, unavailable(err)
+		return l, dbfile.Unavailable(err)
 	}
 	l.Tenant, l.Run = tenant, run
 	if err := json.Unmarshal(body, &l); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Archived implements frontend.Store.
@@ -24,7 +25,7 @@ func scanRecord(s scanner, r *core.Record) error {
 	known := core.Record{Status: core.RunDone}
 	var raw []byte
 	if err := s.Scan(&known.Run, &known.Thread, &known.Born, &raw); err != nil {
-		return unavailable(err)
+		return dbfile.Unavailable(err)
 	}
 	if err := json.Unmarshal(raw, r); err != nil {
 		*r = known

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 const receiptLength = 16
@@ -60,7 +61,7 @@ func (t *tx) hide(tenant, receipt string, now, until int64) (d engine.Delivery, 
 		RETURNING id, receipt, attempts, tenant, thread`
 	err = t.row(func(s scanner) error {
 		if err := s.Scan(&d.ID, &d.Receipt, &d.Attempts, &d.Tenant, &d.Thread); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		return nil
 	}, query, until, receipt, tenant, now)

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Start implements [engine.Store] and frontend.Store.
@@ -167,7 +168,7 @@ func (t *tx) putKey(key *engine.Key, now int64) error {
 	k := &taken.Key
 	err = t.row(func(s scanner) error { return s.Scan(&k.Tenant, &k.Key, &k.Run, &k.Digest, &k.Expires) }, get, key.Tenant, key.Key)
 	if err != nil {
-		return unavailable(err)
+		return dbfile.Unavailable(err)
 	}
 	return &taken
 }

@@ -10,9 +10,6 @@ import (
 	"sync"
 	"time"
 
-	driver "modernc.org/sqlite"
-	codes "modernc.org/sqlite/lib"
-
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
@@ -154,39 +151,10 @@ func (db *DB) note(err error) error {
 
 // failed wraps the error of a failed transaction or opening, and records it.
 func (db *DB) failed(err error) error {
-	if db.isFull(err) {
+	if dbfile.DiskFull(err, db.inDir()) {
 		return db.noRoom(err)
 	}
-	return db.note(unavailable(err))
-}
-
-// unavailable translates an error of SQLite or of the context.
-func unavailable(err error) error {
-	if errors.Is(err, engine.ErrUnavailable) {
-		return err
-	}
-	return fmt.Errorf("%w: %w", reason(err), err)
-}
-
-// reason is the error of the protocol for an error of SQLite.
-func reason(err error) error {
-	e, ok := errors.AsType[*driver.Error](err)
-	if !ok {
-		return engine.ErrUnavailable
-	}
-	switch {
-	case e.Code() == codes.SQLITE_READONLY_DBMOVED:
-		return engine.ErrGone
-	case e.Code() == codes.SQLITE_IOERR_CORRUPTFS:
-		return engine.ErrDamaged
-	}
-	switch e.Code() & 0xff {
-	case codes.SQLITE_CORRUPT, codes.SQLITE_NOTADB:
-		return engine.ErrDamaged
-	case codes.SQLITE_IOERR, codes.SQLITE_CANTOPEN, codes.SQLITE_READONLY:
-		return engine.ErrDisk
-	}
-	return engine.ErrUnavailable
+	return db.note(dbfile.Unavailable(err))
 }
 
 // inDir is the file's directory, for messages to operators.

@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Places limits how many messages of each tenant a receiver holds.
@@ -84,7 +85,7 @@ func (db *DB) lines(ctx context.Context) (all []line, err error) {
 	err = db.read(ctx, func(s scanner) error {
 		var l line
 		if err := s.Scan(&l.tenant, &l.visibleAt, &l.held); err != nil {
-			return unavailable(err)
+			return dbfile.Unavailable(err)
 		}
 		if l.held > 0 {
 			held[l.tenant] = l.held

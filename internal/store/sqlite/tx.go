@@ -7,10 +7,8 @@ import (
 	"sync"
 	"syscall"
 
-	driver "modernc.org/sqlite"
-	codes "modernc.org/sqlite/lib"
-
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // tx is the writer's transaction, as one operation sees it.
@@ -29,11 +27,11 @@ func (t *tx) exec(query string, args ...any) (int64, error) {
 	}
 	result, err := stmt.ExecContext(t.ctx, args...)
 	if err != nil {
-		return 0, unavailable(err)
+		return 0, dbfile.Unavailable(err)
 	}
 	n, err := result.RowsAffected()
 	if err != nil {
-		return 0, unavailable(err)
+		return 0, dbfile.Unavailable(err)
 	}
 	return n, nil
 }
@@ -46,7 +44,7 @@ func (t *tx) each(scan func(scanner) error, query string, args ...any) error {
 	}
 	rows, err := stmt.QueryContext(t.ctx, args...)
 	if err != nil {
-		return unavailable(err)
+		return dbfile.Unavailable(err)
 	}
 	return eachRow(rows, scan)
 }
@@ -69,7 +67,7 @@ func (t *tx) statement(query string, args []any) (*sql.Stmt, error) {
 	t.counts.bytes.Add(boundBytes(args))
 	stmt, err := t.stmts.get(t.ctx, query)
 	if err != nil {
-		return nil, unavailable(err)
+		return nil, dbfile.Unavailable(err)
 	}
 	return stmt, nil
 }
@@ -97,7 +95,7 @@ func eachRow(rows *sql.Rows, scan func(scanner) error) error {
 		}
 	}
 	if err := rows.Err(); err != nil {
-		return unavailable(err)
+		return dbfile.Unavailable(err)
 	}
 	return nil
 }
@@ -111,15 +109,15 @@ func (db *DB) read(ctx context.Context, scan func(scanner) error, query string, 
 		return err
 	}
 	if db.reader == nil {
-		return unavailable(db.noRoom(syscall.ENOSPC))
+		return dbfile.Unavailable(db.noRoom(syscall.ENOSPC))
 	}
 	stmt, err := db.reads.get(ctx, query)
 	if err != nil {
-		return db.note(unavailable(err))
+		return db.note(dbfile.Unavailable(err))
 	}
 	rows, err := stmt.QueryContext(ctx, args...)
 	if err != nil {
-		return db.note(unavailable(err))
+		return db.note(dbfile.Unavailable(err))
 	}
 	return db.note(eachRow(rows, scan))
 }
@@ -169,18 +167,4 @@ func (s *statements) close() {
 		stmt.Close()
 	}
 	s.known = nil
-}
-
-// fatal reports whether err may have ended the entire transaction, so that no result of the batch
-// can be trusted.
-func fatal(err error) bool {
-	var e *driver.Error
-	if !errors.As(err, &e) {
-		return false
-	}
-	switch e.Code() & 0xff {
-	case codes.SQLITE_ERROR, codes.SQLITE_CONSTRAINT, codes.SQLITE_MISMATCH, codes.SQLITE_TOOBIG:
-		return false
-	}
-	return true
 }

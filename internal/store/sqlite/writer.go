@@ -109,7 +109,7 @@ func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, erro
 	case <-hung:
 		return zero, errHung
 	case <-ctx.Done():
-		return zero, unavailable(context.Cause(ctx))
+		return zero, dbfile.Unavailable(context.Cause(ctx))
 	}
 }
 
@@ -146,7 +146,7 @@ func (w *writer) submit(ctx context.Context, op *operation, hung <-chan struct{}
 	case <-hung:
 		return errHung
 	case <-ctx.Done():
-		return unavailable(context.Cause(ctx))
+		return dbfile.Unavailable(context.Cause(ctx))
 	case <-w.stop:
 		return errClosed
 	}
@@ -254,7 +254,7 @@ func (w *writer) rollback(ctx context.Context) {
 // refusal of the operation goes to op.err.
 func (w *writer) run(ctx context.Context, op *operation) (brought news, err error) {
 	if cause := context.Cause(op.ctx); cause != nil {
-		op.err = unavailable(cause)
+		op.err = dbfile.Unavailable(cause)
 		return news{}, nil
 	}
 	if err := w.do(ctx, "SAVEPOINT operation"); err != nil {
@@ -262,7 +262,7 @@ func (w *writer) run(ctx context.Context, op *operation) (brought news, err erro
 	}
 	t := &tx{ctx: ctx, stmts: &w.stmts, counts: &w.counts}
 	op.err = op.run(t)
-	if fatal(op.err) {
+	if dbfile.Fatal(op.err) {
 		return news{}, op.err
 	}
 	if op.err != nil {

@@ -1,5 +1,5 @@
-// Package dbfile opens SQLite files, identifies them while they are open, and recovers the log that
-// a killed process left behind. It knows no tables.
+// Package dbfile opens SQLite files, identifies them while they are open, recovers the log that a
+// killed process left behind, and translates the errors of SQLite. It knows no tables.
 package dbfile
 
 import (
