@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 // data is an open data directory and this process's share of it.
@@ -85,7 +86,7 @@ var ErrNoStore = errors.New("there is no store")
 // unopened adds what to do to the error of a store that cannot be opened.
 func unopened(o Options, err error) error {
 	switch {
-	case errors.Is(err, sqlite.ErrLost):
+	case errors.Is(err, mark.ErrLost):
 		return err // says what to do
 	case errors.Is(err, sqlite.ErrNewerFile):
 		return fmt.Errorf("%w\nStart the newer version: this version does not change a store that it cannot fully read", err)

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 // A server whose directory is moved or removed acknowledges nothing more, says so, and ends with an
@@ -75,7 +76,7 @@ func TestAStartSaysWhetherAStoreWasHere(t *testing.T) {
 	if err := os.Remove(filepath.Join(r.data, databaseFile)); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := Start(t.Context(), r.options()); !errors.Is(err, sqlite.ErrLost) {
+	if _, err := Start(t.Context(), r.options()); !errors.Is(err, mark.ErrLost) {
 		t.Errorf("a start without the database: %v", err)
 	}
 }

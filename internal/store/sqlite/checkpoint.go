@@ -106,7 +106,7 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 	switch {
 	case dbfile.FlushFailed(err):
 		err = fmt.Errorf("%w: flushing the copy of the write-ahead log failed, and what it wrote may be lost silently: %w", engine.ErrDisk, err)
-		w.db.marks.tear(w.db.path)
+		w.db.mark.Tear()
 		w.db.end(err)
 		return err
 	case err == nil && inLog < 0, err != nil && dbfile.Busy(err):

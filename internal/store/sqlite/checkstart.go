@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 // checkStart examines the file before it is used, for at most [Options.Examine], and refuses a
@@ -47,14 +48,14 @@ func (db *DB) checkStart(ctx context.Context) error {
 //	a reader opens the file ── part of the log is copied ── the flush fails, the server ends
 //	── it starts again, and copies only the rest
 func (db *DB) alone() error {
-	marked, there := readMark(db.path)
-	if !there || !marked.torn {
+	marked, there := mark.Read(db.path)
+	if !there || !marked.Torn {
 		return nil
 	}
 	if dbfile.Shared(db.path) {
 		return fmt.Errorf("%w: a flush of the database failed, and another program (a backup, sqlite3 or another server) has kept it open since; end that program and start again", engine.ErrDisk)
 	}
-	db.marks.torn = true
+	db.mark.Torn = true
 	return nil
 }
 
@@ -68,11 +69,11 @@ func (e *DamageError) Error() string {
 	return fmt.Sprintf("%s: %s (%d found)", e.Path, e.Findings[0].Detail, len(e.Findings))
 }
 
-// Unwrap returns [engine.ErrDamaged], and [ErrLost] if that is what was found.
+// Unwrap returns [engine.ErrDamaged], and [mark.ErrLost] if that is what was found.
 func (e *DamageError) Unwrap() []error {
 	for _, f := range e.Findings {
 		if f.Code == FindOlder || f.Code == FindMissing {
-			return []error{engine.ErrDamaged, ErrLost}
+			return []error{engine.ErrDamaged, mark.ErrLost}
 		}
 	}
 	return []error{engine.ErrDamaged}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 var (
@@ -82,7 +83,7 @@ type DB struct {
 	copyPages  int
 	full       atomic.Bool // a write found the disk full, and no [DB.Probe] has succeeded since
 	troubles   troubles
-	marks      marks
+	mark       mark.Mark
 	made       bool // the file did not exist before, or was empty
 
 	examine     time.Duration
@@ -128,8 +129,6 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		db.watch = stopwatch{}
 	}
 	db.troubles.ended = make(chan struct{})
-	// a damaged file does not vouch for itself
-	db.marks.off = opts.Sync == dbfile.SyncOff || opts.Damaged
 	if db.copyPages == 0 {
 		db.copyPages = copyPages
 	}
@@ -148,6 +147,8 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 			return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 		}
 	}
+	// a damaged file does not vouch for itself
+	db.mark = mark.Mark{Path: db.path, Off: opts.Sync == dbfile.SyncOff || opts.Damaged}
 	if db.made, err = makeFile(db.path); err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
@@ -173,7 +174,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 // arguments and results are stored in plain text. Files that SQLite creates beside it later get the
 // same mode. If a database existed and is missing, no new one is created.
 func makeFile(path string) (made bool, err error) {
-	if err := wholeBefore(path); err != nil {
+	if err := mark.WholeBefore(path); err != nil {
 		return false, err
 	}
 	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
@@ -254,13 +255,13 @@ func (db *DB) connect(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
 	}
 	whole, err := dbfile.Adopt(ctx, conn, db.path, db.sync)
 	if whole {
-		db.marks.torn = false
+		db.mark.Torn = false
 	}
 	if err == nil {
 		err = migrate(ctx, conn, db.now())
 	}
-	if err == nil && !db.marks.off {
-		err = db.marks.open(ctx, db.path, conn, db.random)
+	if err == nil {
+		err = db.mark.Open(ctx, conn, db.random)
 	}
 	if err != nil {
 		conn.Close()

@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 // Finding is a defect of a file.
@@ -86,7 +87,7 @@ func Examine(ctx context.Context, path string, progress func(threads int)) (r Re
 	if real, err := filepath.EvalSymlinks(path); err == nil {
 		path = real
 	}
-	if err := wholeBefore(path); err != nil {
+	if err := mark.WholeBefore(path); err != nil {
 		return Report{Findings: []Finding{{Code: FindMissing, Detail: err.Error()}}}, nil
 	}
 	if _, err := os.Stat(path); err != nil {
@@ -165,7 +166,7 @@ func (e *examination) all(ctx context.Context, path string) error {
 		if e.report.Empty = tables == 0; !e.report.Empty {
 			return e.found(Finding{Code: FindForeign, Detail: "it is a database of another program"})
 		}
-		return e.mark(path, func(*marks) error { return nil })
+		return e.mark(ctx, path, nil)
 	}
 	if err := e.structure(ctx); err != nil {
 		return err
@@ -178,7 +179,7 @@ func (e *examination) all(ctx context.Context, path string) error {
 		return fmt.Errorf("%w (its schema is %d, this program knows %d)", ErrNewerFile, version, len(migrations))
 	}
 	if version == len(migrations) {
-		if err := e.mark(path, func(m *marks) error { return m.readFrom(ctx, e.conn) }); err != nil {
+		if err := e.mark(ctx, path, e.conn); err != nil {
 			return err
 		}
 	}
@@ -204,10 +205,10 @@ func (e *examination) structure(ctx context.Context) error {
 	})
 }
 
-// mark compares the file with its mark; read returns what the file says about itself.
-func (e *examination) mark(path string, read func(*marks) error) error {
-	err := new(marks).compare(path, read)
-	if errors.Is(err, ErrLost) {
+// mark compares the file with its mark; conn is nil if the file has no tables.
+func (e *examination) mark(ctx context.Context, path string, conn *sql.Conn) error {
+	err := (&mark.Mark{Path: path}).Compare(ctx, conn)
+	if errors.Is(err, mark.ErrLost) {
 		return e.found(Finding{Code: FindOlder, Detail: err.Error()})
 	}
 	return err

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 // An examination writes nothing, also not what the last connection of a file does when it is
@@ -64,7 +65,7 @@ func TestALogThatWasRemovedIsMissed(t *testing.T) {
 	}
 	o := options(t, enginetest.AtMilli(1000))
 	o.Sync = dbfile.SyncFull
-	if _, err := sqlite.Open(t.Context(), path, o); !errors.Is(err, sqlite.ErrLost) {
+	if _, err := sqlite.Open(t.Context(), path, o); !errors.Is(err, mark.ErrLost) {
 		t.Errorf("it was opened: %v", err)
 	}
 }
@@ -189,7 +190,7 @@ func TestALogWithoutADatabaseIsRefused(t *testing.T) {
 	if err := os.WriteFile(path+"-wal", files["-wal"], 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := sqlite.Open(t.Context(), path, options(t, enginetest.AtMilli(1000))); !errors.Is(err, sqlite.ErrLost) {
+	if _, err := sqlite.Open(t.Context(), path, options(t, enginetest.AtMilli(1000))); !errors.Is(err, mark.ErrLost) {
 		t.Errorf("it was opened: %v", err)
 	}
 	if now, err := os.ReadFile(path + "-wal"); err != nil || len(now) != len(files["-wal"]) {

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 // After its files are gone, or others are in their place, nothing is acknowledged any more, and the
@@ -151,7 +152,7 @@ func TestADatabaseThatIsNotTheOneThatWasHereIsRefused(t *testing.T) {
 				t.Cleanup(func() { db.Close() })
 				return
 			}
-			if !errors.Is(err, sqlite.ErrLost) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), ".mark") {
+			if !errors.Is(err, mark.ErrLost) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), ".mark") {
 				t.Errorf("%v", err)
 			}
 			r, err := sqlite.Examine(t.Context(), path, nil)

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 // HeldFile names the file that the test binary, started again by itself, keeps open.
@@ -67,7 +68,7 @@ func TestAfterAFailedFlushTheFileIsOpenedAlone(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "open\n" {
 		t.Fatal(line, err)
 	}
-	db.marks.tear(path)
+	db.mark.Tear()
 	db.end(engine.ErrDisk)
 	if err := db.Close(); err != nil {
 		t.Error(err)
@@ -82,7 +83,7 @@ func TestAfterAFailedFlushTheFileIsOpenedAlone(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
-	if marked, there := readMark(path); !there || marked.torn {
+	if marked, there := mark.Read(path); !there || marked.Torn {
 		t.Errorf("the mark: %+v, %v", marked, there)
 	}
 	if text, err := db.Payload(t.Context(), "a", "thr_a", "1"); err != nil || len(text) != 100_000 {
@@ -102,7 +103,7 @@ func TestAFailedFlushEndsTheOtherServers(t *testing.T) {
 		}
 		servers[i] = db
 	}
-	servers[0].marks.tear(path)
+	servers[0].mark.Tear()
 	if err := servers[1].PutPayload(t.Context(), "a", "thr_a", "1", []byte("x")); !errors.Is(err, engine.ErrDisk) {
 		t.Errorf("a write of the other server: %v", err)
 	}
@@ -114,7 +115,7 @@ func TestAFailedFlushEndsTheOtherServers(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	if marked, there := readMark(path); !there || !marked.torn {
+	if marked, there := mark.Read(path); !there || !marked.Torn {
 		t.Errorf("the mark: %+v, %v", marked, there)
 	}
 }

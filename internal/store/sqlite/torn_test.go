@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 const (
@@ -156,7 +157,7 @@ func TestATornCopyIsServedWholeOrRefused(t *testing.T) {
 		db, err := sqlite.Open(t.Context(), path, o)
 		if err != nil {
 			refused++
-			if !errors.Is(err, engine.ErrDamaged) && !errors.Is(err, sqlite.ErrLost) {
+			if !errors.Is(err, engine.ErrDamaged) && !errors.Is(err, mark.ErrLost) {
 				t.Errorf("copy %d, %s %s: refused without a reason: %v", n, harm.name, what, err)
 			}
 			continue

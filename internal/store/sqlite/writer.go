@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
 // maxBatch limits how many operations share one transaction.
@@ -299,10 +300,31 @@ func (w *writer) close() error {
 
 // finish copies the log and flushes the mark. What fails here is left to the next start.
 func (w *writer) finish(ctx context.Context) {
-	if w.db.marks.off || w.db.look(w.files) != nil {
+	if w.db.mark.Off || w.db.look(w.files) != nil {
 		return
 	}
 	_ = w.copyLog(ctx, "TRUNCATE")
-	w.db.marks.heed(w.db.path)
-	_ = w.db.marks.write(w.db.path, true)
+	w.db.mark.Flush()
+}
+
+// count counts the log in a transaction, unless one in the log has already done so.
+func (w *writer) count(ctx context.Context) (logs int64, err error) {
+	if w.log.counted || w.db.mark.Off {
+		return 0, nil
+	}
+	stmt, err := w.stmts.get(ctx, mark.CountLog)
+	if err == nil {
+		err = stmt.QueryRowContext(ctx).Scan(&logs)
+	}
+	return logs, err
+}
+
+// counted records that the log is counted, after the commit; 0 means that it was counted before.
+func (w *writer) counted(logs int64) {
+	if logs != 0 {
+		w.log.counted = true
+		if w.db.mark.Advance(logs) {
+			w.db.end(fmt.Errorf("%w: another server on the same directory ended after a failed flush of the database", engine.ErrDisk))
+		}
+	}
 }
