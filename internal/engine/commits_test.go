@@ -11,7 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 func TestCommits(t *testing.T) {
@@ -66,7 +66,7 @@ func TestCommits(t *testing.T) {
 // cost is what one step writes.
 type cost struct{ statements, bytes int64 }
 
-func spent(before, after sqlite.Stats) cost {
+func spent(before, after txfile.Stats) cost {
 	return cost{after.Statements - before.Statements, after.BytesWritten - before.BytesWritten}
 }
 

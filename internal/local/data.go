@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // data is an open data directory and this process's share of it.
@@ -88,7 +89,7 @@ func unopened(o Options, err error) error {
 	switch {
 	case errors.Is(err, mark.ErrLost):
 		return err // says what to do
-	case errors.Is(err, sqlite.ErrNewerFile):
+	case errors.Is(err, txfile.ErrNewerFile):
 		return fmt.Errorf("%w\nStart the newer version: this version does not change a store that it cannot fully read", err)
 	case errors.Is(err, engine.ErrDamaged) && o.Damaged:
 		return fmt.Errorf("%w\nThe damage is in data that the server needs to start, so --serve-damaged does not help. To see what is damaged and what to do, run: %s", err, o.command("doctor", "--data", o.Data))
@@ -125,8 +126,8 @@ const (
 )
 
 // storageWords are the storage states of /healthz.
-var storageWords = map[sqlite.Trouble]string{sqlite.NoTrouble: "", sqlite.Full: wire.StorageFull, sqlite.Failing: wire.StorageFailing,
-	sqlite.Damaged: wire.StorageDamaged, sqlite.Gone: wire.StorageGone}
+var storageWords = map[txfile.Trouble]string{txfile.NoTrouble: "", txfile.Full: wire.StorageFull, txfile.Failing: wire.StorageFailing,
+	txfile.Damaged: wire.StorageDamaged, txfile.Gone: wire.StorageGone}
 
 // storage returns the state of the store for /healthz. It looks at the files, so that a probe
 // notices a missing directory at once.

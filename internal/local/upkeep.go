@@ -6,7 +6,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // upkeep looks after what the server stands on, every period: the files, their disk, and the clock.
@@ -22,7 +22,7 @@ type upkeep struct {
 	again  func(context.Context) error // stores what the start could not store
 	owed   bool                        // again has to be called
 
-	trouble sqlite.Trouble // that the log was told of last
+	trouble txfile.Trouble // that the log was told of last
 	said    time.Time      // when
 	checked time.Time      // when it was looked last whether the store is damaged
 	rounds  int
@@ -31,7 +31,7 @@ type upkeep struct {
 // file is what is known of the store's file: [sqlite.DB].
 type file interface {
 	Look() error
-	Trouble() (sqlite.Trouble, error)
+	Trouble() (txfile.Trouble, error)
 	Probe(ctx context.Context) error
 	Recheck(ctx context.Context) error
 	FarAhead(ctx context.Context, whole bool) (bool, error)
@@ -59,17 +59,17 @@ func (u *upkeep) look(ctx context.Context) {
 	u.lookAtClock(ctx)
 	_ = u.db.Look() // what it finds is a trouble
 	trouble, why := u.db.Trouble()
-	if trouble == sqlite.Damaged {
+	if trouble == txfile.Damaged {
 		trouble, why = u.recheck(ctx)
 	}
-	if trouble == sqlite.Full || trouble == sqlite.Failing {
+	if trouble == txfile.Full || trouble == txfile.Failing {
 		if err := u.db.Probe(ctx); err != nil && why == nil {
 			why = err
 		}
 		trouble, _ = u.db.Trouble()
 	}
 	u.say(trouble, why)
-	if trouble == sqlite.NoTrouble && u.owed {
+	if trouble == txfile.NoTrouble && u.owed {
 		u.store(ctx)
 	}
 }
@@ -82,9 +82,9 @@ const recheckEvery = time.Minute
 
 // recheck looks whether the store is damaged, or a read of it failed once. Until it is known
 // nothing is said of it.
-func (u *upkeep) recheck(ctx context.Context) (sqlite.Trouble, error) {
+func (u *upkeep) recheck(ctx context.Context) (txfile.Trouble, error) {
 	now := u.clock.Now()
-	if u.trouble == sqlite.Damaged && now.Sub(u.checked) < recheckEvery {
+	if u.trouble == txfile.Damaged && now.Sub(u.checked) < recheckEvery {
 		return u.db.Trouble()
 	}
 	u.checked = now
@@ -106,25 +106,25 @@ func (u *upkeep) store(ctx context.Context) {
 }
 
 // say logs that a trouble began, lasts or is over.
-func (u *upkeep) say(now sqlite.Trouble, why error) {
+func (u *upkeep) say(now txfile.Trouble, why error) {
 	at := u.clock.Now()
-	if now == u.trouble && (now == sqlite.NoTrouble || at.Sub(u.said) < saidAgain) {
+	if now == u.trouble && (now == txfile.NoTrouble || at.Sub(u.said) < saidAgain) {
 		return
 	}
 	before := u.trouble
 	u.trouble, u.said = now, at
 	switch now {
-	case sqlite.Full:
+	case txfile.Full:
 		u.log.Error("the disk is full: reads and the inbox are served, writes are refused until there is space", "error", why)
-	case sqlite.Failing:
+	case txfile.Failing:
 		u.log.Error("the disk returns errors or does not respond: check the disk and the system log; writes that fail are refused", "error", why)
-	case sqlite.Damaged:
+	case txfile.Damaged:
 		u.log.Error("the store is damaged: stop the server and examine its data directory; undamaged runs are served",
 			"error", why, "examine", u.doctor)
-	case sqlite.Gone:
+	case txfile.Gone:
 		u.log.Error("the data directory is no longer the one that the server opened: the server stops, because new data would be lost", "error", why)
-	case sqlite.NoTrouble:
-		if before == sqlite.Full {
+	case txfile.NoTrouble:
+		if before == txfile.Full {
 			u.log.Info("the disk has space again; everything is served")
 		} else {
 			u.log.Info("the disk works again; everything is served")

@@ -11,12 +11,12 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // troubled is a store's file with a trouble, until it has been repaired and probed.
 type troubled struct {
-	trouble  sqlite.Trouble
+	trouble  txfile.Trouble
 	repaired bool
 	far      bool
 	whole    int
@@ -26,8 +26,8 @@ type troubled struct {
 
 func (f *troubled) Look() error { return nil }
 
-func (f *troubled) Trouble() (sqlite.Trouble, error) {
-	if f.trouble == sqlite.NoTrouble {
+func (f *troubled) Trouble() (txfile.Trouble, error) {
+	if f.trouble == txfile.NoTrouble {
 		return f.trouble, nil
 	}
 	return f.trouble, errors.New("the cause")
@@ -37,13 +37,13 @@ func (f *troubled) Probe(context.Context) error {
 	if !f.repaired {
 		return engine.ErrDisk
 	}
-	f.trouble = sqlite.NoTrouble
+	f.trouble = txfile.NoTrouble
 	return nil
 }
 
 func (f *troubled) Recheck(context.Context) error {
-	if f.trouble == sqlite.Damaged && f.repaired {
-		f.trouble = sqlite.NoTrouble
+	if f.trouble == txfile.Damaged && f.repaired {
+		f.trouble = txfile.NoTrouble
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ func newUpkeep(f *troubled) (*upkeep, *lines, *enginetest.Clock, *time.Duration)
 }
 
 func TestATroubleIsSaidOnceInAWhileAndWhenItIsOver(t *testing.T) {
-	for trouble, words := range map[sqlite.Trouble]string{sqlite.Full: "the disk is full", sqlite.Failing: "returns errors", sqlite.Damaged: "desk doctor", sqlite.Gone: "the server stops"} {
+	for trouble, words := range map[txfile.Trouble]string{txfile.Full: "the disk is full", txfile.Failing: "returns errors", txfile.Damaged: "desk doctor", txfile.Gone: "the server stops"} {
 		t.Run(words, func(t *testing.T) {
 			f := &troubled{trouble: trouble}
 			u, log, clock, _ := newUpkeep(f)
@@ -102,7 +102,7 @@ func TestATroubleIsSaidOnceInAWhileAndWhenItIsOver(t *testing.T) {
 			u.look(t.Context())
 			said(2, 0, 0)
 			// the others last until the next start
-			if trouble != sqlite.Full && trouble != sqlite.Failing {
+			if trouble != txfile.Full && trouble != txfile.Failing {
 				return
 			}
 			f.repaired = true

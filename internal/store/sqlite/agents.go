@@ -11,7 +11,7 @@ import (
 func (db *DB) PutDefinition(ctx context.Context, d engine.Definition) error {
 	const query = "INSERT INTO definitions (tenant, name, digest, body) VALUES (?, ?, ?, ?) ON CONFLICT DO NOTHING"
 	return exec(ctx, db, func(t *tx) error {
-		_, err := t.exec(query, d.Tenant, d.Name, d.Digest, string(d.Body))
+		_, err := t.Exec(query, d.Tenant, d.Name, d.Digest, string(d.Body))
 		return err
 	})
 }
@@ -23,7 +23,7 @@ func (db *DB) Deploy(ctx context.Context, tenant, name, digest string) error {
 		SELECT tenant, name, digest FROM definitions WHERE tenant = ? AND name = ? AND digest = ?
 		ON CONFLICT (tenant, name) DO UPDATE SET digest = excluded.digest`
 	return exec(ctx, db, func(t *tx) error {
-		n, err := t.exec(query, tenant, name, digest)
+		n, err := t.Exec(query, tenant, name, digest)
 		if err == nil && n == 0 {
 			err = engine.ErrNotFound
 		}
@@ -34,7 +34,7 @@ func (db *DB) Deploy(ctx context.Context, tenant, name, digest string) error {
 // Undeploy prevents new runs of the agent. Its versions stay for the runs that are pinned to them.
 func (db *DB) Undeploy(ctx context.Context, tenant, name string) error {
 	return exec(ctx, db, func(t *tx) error {
-		_, err := t.exec("DELETE FROM deployed WHERE tenant = ? AND name = ?", tenant, name)
+		_, err := t.Exec("DELETE FROM deployed WHERE tenant = ? AND name = ?", tenant, name)
 		return err
 	})
 }
@@ -42,7 +42,7 @@ func (db *DB) Undeploy(ctx context.Context, tenant, name string) error {
 // Definition returns a stored version, or [engine.ErrNotFound].
 func (db *DB) Definition(ctx context.Context, tenant, name, digest string) (d engine.Definition, err error) {
 	const query = "SELECT tenant, name, digest, body FROM definitions WHERE tenant = ? AND name = ? AND digest = ?"
-	err = db.readOne(ctx, func(s scanner) error { return scanDefinition(s, &d) }, query, tenant, name, digest)
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return scanDefinition(s, &d) }, query, tenant, name, digest)
 	return d, err
 }
 
@@ -52,7 +52,7 @@ const deployedDefinitions = `SELECT d.tenant, d.name, d.digest, d.body FROM depl
 // Newest returns the digest of the deployed version, or [engine.ErrNotFound] if none is deployed.
 func (db *DB) Newest(ctx context.Context, tenant, name string) (digest string, err error) {
 	const query = "SELECT digest FROM deployed WHERE tenant = ? AND name = ?"
-	err = db.readOne(ctx, func(s scanner) error {
+	err = db.readOne(ctx, func(s dbfile.Scanner) error {
 		if err := s.Scan(&digest); err != nil {
 			return dbfile.Unavailable(err)
 		}
@@ -63,13 +63,13 @@ func (db *DB) Newest(ctx context.Context, tenant, name string) (digest string, e
 
 // Current implements frontend.Catalog.
 func (db *DB) Current(ctx context.Context, tenant, name string) (d engine.Definition, err error) {
-	err = db.readOne(ctx, func(s scanner) error { return scanDefinition(s, &d) }, deployedDefinitions+" AND c.name = ?", tenant, name)
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return scanDefinition(s, &d) }, deployedDefinitions+" AND c.name = ?", tenant, name)
 	return d, err
 }
 
 // Deployed implements frontend.Catalog.
 func (db *DB) Deployed(ctx context.Context, tenant string) (all []engine.Definition, err error) {
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var d engine.Definition
 		if err := scanDefinition(s, &d); err != nil {
 			return err
@@ -82,7 +82,7 @@ func (db *DB) Deployed(ctx context.Context, tenant string) (all []engine.Definit
 
 // Tenants returns the tenants that have a deployed agent, by name.
 func (db *DB) Tenants(ctx context.Context) (tenants []string, err error) {
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var tenant string
 		if err := s.Scan(&tenant); err != nil {
 			return dbfile.Unavailable(err)
@@ -93,7 +93,7 @@ func (db *DB) Tenants(ctx context.Context) (tenants []string, err error) {
 	return tenants, err
 }
 
-func scanDefinition(s scanner, d *engine.Definition) error {
+func scanDefinition(s dbfile.Scanner, d *engine.Definition) error {
 	var body []byte
 	if err := s.Scan(&d.Tenant, &d.Name, &d.Digest, &body); err != nil {
 		return dbfile.Unavailable(err)

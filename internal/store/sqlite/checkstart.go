@@ -4,58 +4,31 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
-// checkStart examines the file before it is used, for at most [Options.Examine], and refuses a
-// damaged file unless it is to be served anyway.
-func (db *DB) checkStart(ctx context.Context) error {
-	if db.examine == 0 || db.made {
-		return nil
-	}
-	short, stop := context.WithTimeout(ctx, db.examine)
+// check examines the file before it is used, for at most limit, and refuses a damaged file.
+func check(ctx context.Context, path string, limit time.Duration) error {
+	short, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	r, err := Examine(short, db.path, nil)
+	r, err := Examine(short, path, nil)
 	// another process is opening or closing the file
 	for err != nil && dbfile.Busy(err) && short.Err() == nil {
-		r, err = Examine(short, db.path, nil)
+		r, err = Examine(short, path, nil)
 	}
-	if err != nil || ctx.Err() != nil {
+	switch {
+	case err != nil || ctx.Err() != nil:
 		return errors.Join(err, ctx.Err())
+	case r.Newer():
+		return fmt.Errorf("%w: %s", txfile.ErrNewerFile, r.Findings[0].Detail)
+	case r.Damaged():
+		return &DamageError{Path: path, Findings: r.Findings}
 	}
-	if r.Newer() {
-		return fmt.Errorf("%w: %s", ErrNewerFile, r.Findings[0].Detail)
-	}
-	if !r.Damaged() {
-		return nil
-	}
-	damage := &DamageError{Path: db.path, Findings: r.Findings}
-	if db.evenDamaged {
-		_ = db.note(damage)
-		db.troubles.lasts = true // no one else uses the file yet
-		return nil
-	}
-	return damage
-}
-
-// alone refuses a file that a failed flush has left behind while another process has it open. The
-// pages that were copied before, according to the index of the log, may be lost, and while any
-// process has the index open no start copies them again:
-//
-//	a reader opens the file ── part of the log is copied ── the flush fails, the server ends
-//	── it starts again, and copies only the rest
-func (db *DB) alone() error {
-	marked, there := mark.Read(db.path)
-	if !there || !marked.Torn {
-		return nil
-	}
-	if dbfile.Shared(db.path) {
-		return fmt.Errorf("%w: a flush of the database failed, and another program (a backup, sqlite3 or another server) has kept it open since; end that program and start again", engine.ErrDisk)
-	}
-	db.mark.Torn = true
 	return nil
 }
 

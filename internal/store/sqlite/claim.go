@@ -50,7 +50,7 @@ func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]en
 	const query = `UPDATE heads SET due = ?1 WHERE rowid IN
 		(SELECT rowid FROM heads WHERE due > 0 AND due <= ?2 ORDER BY due LIMIT ?3) RETURNING tenant, thread`
 	return write(ctx, db, func(t *tx) (taken []engine.Wakeup, err error) {
-		err = t.each(func(s scanner) error {
+		err = t.Each(func(s dbfile.Scanner) error {
 			var w engine.Wakeup
 			if err := s.Scan(&w.Tenant, &w.Thread); err != nil {
 				return dbfile.Unavailable(err)
@@ -71,16 +71,16 @@ func (db *DB) FreeLeases(ctx context.Context) (int, error) {
 	const show = "UPDATE queue SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"
 	const showIntake = "UPDATE intake SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"
 	return write(ctx, db, func(t *tx) (int, error) {
-		n, err := t.exec(free, db.now())
+		n, err := t.Exec(free, db.now())
 		if err != nil {
 			return 0, err
 		}
 		for _, show := range []string{show, showIntake} {
-			if _, err := t.exec(show, db.now()); err != nil {
+			if _, err := t.Exec(show, db.now()); err != nil {
 				return 0, err
 			}
 		}
-		t.arrived = true
+		t.Notify(arrival{})
 		return int(n), nil
 	})
 }

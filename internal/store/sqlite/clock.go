@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Times are stored as the wall clock shows them. If a clock is set back, the stored times lie ahead
@@ -38,7 +39,7 @@ func (db *DB) FarAhead(ctx context.Context, whole bool) (far bool, err error) {
 		queries = append(queries, farHeads)
 	}
 	for _, query := range queries {
-		if err := db.readOne(ctx, func(s scanner) error { return s.Scan(&far) }, query, longest, owned); err != nil || far {
+		if err := db.readOne(ctx, func(s dbfile.Scanner) error { return s.Scan(&far) }, query, longest, owned); err != nil || far {
 			return far, err
 		}
 	}
@@ -78,13 +79,13 @@ func (db *DB) Recall(ctx context.Context, setBack time.Duration) (changed int, e
 			query string
 			args  []any
 		}{{recallWakeups, paused}, {recallIntake, line}, {recallDeliveries, owned}, {recallHandovers, owned}, {recallLeases, owned}, {recallPauses, paused}, {recallDue, paused}} {
-			n, err := t.exec(c.query, c.args...)
+			n, err := t.Exec(c.query, c.args...)
 			if err != nil {
 				return 0, err
 			}
 			sum += int(n)
 		}
-		t.arrived = true
+		t.Notify(arrival{})
 		return sum, nil
 	})
 }

@@ -105,9 +105,9 @@ func (t *tx) putSegment(tenant string, rows commitRows, now int64) error {
 		return nil
 	case rows.marks != "":
 		query, row = inFeed, append(slices.Clone(row), string(rows.marks), now*perMilli)
-		t.changed = append(t.changed, place{tenant: tenant})
+		t.Notify(place{tenant: tenant})
 	}
-	n, err := t.exec(query, row...)
+	n, err := t.Exec(query, row...)
 	if err == nil && n == 0 {
 		err = engine.ErrFenced
 	}
@@ -122,13 +122,13 @@ func (t *tx) drain(h *core.Head, keys []string) error {
 	for _, key := range keys {
 		delete(h.Inbox, key)
 	}
-	_, err := t.exec(query, h.Tenant, h.Thread, text(keys))
+	_, err := t.Exec(query, h.Tenant, h.Thread, text(keys))
 	return err
 }
 
 // written sends the wake-up that a write requested and builds its answer.
 func (t *tx) written(h core.Head, wake *engine.Delay, now int64) (engine.Written, error) {
-	t.changed = append(t.changed, place{h.Tenant, h.Thread})
+	t.Notify(place{h.Tenant, h.Thread})
 	if wake == nil {
 		return engine.Written{Head: h}, nil
 	}

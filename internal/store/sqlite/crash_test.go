@@ -23,10 +23,6 @@ func TestMain(m *testing.M) {
 		fmt.Fprintln(os.Stderr, writeUntilKilled(path))
 		os.Exit(1)
 	}
-	if path := os.Getenv(sqlite.HeldFile); path != "" {
-		fmt.Fprintln(os.Stderr, sqlite.HoldOpen(path))
-		os.Exit(1)
-	}
 	os.Exit(m.Run())
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // The state that most tests here start from.
@@ -106,7 +107,7 @@ func TestNewerFileIsRefusedAndNotTouched(t *testing.T) {
 		t.Fatal(err)
 	}
 	_, err = sqlite.Open(t.Context(), path, options(t, enginetest.AtMilli(1000)))
-	if !errors.Is(err, sqlite.ErrNewerFile) {
+	if !errors.Is(err, txfile.ErrNewerFile) {
 		t.Fatalf("got %v", err)
 	}
 	var tables int

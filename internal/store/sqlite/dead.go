@@ -18,7 +18,7 @@ type DeadLetter struct {
 
 // DeadLetters returns up to limit dead letters, oldest first.
 func (db *DB) DeadLetters(ctx context.Context, limit int) (letters []DeadLetter, err error) {
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var d DeadLetter
 		if err := s.Scan(&d.ID, &d.Attempts, &d.Cause, &d.At, &d.Tenant, &d.Thread); err != nil {
 			return dbfile.Unavailable(err)
@@ -35,7 +35,7 @@ func (db *DB) Redrive(ctx context.Context, limit int) (int, error) {
 	const query = "DELETE FROM dead WHERE id IN (SELECT id FROM dead ORDER BY at, id LIMIT ?) RETURNING tenant, thread"
 	return write(ctx, db, func(t *tx) (int, error) {
 		var wakeups []engine.Wakeup
-		err := t.each(func(s scanner) error {
+		err := t.Each(func(s dbfile.Scanner) error {
 			var w engine.Wakeup
 			if err := s.Scan(&w.Tenant, &w.Thread); err != nil {
 				return dbfile.Unavailable(err)

@@ -6,13 +6,8 @@
 // over a network, starts no sweep, and validates what callers store only when it reads it
 // back.
 //
-// # Writes
-//
-// One goroutine per process writes. It takes the waiting operations, runs them in one transaction,
-// each in its own savepoint, commits, and then answers all of them. Independent operations thus
-// share one flush to disk, a refused operation undoes only itself, and no caller gets an answer
-// before its write is durable. Several processes may open one file; SQLite's lock orders their
-// transactions.
+// Package [txfile] runs its transactions: it groups the waiting writes into one commit, and watches
+// over the health of the file. The other packages in this folder don't know the store.
 //
 // # Times
 //

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // Finding is a defect of a file.
@@ -131,7 +132,7 @@ func examined(ctx context.Context, r *Report, err error) error {
 	case ctx.Err() != nil:
 		r.Findings = append(r.Findings, Finding{Code: FindUnfinished, Detail: fmt.Sprintf("the time ran out after %d threads and %d records", r.Threads, r.Records)})
 		return nil
-	case errors.Is(err, ErrNewerFile):
+	case errors.Is(err, txfile.ErrNewerFile):
 		r.Findings = []Finding{{Code: FindNewer, Detail: err.Error()}}
 		return nil
 	case dbfile.Reason(err) == engine.ErrDamaged, errors.Is(err, engine.ErrDamaged):
@@ -176,7 +177,7 @@ func (e *examination) all(ctx context.Context, path string) error {
 		return err
 	}
 	if version > len(migrations) {
-		return fmt.Errorf("%w (its schema is %d, this program knows %d)", ErrNewerFile, version, len(migrations))
+		return fmt.Errorf("%w (its schema is %d, this program knows %d)", txfile.ErrNewerFile, version, len(migrations))
 	}
 	if version == len(migrations) {
 		if err := e.mark(ctx, path, e.conn); err != nil {
@@ -196,7 +197,7 @@ func (e *examination) structure(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return eachRow(rows, func(s scanner) error {
+	return dbfile.EachRow(rows, func(s dbfile.Scanner) error {
 		var line string
 		if err := s.Scan(&line); err != nil || line == "ok" {
 			return err
@@ -226,7 +227,7 @@ func (e *examination) heads(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = eachRow(rows, func(s scanner) error {
+		err = dbfile.EachRow(rows, func(s dbfile.Scanner) error {
 			n++
 			var h core.Head
 			err := scanHead(s, &h)
@@ -272,7 +273,7 @@ func (e *examination) journal(ctx context.Context, h core.Head) error {
 	}
 	chain := []core.Segment{}
 	var unreadable []string
-	err = eachRow(rows, func(s scanner) error {
+	err = dbfile.EachRow(rows, func(s dbfile.Scanner) error {
 		segment, err := scanSegment(s)
 		if errors.Is(err, engine.ErrUnreadable) {
 			unreadable = append(unreadable, err.Error())
@@ -301,7 +302,7 @@ func (e *examination) records(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		err = eachRow(rows, func(s scanner) error {
+		err = dbfile.EachRow(rows, func(s dbfile.Scanner) error {
 			var f Finding
 			var raw []byte
 			n++

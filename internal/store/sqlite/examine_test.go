@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // An examination writes nothing, also not what the last connection of a file does when it is
@@ -100,7 +101,7 @@ func TestANewerStoreIsNotDamaged(t *testing.T) {
 	}
 	o.Examine = time.Second
 	_, err := sqlite.Open(t.Context(), path, o)
-	if damage, damaged := errors.AsType[*sqlite.DamageError](err); !errors.Is(err, sqlite.ErrNewerFile) || damaged {
+	if damage, damaged := errors.AsType[*sqlite.DamageError](err); !errors.Is(err, txfile.ErrNewerFile) || damaged {
 		t.Errorf("%v, %v", err, damage)
 	}
 }

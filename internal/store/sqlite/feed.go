@@ -45,7 +45,7 @@ func (db *DB) Feed(ctx context.Context, tenant string, q engine.FeedQuery) (entr
 	if q.Newest {
 		query = feedBack
 	}
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var e engine.FeedEntry
 		var n, w int64
 		var marks string

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // left are the files that a process leaves behind: the database alone after its end, the log of
@@ -45,7 +46,7 @@ func leave(t *testing.T, path string, files []string) {
 
 func full(db *sqlite.DB) bool {
 	trouble, _ := db.Trouble()
-	return trouble == sqlite.Full
+	return trouble == txfile.Full
 }
 
 func numbered(i int) string { return "thr_" + string(rune('a'+i)) }

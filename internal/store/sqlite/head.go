@@ -43,7 +43,7 @@ func mapText[V any](m map[string]V) string {
 	return text(m)
 }
 
-func scanHead(s scanner, h *core.Head) error {
+func scanHead(s dbfile.Scanner, h *core.Head) error {
 	var calls, timed, rest, inbox string
 	var found core.Head
 	err := s.Scan(&found.Tenant, &found.Thread, &found.Run, &found.Agent, &found.Schema, &found.Status, &found.Epoch,
@@ -82,7 +82,7 @@ func scanHead(s scanner, h *core.Head) error {
 
 // identified returns the identity of a head that has an invalid value in some column, or false if
 // the row cannot be read at all.
-func identified(s scanner) (h core.Head, ok bool) {
+func identified(s dbfile.Scanner) (h core.Head, ok bool) {
 	values := make([]any, 26)
 	to := make([]any, len(values))
 	for i := range values {
@@ -122,7 +122,7 @@ func unreadable(what string, err error) error {
 // head reads a head as the previous operations of the transaction left it, or a zero head if there
 // is none.
 func (t *tx) head(tenant, thread string) (h core.Head, err error) {
-	err = t.row(func(s scanner) error { return scanHead(s, &h) }, selectHead, tenant, thread)
+	err = t.Row(func(s dbfile.Scanner) error { return scanHead(s, &h) }, selectHead, tenant, thread)
 	if errors.Is(err, sql.ErrNoRows) {
 		return core.Head{}, nil
 	}
@@ -131,7 +131,7 @@ func (t *tx) head(tenant, thread string) (h core.Head, err error) {
 
 // change updates one head and returns headColumns; won reports whether its conditions held.
 func (t *tx) change(query string, args ...any) (h core.Head, won bool, err error) {
-	err = t.row(func(s scanner) error { return scanHead(s, &h) }, query, args...)
+	err = t.Row(func(s dbfile.Scanner) error { return scanHead(s, &h) }, query, args...)
 	if errors.Is(err, sql.ErrNoRows) {
 		return core.Head{}, false, nil
 	}
@@ -140,6 +140,6 @@ func (t *tx) change(query string, args ...any) (h core.Head, won bool, err error
 
 // Load implements [engine.Store] and frontend.Store.
 func (db *DB) Load(ctx context.Context, tenant, thread string) (h core.Head, err error) {
-	err = db.readOne(ctx, func(s scanner) error { return scanHead(s, &h) }, selectHead, tenant, thread)
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return scanHead(s, &h) }, selectHead, tenant, thread)
 	return h, err
 }

@@ -32,7 +32,7 @@ func (q *Intake) Put(ctx context.Context, tenant string, bodies [][]byte) error 
 	return exec(ctx, q.db, func(t *tx) error {
 		now := q.db.now()
 		for _, body := range bodies {
-			_, err := t.exec("INSERT INTO intake (tenant, body, at, visible_at) VALUES (?, ?, ?, ?)", tenant, body, now, now)
+			_, err := t.Exec("INSERT INTO intake (tenant, body, at, visible_at) VALUES (?, ?, ?, ?)", tenant, body, now, now)
 			if err != nil {
 				return err
 			}
@@ -47,7 +47,7 @@ func (t *tx) takeIn(tenant string, now int64, max int, receipt string) (taken []
 	const query = `UPDATE intake SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
 		WHERE id IN (SELECT id FROM intake WHERE tenant = ?5 AND visible_at <= ?3 ORDER BY visible_at, id LIMIT ?4)
 		RETURNING id, receipt, tenant, body, attempts, returned`
-	err = t.each(func(s scanner) error {
+	err = t.Each(func(s dbfile.Scanner) error {
 		var d intake.Delivery
 		if err := s.Scan(&d.ID, &d.Receipt, &d.Tenant, &d.Body, &d.Attempts, &d.Returned); err != nil {
 			return dbfile.Unavailable(err)
@@ -87,11 +87,11 @@ func (t *tx) settle(id int64, receipt string, f intake.Result, now int64) (int64
 		counts = 1
 		fallthrough
 	case intake.Busy:
-		return t.exec(giveBack, now+f.After.Milliseconds(), counts, string(f.Code), f.Detail, id, receipt)
+		return t.Exec(giveBack, now+f.After.Milliseconds(), counts, string(f.Code), f.Detail, id, receipt)
 	case intake.Dead:
-		if n, err := t.exec(bury, now, string(f.Code), f.Detail, id, receipt); err != nil || n == 0 {
+		if n, err := t.Exec(bury, now, string(f.Code), f.Detail, id, receipt); err != nil || n == 0 {
 			return n, err
 		}
 	}
-	return t.exec(remove, id, receipt)
+	return t.Exec(remove, id, receipt)
 }

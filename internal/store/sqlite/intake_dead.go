@@ -19,7 +19,7 @@ type IntakeCounts struct {
 func (q *Intake) Counts(ctx context.Context, tenant string) (c IntakeCounts, err error) {
 	const query = `SELECT (SELECT count(*) FROM intake WHERE tenant = ?1), (SELECT count(*) FROM intake WHERE tenant = ?1 AND code <> ''),
 		(SELECT count(*) FROM intake_dead WHERE tenant = ?1)`
-	err = q.db.readOne(ctx, func(s scanner) error { return s.Scan(&c.Waiting, &c.Back, &c.Dead) }, query, tenant)
+	err = q.db.readOne(ctx, func(s dbfile.Scanner) error { return s.Scan(&c.Waiting, &c.Back, &c.Dead) }, query, tenant)
 	return c, err
 }
 
@@ -45,7 +45,7 @@ func (q *Intake) Back(ctx context.Context, tenant string, limit int) ([]IntakeLe
 }
 
 func (q *Intake) letters(ctx context.Context, query, tenant string, limit int) (letters []IntakeLetter, err error) {
-	err = q.db.read(ctx, func(s scanner) error {
+	err = q.db.read(ctx, func(s dbfile.Scanner) error {
 		var l IntakeLetter
 		if err := s.Scan(&l.ID, &l.Body, &l.At, &l.Since, &l.Code, &l.Detail); err != nil {
 			return dbfile.Unavailable(err)
@@ -61,9 +61,9 @@ func (q *Intake) letters(ctx context.Context, query, tenant string, limit int) (
 func (q *Intake) RetryDead(ctx context.Context, tenant string) (int, error) {
 	const back = `INSERT INTO intake (id, tenant, body, at, visible_at) SELECT id, tenant, body, at, ? FROM intake_dead WHERE tenant = ?`
 	return write(ctx, q.db, func(t *tx) (int, error) {
-		n, err := t.exec(back, q.db.now(), tenant)
+		n, err := t.Exec(back, q.db.now(), tenant)
 		if err == nil {
-			_, err = t.exec("DELETE FROM intake_dead WHERE tenant = ?", tenant)
+			_, err = t.Exec("DELETE FROM intake_dead WHERE tenant = ?", tenant)
 		}
 		return int(n), err
 	})
@@ -72,7 +72,7 @@ func (q *Intake) RetryDead(ctx context.Context, tenant string) (int, error) {
 // DropDead deletes a tenant's dead messages permanently, and returns how many.
 func (q *Intake) DropDead(ctx context.Context, tenant string) (int, error) {
 	return write(ctx, q.db, func(t *tx) (int, error) {
-		n, err := t.exec("DELETE FROM intake_dead WHERE tenant = ?", tenant)
+		n, err := t.Exec("DELETE FROM intake_dead WHERE tenant = ?", tenant)
 		return int(n), err
 	})
 }

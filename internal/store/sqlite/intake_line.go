@@ -32,7 +32,7 @@ var intakeLines = lineOf("intake") + `
 // lines returns the tenants in the order in which they are served: the oldest message first.
 func (q *Intake) lines(ctx context.Context) (all []intakeLine, err error) {
 	most := cmp.Or(q.most, math.MaxInt32)
-	err = q.db.read(ctx, func(s scanner) error {
+	err = q.db.read(ctx, func(s dbfile.Scanner) error {
 		var l intakeLine
 		if err := s.Scan(&l.tenant, &l.visibleAt, &l.room); err != nil {
 			return dbfile.Unavailable(err)

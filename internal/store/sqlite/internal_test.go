@@ -1,11 +1,9 @@
 package sqlite
 
 import (
-	"errors"
 	"path/filepath"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -92,25 +90,20 @@ func wholeByIntent(query, step string) bool {
 func TestEveryQueryUsesAnIndex(t *testing.T) {
 	db, _ := openTemp(t)
 	exercise(t, db)
-	for _, known := range []map[string]bool{queries(&db.writer.stmts), queries(&db.reads)} {
-		for query := range known {
-			for _, line := range plan(t, db, query) {
-				sorts := strings.Contains(line, "USE TEMP B-TREE")
-				if (readsWholeTable.MatchString(line) || sorts) && !wholeByIntent(query, line) {
-					t.Errorf("%s\nin %s", line, query)
-				}
+	for _, query := range queries(db) {
+		for _, line := range plan(t, db, query) {
+			sorts := strings.Contains(line, "USE TEMP B-TREE")
+			if (readsWholeTable.MatchString(line) || sorts) && !wholeByIntent(query, line) {
+				t.Errorf("%s\nin %s", line, query)
 			}
 		}
 	}
 }
 
-func queries(s *statements) map[string]bool {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	all := map[string]bool{}
-	for query := range s.known {
+func queries(db *DB) (all []string) {
+	for _, query := range db.Queries() {
 		if !strings.Contains(query, "operation") && strings.Contains(query, " ") && !strings.HasPrefix(query, "BEGIN") {
-			all[query] = true
+			all = append(all, query)
 		}
 	}
 	return all
@@ -118,103 +111,17 @@ func queries(s *statements) map[string]bool {
 
 func plan(t *testing.T, db *DB, query string) (lines []string) {
 	t.Helper()
-	rows, err := db.reader.Query("EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
+	err := db.read(t.Context(), func(s dbfile.Scanner) error {
+		var id, parent, unused int
+		var line string
+		err := s.Scan(&id, &parent, &unused, &line)
+		lines = append(lines, line)
+		return err
+	}, "EXPLAIN QUERY PLAN "+query, make([]any, strings.Count(query, "?"))...)
 	if err != nil {
 		t.Fatalf("%v\nin %s", err, query)
 	}
-	defer rows.Close()
-	for rows.Next() {
-		var id, parent, unused int
-		var line string
-		if err := rows.Scan(&id, &parent, &unused, &line); err != nil {
-			t.Fatal(err)
-		}
-		lines = append(lines, line)
-	}
 	return lines
-}
-
-func TestBusyFileIsUnavailable(t *testing.T) {
-	db, path := openTemp(t)
-	if _, err := db.writer.conn.ExecContext(t.Context(), "PRAGMA busy_timeout = 0"); err != nil {
-		t.Fatal(err)
-	}
-	other, err := Open(t.Context(), path, Options{Clock: enginetest.AtMilli(1000), Random: enginetest.NewRandom(t, 2)})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer other.Close()
-	lock := other.writer.conn
-	if _, err := lock.ExecContext(t.Context(), "BEGIN IMMEDIATE"); err != nil {
-		t.Fatal(err)
-	}
-	var all sync.WaitGroup
-	for range 10 {
-		all.Go(func() {
-			if err := db.Send(t.Context(), engine.Wakeup{}, 0); !errors.Is(err, engine.ErrUnavailable) {
-				t.Errorf("got %v", err)
-			}
-		})
-	}
-	all.Wait()
-	if _, err := lock.ExecContext(t.Context(), "ROLLBACK"); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Send(t.Context(), engine.Wakeup{}, 0); err != nil {
-		t.Fatal(err)
-	}
-}
-
-func TestRefusalUndoesItsOwnWritesOnly(t *testing.T) {
-	db, _ := openTemp(t)
-	put := func(key string, fail error) *operation {
-		op := &operation{ctx: t.Context(), answer: func(error) {}}
-		op.run = func(t *tx) error { return errors.Join(t.putKey(&engine.Key{Tenant: "a", Key: key}, 0), fail) }
-		return op
-	}
-	refusal := errors.New("refused")
-	batch := []*operation{put("one", nil), put("two", refusal), put("two", nil), put("three", refusal)}
-	db.writer.commit(batch)
-	for i, want := range []error{nil, refusal, nil, refusal} {
-		if !errors.Is(batch[i].err, want) || (want == nil) != (batch[i].err == nil) {
-			t.Errorf("operation %d: got %v, want %v", i, batch[i].err, want)
-		}
-	}
-	var keys int
-	err := db.read(t.Context(), func(s scanner) error { return s.Scan(&keys) }, "SELECT count(*) FROM keys")
-	if err != nil || keys != 2 {
-		t.Fatalf("%d keys, %v", keys, err)
-	}
-}
-
-func TestFailedCommitIsNobodysSuccess(t *testing.T) {
-	db, _ := openTemp(t)
-	broken := func(t *tx) error {
-		_, err := t.exec("INSERT INTO keys VALUES ('a', 'k', '', '', 0)")
-		return err
-	}
-	end := func(t *tx) error { // as SQLite does itself when the disk is full
-		_, err := t.exec("ROLLBACK")
-		return err
-	}
-	var ops []*operation
-	for _, run := range []func(*tx) error{broken, end, broken} {
-		ops = append(ops, &operation{ctx: t.Context(), run: run, answer: func(error) {}})
-	}
-	db.writer.commit(ops)
-	for i, op := range ops {
-		if !errors.Is(op.err, engine.ErrUnavailable) {
-			t.Errorf("operation %d: got %v", i, op.err)
-		}
-	}
-	if err := db.Send(t.Context(), engine.Wakeup{}, 0); err != nil {
-		t.Fatal(err)
-	}
-	var keys int
-	err := db.read(t.Context(), func(s scanner) error { return s.Scan(&keys) }, "SELECT count(*) FROM keys")
-	if err != nil || keys != 0 {
-		t.Fatalf("%d keys, %v", keys, err)
-	}
 }
 
 // What version 1 of a head looked like in the file, written by hand so that it stays.
@@ -226,7 +133,7 @@ const storedHead = `INSERT INTO heads (tenant, thread, run, agent, v, st, epoch,
 
 func TestAStoredHeadLoadsAndGoesOn(t *testing.T) {
 	db, _ := openTemp(t)
-	if _, err := db.writer.pool.ExecContext(t.Context(), storedHead); err != nil {
+	if err := exec(t.Context(), db, func(t *tx) error { _, err := t.Exec(storedHead); return err }); err != nil {
 		t.Fatal(err)
 	}
 	h, err := db.Load(t.Context(), "a", "thr_a")

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // segmentText is a segment without the fields that have columns of their own.
@@ -17,7 +18,7 @@ func segmentText(s core.Segment) string {
 // Segments implements [engine.Store] and frontend.Store.
 func (db *DB) Segments(ctx context.Context, tenant, thread string, from, to int64) (segments []core.Segment, err error) {
 	const query = "SELECT seq, w, prev, body FROM segments WHERE tenant = ? AND thread = ? AND seq BETWEEN ? AND ? ORDER BY seq"
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		segment, err := scanSegment(s)
 		segments = append(segments, segment)
 		return err
@@ -28,7 +29,7 @@ func (db *DB) Segments(ctx context.Context, tenant, thread string, from, to int6
 	return segments, nil
 }
 
-func scanSegment(s scanner) (core.Segment, error) {
+func scanSegment(s dbfile.Scanner) (core.Segment, error) {
 	var seq, w, prev int64
 	var raw []byte
 	if err := s.Scan(&seq, &w, &prev, &raw); err != nil {
@@ -49,7 +50,7 @@ func (db *DB) PutPayload(ctx context.Context, tenant, thread, digest string, bod
 		body = []byte{} // nil would be NULL
 	}
 	return exec(ctx, db, func(t *tx) error {
-		_, err := t.exec(query, tenant, thread, digest, body)
+		_, err := t.Exec(query, tenant, thread, digest, body)
 		return err
 	})
 }
@@ -57,6 +58,6 @@ func (db *DB) PutPayload(ctx context.Context, tenant, thread, digest string, bod
 // Payload implements [engine.Store] and frontend.Store.
 func (db *DB) Payload(ctx context.Context, tenant, thread, digest string) (body []byte, err error) {
 	const query = "SELECT body FROM payloads WHERE tenant = ? AND thread = ? AND digest = ?"
-	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&body) }, query, tenant, thread, digest)
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return s.Scan(&body) }, query, tenant, thread, digest)
 	return body, err
 }

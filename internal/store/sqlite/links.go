@@ -17,17 +17,17 @@ func (db *DB) PutLink(ctx context.Context, l engine.Link) error {
 	const put = `INSERT INTO links (tenant, run, id, body, revoked, revoked_by, gone) VALUES (?, ?, ?, ?, 0, '', ?) ON CONFLICT DO NOTHING`
 	const tidy = "DELETE FROM links WHERE (tenant, run, id) IN (SELECT tenant, run, id FROM links WHERE gone <= ? LIMIT 10)"
 	return exec(ctx, db, func(t *tx) error {
-		if _, err := t.exec(put, l.Tenant, l.Run, l.ID, text(l), l.Gone()); err != nil {
+		if _, err := t.Exec(put, l.Tenant, l.Run, l.ID, text(l), l.Gone()); err != nil {
 			return err
 		}
-		_, err := t.exec(tidy, db.now())
+		_, err := t.Exec(tidy, db.now())
 		return err
 	})
 }
 
 // Link implements frontend.LinkStore.
 func (db *DB) Link(ctx context.Context, tenant, run, id string) (l engine.Link, err error) {
-	err = db.readOne(ctx, func(s scanner) error {
+	err = db.readOne(ctx, func(s dbfile.Scanner) error {
 		l, err = scanLink(s, tenant, run)
 		return err
 	}, linkColumns+" AND id = ?", tenant, run, id)
@@ -36,7 +36,7 @@ func (db *DB) Link(ctx context.Context, tenant, run, id string) (l engine.Link, 
 
 // Links implements frontend.LinkStore.
 func (db *DB) Links(ctx context.Context, tenant, run string) (links []engine.Link, err error) {
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		l, err := scanLink(s, tenant, run)
 		links = append(links, l)
 		return err
@@ -48,10 +48,10 @@ func (db *DB) Links(ctx context.Context, tenant, run string) (links []engine.Lin
 func (db *DB) RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error) {
 	const revoke = "UPDATE links SET revoked = ?, revoked_by = ? WHERE tenant = ? AND run = ? AND id = ? AND revoked = 0"
 	return write(ctx, db, func(t *tx) (l engine.Link, err error) {
-		if _, err := t.exec(revoke, at, by, tenant, run, id); err != nil {
+		if _, err := t.Exec(revoke, at, by, tenant, run, id); err != nil {
 			return l, err
 		}
-		err = t.row(func(s scanner) error {
+		err = t.Row(func(s dbfile.Scanner) error {
 			l, err = scanLink(s, tenant, run)
 			return err
 		}, linkColumns+" AND id = ?", tenant, run, id)
@@ -62,7 +62,7 @@ func (db *DB) RevokeLink(ctx context.Context, tenant, run, id string, at int64, 
 	})
 }
 
-func scanLink(s scanner, tenant, run string) (l engine.Link, err error) {
+func scanLink(s dbfile.Scanner, tenant, run string) (l engine.Link, err error) {
 	var body []byte
 	if err := s.Scan(&l.ID, &body, &l.Revoked, &l.RevokedBy); err != nil {
 		return l, dbfile.Unavailable(err)

@@ -17,11 +17,11 @@ import (
 // Archived implements frontend.Store.
 func (db *DB) Archived(ctx context.Context, tenant, run string) (r core.Record, err error) {
 	const query = "SELECT run, thread, born, body FROM archive WHERE tenant = ? AND run = ?"
-	err = db.readOne(ctx, func(s scanner) error { return scanRecord(s, &r) }, query, tenant, run)
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return scanRecord(s, &r) }, query, tenant, run)
 	return r, err
 }
 
-func scanRecord(s scanner, r *core.Record) error {
+func scanRecord(s dbfile.Scanner, r *core.Record) error {
 	known := core.Record{Status: core.RunDone}
 	var raw []byte
 	if err := s.Scan(&known.Run, &known.Thread, &known.Born, &raw); err != nil {
@@ -60,7 +60,7 @@ func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int
 		args = append(args, thread)
 	}
 	var records []core.Record
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var h core.Head
 		err := listed(scanHead(s, &h))
 		records = append(records, h.Record())
@@ -69,7 +69,7 @@ func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int
 	if err != nil {
 		return nil, "", err
 	}
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var r core.Record
 		err := listed(scanRecord(s, &r))
 		records = append(records, r)
@@ -106,7 +106,7 @@ func (db *DB) Approvals(ctx context.Context, tenant, cursor string, limit int) (
 	}
 	limit = max(limit, 1)
 	var heads []core.Head
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var h core.Head
 		err := listed(scanHead(s, &h))
 		heads = append(heads, h)

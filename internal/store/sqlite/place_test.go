@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // After its files are gone, or others are in their place, nothing is acknowledged any more, and the
@@ -57,7 +58,7 @@ func TestAFileThatIsGoneAcknowledgesNothing(t *testing.T) {
 			default:
 				t.Error("the process is not told to end")
 			}
-			if trouble, why := db.Trouble(); trouble != sqlite.Gone || why == nil {
+			if trouble, why := db.Trouble(); trouble != txfile.Gone || why == nil {
 				t.Errorf("trouble %d, %v", trouble, why)
 			}
 			if _, err := db.Load(t.Context(), tenant, numbered(0)); !errors.Is(err, engine.ErrGone) {

@@ -24,15 +24,15 @@ func (db *DB) Remind(ctx context.Context, w engine.Wakeup) error {
 	const query = `INSERT INTO queue (tenant, thread, visible_at) SELECT ?1, ?2, ?3
 		WHERE NOT EXISTS (SELECT 1 FROM queue WHERE tenant = ?1 AND thread = ?2 AND visible_at <= ?3)`
 	return exec(ctx, db, func(t *tx) error {
-		_, err := t.exec(query, w.Tenant, w.Thread, db.now())
-		t.arrived = true
+		_, err := t.Exec(query, w.Tenant, w.Thread, db.now())
+		t.Notify(arrival{})
 		return err
 	})
 }
 
 func (t *tx) send(w engine.Wakeup, visibleAt int64) error {
-	_, err := t.exec("INSERT INTO queue (tenant, thread, visible_at) VALUES (?, ?, ?)", w.Tenant, w.Thread, visibleAt)
-	t.arrived = true
+	_, err := t.Exec("INSERT INTO queue (tenant, thread, visible_at) VALUES (?, ?, ?)", w.Tenant, w.Thread, visibleAt)
+	t.Notify(arrival{})
 	return err
 }
 
@@ -59,7 +59,7 @@ func (t *tx) hide(tenant, receipt string, now, until int64) (d engine.Delivery, 
 	const query = `UPDATE queue SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
 		WHERE id = (SELECT id FROM queue WHERE tenant = ?3 AND visible_at <= ?4 ORDER BY visible_at, id LIMIT 1)
 		RETURNING id, receipt, attempts, tenant, thread`
-	err = t.row(func(s scanner) error {
+	err = t.Row(func(s dbfile.Scanner) error {
 		if err := s.Scan(&d.ID, &d.Receipt, &d.Attempts, &d.Tenant, &d.Thread); err != nil {
 			return dbfile.Unavailable(err)
 		}
@@ -76,10 +76,10 @@ func (t *tx) bury(id string, attempts int, now int64) error {
 	if err != nil {
 		return err
 	}
-	if _, err := t.exec(bury, attempts, now, n); err != nil {
+	if _, err := t.Exec(bury, attempts, now, n); err != nil {
 		return err
 	}
-	_, err = t.exec("DELETE FROM queue WHERE id = ?", n)
+	_, err = t.Exec("DELETE FROM queue WHERE id = ?", n)
 	return err
 }
 
@@ -90,7 +90,7 @@ func (db *DB) Ack(ctx context.Context, d engine.Delivery) error {
 		return err
 	}
 	return exec(ctx, db, func(t *tx) error {
-		n, err := t.exec("DELETE FROM queue WHERE id = ? AND receipt = ?", id, d.Receipt)
+		n, err := t.Exec("DELETE FROM queue WHERE id = ? AND receipt = ?", id, d.Receipt)
 		if err == nil && n == 0 {
 			err = engine.ErrRefused
 		}
@@ -108,7 +108,7 @@ func (db *DB) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, 
 	}
 	return exec(ctx, db, func(t *tx) error {
 		now, attempts := db.now(), 0
-		err := t.row(func(s scanner) error { return s.Scan(&attempts) }, query, now+delay.Milliseconds(), cause, id, d.Receipt)
+		err := t.Row(func(s dbfile.Scanner) error { return s.Scan(&attempts) }, query, now+delay.Milliseconds(), cause, id, d.Receipt)
 		switch {
 		case errors.Is(err, sql.ErrNoRows):
 			return engine.ErrRefused
@@ -117,7 +117,7 @@ func (db *DB) Nack(ctx context.Context, d engine.Delivery, delay time.Duration, 
 		case attempts >= db.maxAttempts:
 			return t.bury(d.ID, attempts, now)
 		}
-		t.arrived = true
+		t.Notify(arrival{})
 		return nil
 	})
 }

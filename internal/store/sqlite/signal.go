@@ -34,7 +34,7 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 	if err := t.putKey(req.Key, now); err != nil {
 		return engine.Written{}, err
 	}
-	n, err := t.exec(putSignal, req.Tenant, req.Thread, req.InboxKey, value, req.Run, req.NobodyWaits,
+	n, err := t.Exec(putSignal, req.Tenant, req.Thread, req.InboxKey, value, req.Run, req.NobodyWaits,
 		req.MaxMessages, req.Suspension, req.Call, req.Late)
 	if err != nil {
 		return engine.Written{}, err
@@ -60,7 +60,7 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 func (t *tx) signalTogether(req engine.SignalRequest, values []string) (all bool, err error) {
 	stored := []string{req.InboxKey}
 	for i, one := range req.Together {
-		n, err := t.exec(putSignal, req.Tenant, req.Thread, one.Suspension, values[i], req.Run, false, 0, one.Suspension, one.Call, "", "")
+		n, err := t.Exec(putSignal, req.Tenant, req.Thread, one.Suspension, values[i], req.Run, false, 0, one.Suspension, one.Call, "", "")
 		if err != nil {
 			return false, err
 		}
@@ -74,7 +74,7 @@ func (t *tx) signalTogether(req engine.SignalRequest, values []string) (all bool
 
 func (t *tx) unstore(req engine.SignalRequest, keys []string) error {
 	for _, key := range keys {
-		if _, err := t.exec("DELETE FROM inbox WHERE tenant = ? AND thread = ? AND key = ?", req.Tenant, req.Thread, key); err != nil {
+		if _, err := t.Exec("DELETE FROM inbox WHERE tenant = ? AND thread = ? AND key = ?", req.Tenant, req.Thread, key); err != nil {
 			return err
 		}
 	}

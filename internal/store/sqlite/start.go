@@ -122,12 +122,12 @@ func (t *tx) putHead(req engine.StartRequest, rows startRows) (won bool, err err
 	case req.Prior != nil:
 		query = succeedDone
 	}
-	n, err := t.exec(query, rows.head...)
+	n, err := t.Exec(query, rows.head...)
 	if err != nil || n == 0 {
 		return false, err
 	}
 	if rows.archive != nil {
-		_, err = t.exec(archiveRun, rows.archive...)
+		_, err = t.Exec(archiveRun, rows.archive...)
 	}
 	return err == nil, err
 }
@@ -143,7 +143,7 @@ func (t *tx) fillInbox(rows [][]any) error {
 	const query = `INSERT INTO inbox (tenant, thread, key, value) VALUES (?, ?, ?, ?)
 		ON CONFLICT (tenant, thread, key) DO UPDATE SET value = excluded.value`
 	for _, row := range rows {
-		if _, err := t.exec(query, row...); err != nil {
+		if _, err := t.Exec(query, row...); err != nil {
 			return err
 		}
 	}
@@ -160,13 +160,13 @@ func (t *tx) putKey(key *engine.Key, now int64) error {
 	if key == nil {
 		return nil
 	}
-	n, err := t.exec(put, key.Tenant, key.Key, key.Run, key.Digest, key.Expires, now)
+	n, err := t.Exec(put, key.Tenant, key.Key, key.Run, key.Digest, key.Expires, now)
 	if err != nil || n == 1 {
 		return err
 	}
 	var taken engine.KeyTakenError
 	k := &taken.Key
-	err = t.row(func(s scanner) error { return s.Scan(&k.Tenant, &k.Key, &k.Run, &k.Digest, &k.Expires) }, get, key.Tenant, key.Key)
+	err = t.Row(func(s dbfile.Scanner) error { return s.Scan(&k.Tenant, &k.Key, &k.Run, &k.Digest, &k.Expires) }, get, key.Tenant, key.Key)
 	if err != nil {
 		return dbfile.Unavailable(err)
 	}
@@ -176,6 +176,6 @@ func (t *tx) putKey(key *engine.Key, now int64) error {
 // Used implements frontend.Store.
 func (db *DB) Used(ctx context.Context, tenant, key string) (k engine.Key, err error) {
 	const query = "SELECT tenant, key, run, digest, expires FROM keys WHERE tenant = ? AND key = ? AND (expires = 0 OR expires > ?)"
-	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&k.Tenant, &k.Key, &k.Run, &k.Digest, &k.Expires) }, query, tenant, key, db.now())
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return s.Scan(&k.Tenant, &k.Key, &k.Run, &k.Digest, &k.Expires) }, query, tenant, key, db.now())
 	return k, err
 }

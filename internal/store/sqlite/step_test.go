@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
 // step is what a step writes: a claim, the model's turn, its tool's result, a release that wakes
@@ -50,12 +51,12 @@ func TestStepCostsTheSameHoweverOldTheRun(t *testing.T) {
 	t.Parallel()
 	db := fresh(t)
 	start(t, db, newHead(thread))
-	cost := map[int]sqlite.Stats{}
+	cost := map[int]txfile.Stats{}
 	for n := 1; n <= 1000; n++ {
 		before := db.Stats()
 		step(t, db, n)
 		after := db.Stats()
-		cost[n] = sqlite.Stats{Statements: after.Statements - before.Statements, BytesWritten: after.BytesWritten - before.BytesWritten}
+		cost[n] = txfile.Stats{Statements: after.Statements - before.Statements, BytesWritten: after.BytesWritten - before.BytesWritten}
 	}
 	young, old := cost[10], cost[1000]
 	t.Logf("step 10: %+v, step 1000: %+v", young, old)

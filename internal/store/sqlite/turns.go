@@ -82,7 +82,7 @@ func (db *DB) next(ctx context.Context, places Places) (tenant string, some bool
 
 func (db *DB) lines(ctx context.Context) (all []line, err error) {
 	held := map[string]int{}
-	err = db.read(ctx, func(s scanner) error {
+	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var l line
 		if err := s.Scan(&l.tenant, &l.visibleAt, &l.held); err != nil {
 			return dbfile.Unavailable(err)

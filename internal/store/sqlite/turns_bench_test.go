@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // oldestFirst receives as a queue without turns does, by the index that it needs for that.
@@ -17,14 +18,14 @@ const oldestFirst = `UPDATE queue SET visible_at = ?1, receipt = ?2 || '.' || id
 
 func receiveOldest(ctx context.Context, db *DB) (d engine.Delivery, err error) {
 	var at int64
-	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&at) }, "SELECT visible_at FROM queue ORDER BY visible_at LIMIT 1")
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return s.Scan(&at) }, "SELECT visible_at FROM queue ORDER BY visible_at LIMIT 1")
 	if err != nil || at > db.now() {
 		return d, err
 	}
 	receipt := db.random.Text(receiptLength)
 	return write(ctx, db, func(t *tx) (engine.Delivery, error) {
 		now := db.now()
-		err := t.row(func(s scanner) error { return s.Scan(&d.ID, &d.Receipt, &d.Attempts, &d.Tenant, &d.Thread) },
+		err := t.Row(func(s dbfile.Scanner) error { return s.Scan(&d.ID, &d.Receipt, &d.Attempts, &d.Tenant, &d.Thread) },
 			oldestFirst, now+db.visibility.Milliseconds(), receipt, now)
 		return d, err
 	})
@@ -46,7 +47,7 @@ func BenchmarkTurns(b *testing.B) {
 		b.Run(fmt.Sprint("tenants=", tenants), func(b *testing.B) {
 			with, without := crowded(b, tenants), crowded(b, tenants)
 			for _, query := range []string{"DROP INDEX queue_line", "DROP INDEX queue_held", "CREATE INDEX queue_visible ON queue (visible_at)"} {
-				if err := exec(b.Context(), without, func(t *tx) error { _, err := t.exec(query); return err }); err != nil {
+				if err := exec(b.Context(), without, func(t *tx) error { _, err := t.Exec(query); return err }); err != nil {
 					b.Fatal(err)
 				}
 			}

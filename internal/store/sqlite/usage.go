@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // countUsage counts the entire file.
@@ -18,7 +19,7 @@ const countUsage = `SELECT tenant, sum(bytes), sum(runs) FROM (
 // Stored returns what a tenant has stored, and how many of its runs are not done. It stays correct
 // if the process is killed.
 func (db *DB) Stored(ctx context.Context, tenant string) (u quota.Stored, err error) {
-	err = db.readOne(ctx, func(s scanner) error { return s.Scan(&u.Bytes, &u.Runs) }, "SELECT bytes, runs FROM usage WHERE tenant = ?", tenant)
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return s.Scan(&u.Bytes, &u.Runs) }, "SELECT bytes, runs FROM usage WHERE tenant = ?", tenant)
 	if errors.Is(err, engine.ErrNotFound) {
 		return u, nil
 	}

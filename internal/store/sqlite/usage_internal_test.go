@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // What the triggers have counted is what is there, and what a file that was written without them is
@@ -25,7 +26,7 @@ func TestTheCountOfWhatIsStoredIsWhatIsThere(t *testing.T) {
 	}
 	if err := exec(t.Context(), db, func(t *tx) error {
 		for _, statement := range []string{"DELETE FROM usage", "INSERT INTO usage (tenant, bytes, runs) " + countUsage} {
-			if _, err := t.exec(statement); err != nil {
+			if _, err := t.Exec(statement); err != nil {
 				return err
 			}
 		}
@@ -41,7 +42,7 @@ func TestTheCountOfWhatIsStoredIsWhatIsThere(t *testing.T) {
 func usage(t *testing.T, db *DB, query string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
-	err := db.read(t.Context(), func(s scanner) error {
+	err := db.read(t.Context(), func(s dbfile.Scanner) error {
 		var tenant string
 		var bytes, runs int64
 		err := s.Scan(&tenant, &bytes, &runs)
@@ -67,7 +68,7 @@ func BenchmarkUsage(b *testing.B) {
 		dbs[i] = db
 	}
 	for _, trigger := range []string{"head", "status", "segment", "segment_again", "payload", "archive", "archive_again"} {
-		if err := exec(b.Context(), dbs[1], func(t *tx) error { _, err := t.exec("DROP TRIGGER usage_" + trigger); return err }); err != nil {
+		if err := exec(b.Context(), dbs[1], func(t *tx) error { _, err := t.Exec("DROP TRIGGER usage_" + trigger); return err }); err != nil {
 			b.Fatal(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package txfile
 
 import (
 	"bufio"
@@ -14,22 +14,29 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
-// HeldFile names the file that the test binary, started again by itself, keeps open.
-const HeldFile = "DORMOUSE_TEST_HELD"
+// heldFile names the file that the test binary, started again by itself, keeps open.
+const heldFile = "DORMOUSE_TEST_HELD"
 
-// HoldOpen keeps the file open until its standard input ends.
-func HoldOpen(path string) error {
-	db, err := sql.Open("sqlite", dbfile.DataSource(path, url.Values{"mode": {"ro"}}))
+func TestMain(m *testing.M) {
+	if path := os.Getenv(heldFile); path != "" {
+		fmt.Fprintln(os.Stderr, holdOpen(path))
+		os.Exit(1)
+	}
+	os.Exit(m.Run())
+}
+
+// holdOpen keeps the file open until its standard input ends.
+func holdOpen(path string) error {
+	f, err := sql.Open("sqlite", dbfile.DataSource(path, url.Values{"mode": {"ro"}}))
 	if err != nil {
 		return err
 	}
 	var n int
-	if err := db.QueryRow("SELECT count(*) FROM heads").Scan(&n); err != nil {
+	if err := f.QueryRow("SELECT count(*) FROM things").Scan(&n); err != nil {
 		return err
 	}
 	fmt.Println("open")
@@ -43,17 +50,17 @@ func TestAfterAFailedFlushTheFileIsOpenedAlone(t *testing.T) {
 	if runtime.GOOS == "windows" {
 		t.Skip("who has a file open cannot be told here")
 	}
-	path := filepath.Join(t.TempDir(), "x.db")
-	opts := Options{Clock: enginetest.AtMilli(1000), Random: enginetest.NewRandom(t, 1)}
-	db, err := Open(t.Context(), path, opts)
+	path := filepath.Join(t.TempDir(), "x.f")
+	opts := options(t)
+	f, err := Open(t.Context(), path, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := db.PutPayload(t.Context(), "a", "thr_a", "1", make([]byte, 100_000)); err != nil {
+	if err := exec(t.Context(), f, put("one", make([]byte, 100_000))); err != nil {
 		t.Fatal(err)
 	}
 	other := osexec.Command(os.Args[0])
-	other.Env = append(os.Environ(), HeldFile+"="+path)
+	other.Env = append(os.Environ(), heldFile+"="+path)
 	in, err := other.StdinPipe()
 	if err != nil {
 		t.Fatal(err)
@@ -68,9 +75,9 @@ func TestAfterAFailedFlushTheFileIsOpenedAlone(t *testing.T) {
 	if line, err := bufio.NewReader(out).ReadString('\n'); line != "open\n" {
 		t.Fatal(line, err)
 	}
-	db.mark.Tear()
-	db.end(engine.ErrDisk)
-	if err := db.Close(); err != nil {
+	f.mark.Tear()
+	f.end(engine.ErrDisk)
+	if err := f.Close(); err != nil {
 		t.Error(err)
 	}
 	if _, err := Open(t.Context(), path, opts); !errors.Is(err, engine.ErrDisk) {
@@ -78,40 +85,41 @@ func TestAfterAFailedFlushTheFileIsOpenedAlone(t *testing.T) {
 	}
 	in.Close()
 	_ = other.Wait()
-	db, err = Open(t.Context(), path, opts)
+	f, err = Open(t.Context(), path, opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer f.Close()
 	if marked, there := mark.Read(path); !there || marked.Torn {
 		t.Errorf("the mark: %+v, %v", marked, there)
 	}
-	if text, err := db.Payload(t.Context(), "a", "thr_a", "1"); err != nil || len(text) != 100_000 {
-		t.Errorf("%d bytes, %v", len(text), err)
+	var bytes int
+	if err := ReadOne(t.Context(), f, func(s dbfile.Scanner) error { return s.Scan(&bytes) }, "SELECT length(body) FROM things"); err != nil || bytes != 100_000 {
+		t.Errorf("%d bytes, %v", bytes, err)
 	}
 }
 
 // A failed flush concerns every server on a directory: the others end with their next log, and do
 // not take the mark back.
 func TestAFailedFlushEndsTheOtherServers(t *testing.T) {
-	path := filepath.Join(t.TempDir(), "x.db")
-	var servers [3]*DB
+	path := filepath.Join(t.TempDir(), "x.f")
+	var servers [3]*File
 	for i := range servers {
-		db, err := Open(t.Context(), path, Options{Clock: enginetest.AtMilli(1000), Random: enginetest.NewRandom(t, 1)})
+		f, err := Open(t.Context(), path, options(t))
 		if err != nil {
 			t.Fatal(err)
 		}
-		servers[i] = db
+		servers[i] = f
 	}
 	servers[0].mark.Tear()
-	if err := servers[1].PutPayload(t.Context(), "a", "thr_a", "1", []byte("x")); !errors.Is(err, engine.ErrDisk) {
+	if err := exec(t.Context(), servers[1], put("one", nil)); !errors.Is(err, engine.ErrDisk) {
 		t.Errorf("a write of the other server: %v", err)
 	}
 	if why := servers[1].WhyEnded(); !errors.Is(why, engine.ErrDisk) {
 		t.Errorf("it goes on: %v", why)
 	}
-	for _, db := range servers {
-		if err := db.Close(); err != nil {
+	for _, f := range servers {
+		if err := f.Close(); err != nil {
 			t.Error(err)
 		}
 	}

@@ -1,4 +1,4 @@
-package sqlite
+package txfile
 
 import (
 	"context"
@@ -23,14 +23,14 @@ var errClosed = fmt.Errorf("%w: the file is closed", engine.ErrUnavailable)
 // operation is one caller's write.
 type operation struct {
 	ctx    context.Context
-	run    func(*tx) error
+	run    func(*Tx) error
 	answer func(error)
 	err    error
 }
 
 // writer owns the only connection that writes.
 type writer struct {
-	db    *DB
+	file  *File
 	pool  *sql.DB
 	conn  *sql.Conn
 	files dbfile.Files
@@ -56,28 +56,28 @@ type Stats struct {
 }
 
 // Stats returns the counts so far.
-func (db *DB) Stats() Stats {
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	if db.writer == nil {
+func (f *File) Stats() Stats {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.writer == nil {
 		return Stats{}
 	}
-	c := &db.writer.counts
+	c := &f.writer.counts
 	return Stats{Commits: c.commits.Load(), Operations: c.operations.Load(), Statements: c.statements.Load(),
 		BytesWritten: c.bytes.Load()}
 }
 
-func (db *DB) startWriter(pool *sql.DB, conn *sql.Conn, f dbfile.Files) *writer {
-	w := &writer{db: db, pool: pool, conn: conn, files: f, queue: make(chan *operation), stop: make(chan struct{}), done: make(chan struct{})}
+func (f *File) startWriter(pool *sql.DB, conn *sql.Conn, are dbfile.Files) *writer {
+	w := &writer{file: f, pool: pool, conn: conn, files: are, queue: make(chan *operation), stop: make(chan struct{}), done: make(chan struct{})}
 	w.stmts.prepare = conn.PrepareContext
 	go w.loop()
 	return w
 }
 
-// write runs fn in the writer's next transaction and returns its result once that is committed. If
+// Write runs fn in the writer's next transaction and returns its result once that is committed. If
 // fn returns an error, its writes are undone. If ctx ends before the answer, or the disk hangs, the
 // error wraps [engine.ErrUnavailable] and the cause, and fn may or may not still run.
-func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, error) {
+func Write[T any](ctx context.Context, f *File, fn func(*Tx) (T, error)) (T, error) {
 	type result struct {
 		value T
 		err   error
@@ -85,7 +85,7 @@ func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, erro
 	var value, zero T
 	answered := make(chan result, 1)
 	op := &operation{ctx: ctx}
-	op.run = func(t *tx) (err error) {
+	op.run = func(t *Tx) (err error) {
 		value, err = fn(t)
 		return err
 	}
@@ -95,12 +95,12 @@ func write[T any](ctx context.Context, db *DB, fn func(*tx) (T, error)) (T, erro
 		}
 		answered <- result{value, err}
 	}
-	w, err := db.writing(ctx)
+	w, err := f.writing(ctx)
 	if err != nil {
 		return zero, err
 	}
 	hung := make(chan struct{})
-	defer db.watch.AfterFunc(answerWithin, func() { close(hung) })()
+	defer f.opts.watch.AfterFunc(answerWithin, func() { close(hung) })()
 	if err := w.submit(ctx, op, hung); err != nil {
 		return zero, err
 	}
@@ -134,12 +134,6 @@ func (stopwatch) AfterFunc(d time.Duration, f func()) (stop func()) {
 
 var errHung = fmt.Errorf("%w: it has not completed a write for %s", engine.ErrDisk, answerWithin)
 
-// exec is write for an operation without a result.
-func exec(ctx context.Context, db *DB, fn func(*tx) error) error {
-	_, err := write(ctx, db, func(t *tx) (struct{}, error) { return struct{}{}, fn(t) })
-	return err
-}
-
 func (w *writer) submit(ctx context.Context, op *operation, hung <-chan struct{}) error {
 	select {
 	case w.queue <- op:
@@ -158,10 +152,10 @@ func (w *writer) loop() {
 	for {
 		select {
 		case op := <-w.queue:
-			w.db.troubles.work(w.db.watch.Now())
+			w.file.troubles.work(w.file.opts.watch.Now())
 			w.commit(w.gather(op))
 			w.keepUp()
-			w.db.troubles.work(time.Time{})
+			w.file.troubles.work(time.Time{})
 		case <-w.stop:
 			return
 		}
@@ -188,7 +182,7 @@ func (w *writer) gather(first *operation) []*operation {
 // commit runs a batch in one transaction. It gives all answers after the commit, including
 // refusals, which may depend on writes of other operations in the batch.
 func (w *writer) commit(batch []*operation) {
-	brought, err := w.transact(batch)
+	notices, err := w.transact(batch)
 	// so that only operations on damaged data fail
 	if len(batch) > 1 && errors.Is(err, engine.ErrDamaged) {
 		for _, op := range batch {
@@ -201,7 +195,7 @@ func (w *writer) commit(batch []*operation) {
 	if err == nil {
 		w.counts.commits.Add(1)
 	}
-	w.db.announce(brought)
+	w.file.watchers.tell(notices)
 	for _, op := range batch {
 		if err != nil {
 			op.err = err
@@ -210,27 +204,31 @@ func (w *writer) commit(batch []*operation) {
 	}
 }
 
-func (w *writer) transact(batch []*operation) (brought news, err error) {
+// transact returns the topics of the notices.
+func (w *writer) transact(batch []*operation) (notices map[any]bool, err error) {
 	ctx := context.Background() // one caller's end must not stop the work of others
-	if err := w.db.troubles.over(); err != nil {
-		return news{}, err
+	if err := w.file.troubles.over(); err != nil {
+		return nil, err
 	}
 	if err := w.longest(ctx); err != nil {
-		return news{}, err
+		return nil, err
 	}
-	if full := w.db.noRoomTest; full != nil && full() {
-		return news{}, w.db.failed(syscall.ENOSPC)
+	if full := w.file.opts.NoRoom; full != nil && full() {
+		return nil, w.file.failed(syscall.ENOSPC)
 	}
 	if err := w.do(ctx, "BEGIN IMMEDIATE"); err != nil {
-		return news{}, w.db.failed(err)
+		return nil, w.file.failed(err)
 	}
+	notices = map[any]bool{}
 	for _, op := range batch {
-		more, err := w.run(ctx, op)
+		topics, err := w.run(ctx, op)
 		if err != nil {
 			w.rollback(ctx)
-			return news{}, w.db.failed(err)
+			return nil, w.file.failed(err)
 		}
-		brought = brought.with(more)
+		for _, topic := range topics {
+			notices[topic] = true
+		}
 	}
 	logs, err := w.count(ctx)
 	if err == nil {
@@ -238,11 +236,11 @@ func (w *writer) transact(batch []*operation) (brought news, err error) {
 	}
 	if err != nil {
 		w.rollback(ctx)
-		return news{}, w.db.failed(err)
+		return nil, w.file.failed(err)
 	}
 	w.wrote()
 	w.counted(logs)
-	return brought, w.db.look(w.files) // before it is acknowledged
+	return notices, w.file.look(w.files) // before it is acknowledged
 }
 
 // rollback undoes the transaction, unless SQLite already has. What was written is not counted.
@@ -253,26 +251,26 @@ func (w *writer) rollback(ctx context.Context) {
 
 // run runs one operation in its savepoint. Its error is a failure of the entire transaction; a
 // refusal of the operation goes to op.err.
-func (w *writer) run(ctx context.Context, op *operation) (brought news, err error) {
+func (w *writer) run(ctx context.Context, op *operation) (topics []any, err error) {
 	if cause := context.Cause(op.ctx); cause != nil {
 		op.err = dbfile.Unavailable(cause)
-		return news{}, nil
+		return nil, nil
 	}
 	if err := w.do(ctx, "SAVEPOINT operation"); err != nil {
-		return news{}, err
+		return nil, err
 	}
-	t := &tx{ctx: ctx, stmts: &w.stmts, counts: &w.counts}
+	t := &Tx{ctx: ctx, stmts: &w.stmts, counts: &w.counts}
 	op.err = op.run(t)
 	if dbfile.Fatal(op.err) {
-		return news{}, op.err
+		return nil, op.err
 	}
 	if op.err != nil {
-		t.news = news{}
+		t.topics = nil
 		if err := w.do(ctx, "ROLLBACK TO operation"); err != nil {
-			return news{}, err
+			return nil, err
 		}
 	}
-	return t.news, w.do(ctx, "RELEASE operation")
+	return t.topics, w.do(ctx, "RELEASE operation")
 }
 
 func (w *writer) do(ctx context.Context, query string) error {
@@ -288,7 +286,7 @@ func (w *writer) close() error {
 	close(w.stop)
 	<-w.done
 	w.finish(context.Background())
-	if w.db.troubles.over() != nil {
+	if w.file.troubles.over() != nil {
 		// The last connection of a file copies the log when it is closed, and removes the
 		// file at the log's path. The former would do harm after a failed flush, and the
 		// latter after a move. The files are closed when the process ends.
@@ -300,16 +298,16 @@ func (w *writer) close() error {
 
 // finish copies the log and flushes the mark. What fails here is left to the next start.
 func (w *writer) finish(ctx context.Context) {
-	if w.db.mark.Off || w.db.look(w.files) != nil {
+	if w.file.mark.Off || w.file.look(w.files) != nil {
 		return
 	}
 	_ = w.copyLog(ctx, "TRUNCATE")
-	w.db.mark.Flush()
+	w.file.mark.Flush()
 }
 
 // count counts the log in a transaction, unless one in the log has already done so.
 func (w *writer) count(ctx context.Context) (logs int64, err error) {
-	if w.log.counted || w.db.mark.Off {
+	if w.log.counted || w.file.mark.Off {
 		return 0, nil
 	}
 	stmt, err := w.stmts.get(ctx, mark.CountLog)
@@ -323,8 +321,8 @@ func (w *writer) count(ctx context.Context) (logs int64, err error) {
 func (w *writer) counted(logs int64) {
 	if logs != 0 {
 		w.log.counted = true
-		if w.db.mark.Advance(logs) {
-			w.db.end(fmt.Errorf("%w: another server on the same directory ended after a failed flush of the database", engine.ErrDisk))
+		if w.file.mark.Advance(logs) {
+			w.file.end(fmt.Errorf("%w: another server on the same directory ended after a failed flush of the database", engine.ErrDisk))
 		}
 	}
 }

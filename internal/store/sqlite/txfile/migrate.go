@@ -1,9 +1,8 @@
-package sqlite
+package txfile
 
 import (
 	"context"
 	"database/sql"
-	_ "embed"
 	"errors"
 	"fmt"
 )
@@ -11,20 +10,13 @@ import (
 // ErrNewerFile reports that a newer version of the program wrote the file.
 var ErrNewerFile = errors.New("the file was written by a newer version of the program")
 
-//go:embed schema.sql
-var schema string
-
-// migrations are applied in order and never change once released. The number of a migration is its
-// index, counted from 1.
-var migrations = []string{schema}
-
 // migrate brings the file to the newest schema in one transaction, so that one of several processes
 // does it and none sees half of it.
-func migrate(ctx context.Context, conn *sql.Conn, now int64) error {
+func migrate(ctx context.Context, conn *sql.Conn, migrations []string, now int64) error {
 	if _, err := conn.ExecContext(ctx, "BEGIN IMMEDIATE"); err != nil {
 		return err
 	}
-	err := applyMigrations(ctx, conn, now)
+	err := applyMigrations(ctx, conn, migrations, now)
 	if err == nil {
 		_, err = conn.ExecContext(ctx, "COMMIT")
 	}
@@ -34,7 +26,7 @@ func migrate(ctx context.Context, conn *sql.Conn, now int64) error {
 	return err
 }
 
-func applyMigrations(ctx context.Context, conn *sql.Conn, now int64) error {
+func applyMigrations(ctx context.Context, conn *sql.Conn, migrations []string, now int64) error {
 	_, err := conn.ExecContext(ctx, "CREATE TABLE IF NOT EXISTS migrations (version INTEGER PRIMARY KEY, at INTEGER NOT NULL)")
 	if err != nil {
 		return err

@@ -1,4 +1,4 @@
-package sqlite
+package txfile
 
 import (
 	"context"
@@ -19,13 +19,13 @@ type Trouble int
 
 const (
 	NoTrouble Trouble = iota
-	Full              // a write found the disk full, and no [DB.Probe] has succeeded since
+	Full              // a write found the disk full, and no [File.Probe] has succeeded since
 	// Failing: the disk has returned an error within [calm] or does not respond, or the log
 	// cannot be copied
 	Failing
-	// Damaged: stored data are damaged, until [DB.Recheck] finds that they are not
+	// Damaged: stored data are damaged, until [File.Recheck] finds that they are not
 	Damaged
-	Gone // the file was moved, removed or replaced: see [DB.Ended]
+	Gone // the file was moved, removed or replaced: see [File.Ended]
 )
 
 // calm is how long a disk must work without an error before it counts as healthy again.
@@ -45,9 +45,9 @@ type troubles struct {
 }
 
 // Trouble returns the current problem of the file and the error that revealed it.
-func (db *DB) Trouble() (Trouble, error) {
-	now := db.clock.Now()
-	t := &db.troubles
+func (f *File) Trouble() (Trouble, error) {
+	now := f.opts.Clock.Now()
+	t := &f.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	switch {
@@ -57,12 +57,12 @@ func (db *DB) Trouble() (Trouble, error) {
 		return Damaged, t.damage
 	case t.end != nil:
 		return Failing, t.end
-	case db.full.Load():
+	case f.full.Load():
 		return Full, nil
 	case t.stuck != nil:
 		return Failing, t.stuck
-	case !t.busy.IsZero() && db.watch.Now().Sub(t.busy) > hangsAfter:
-		return Failing, fmt.Errorf("%w: a write has not finished for %s", engine.ErrDisk, db.watch.Now().Sub(t.busy).Round(time.Second))
+	case !t.busy.IsZero() && f.opts.watch.Now().Sub(t.busy) > hangsAfter:
+		return Failing, fmt.Errorf("%w: a write has not finished for %s", engine.ErrDisk, f.opts.watch.Now().Sub(t.busy).Round(time.Second))
 	case !t.failed.IsZero() && now.Sub(t.failed) < calm:
 		return Failing, t.failure
 	}
@@ -70,17 +70,17 @@ func (db *DB) Trouble() (Trouble, error) {
 }
 
 // Ended is closed once the process has to end, because continuing could lose acknowledged data;
-// [DB.WhyEnded] returns the reason. From then on every write is refused. The file is left as after
+// [File.WhyEnded] returns the reason. From then on every write is refused. The file is left as after
 // a kill: the next start reads the committed data from the log.
-func (db *DB) Ended() <-chan struct{} { return db.troubles.ended }
+func (f *File) Ended() <-chan struct{} { return f.troubles.ended }
 
 // WhyEnded returns why the process has to end, or nil. The error wraps [engine.ErrGone] or
 // [engine.ErrDisk].
-func (db *DB) WhyEnded() error { return db.troubles.over() }
+func (f *File) WhyEnded() error { return f.troubles.over() }
 
 // end makes every later write fail with err.
-func (db *DB) end(err error) {
-	t := &db.troubles
+func (f *File) end(err error) {
+	t := &f.troubles
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.end == nil {
@@ -106,8 +106,8 @@ func (t *troubles) work(since time.Time) {
 // Recheck checks again whether reported damage is real: SQLite also reports pages as malformed that
 // a failed read left in memory. It takes as long as ctx allows. Damage that was found at the start
 // stays, and so does damage that there was no time to check.
-func (db *DB) Recheck(ctx context.Context) error {
-	t := &db.troubles
+func (f *File) Recheck(ctx context.Context) error {
+	t := &f.troubles
 	t.mu.Lock()
 	found, lasts := t.damage, t.lasts
 	t.mu.Unlock()
@@ -115,7 +115,7 @@ func (db *DB) Recheck(ctx context.Context) error {
 		return found
 	}
 	// A new connection, which has nothing cached.
-	pool, err := sql.Open("sqlite", dbfile.DataSource(db.path, url.Values{"mode": {"ro"}, "_pragma": dbfile.ReadPragmas()}))
+	pool, err := sql.Open("sqlite", dbfile.DataSource(f.path, url.Values{"mode": {"ro"}, "_pragma": dbfile.ReadPragmas()}))
 	if err != nil {
 		return err
 	}
@@ -131,8 +131,8 @@ func (db *DB) Recheck(ctx context.Context) error {
 }
 
 // note records what an error says about the file, and returns the error.
-func (db *DB) note(err error) error {
-	t := &db.troubles
+func (f *File) note(err error) error {
+	t := &f.troubles
 	switch {
 	case errors.Is(err, engine.ErrDamaged):
 		t.mu.Lock()
@@ -141,7 +141,7 @@ func (db *DB) note(err error) error {
 			t.damage = err
 		}
 	case errors.Is(err, engine.ErrDisk):
-		now := db.clock.Now()
+		now := f.opts.Clock.Now()
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.failed, t.failure = now, err
@@ -150,12 +150,12 @@ func (db *DB) note(err error) error {
 }
 
 // failed wraps the error of a failed transaction or opening, and records it.
-func (db *DB) failed(err error) error {
-	if dbfile.DiskFull(err, db.inDir()) {
-		return db.noRoom(err)
+func (f *File) failed(err error) error {
+	if dbfile.DiskFull(err, f.inDir()) {
+		return f.noRoom(err)
 	}
-	return db.note(dbfile.Unavailable(err))
+	return f.note(dbfile.Unavailable(err))
 }
 
 // inDir is the file's directory, for messages to operators.
-func (db *DB) inDir() string { return filepath.Dir(db.path) }
+func (f *File) inDir() string { return filepath.Dir(f.path) }

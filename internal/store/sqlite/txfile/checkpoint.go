@@ -1,4 +1,4 @@
-package sqlite
+package txfile
 
 import (
 	"context"
@@ -22,7 +22,7 @@ import (
 // The second flush does not write the pages again whose writing failed in the first, because the
 // system counts them as written. A power loss then loses them, and the log no longer contains them.
 // So after a failed flush nothing more is copied and the process ends: the next one finds a
-// complete log and copies all of it again, see [DB.alone]. Second, a copy that always fails, for
+// complete log and copies all of it again, see [File.alone]. Second, a copy that always fails, for
 // example on a full disk, lets the log grow without a limit.
 
 // Limits of the log.
@@ -39,19 +39,19 @@ const waitReaders = 250
 // ledger is the state of the log. Only the writer changes it.
 type ledger struct {
 	pages   int          // written since the last attempt to copy
-	counted bool         // a transaction in the log counts it, see [schemaMark]
+	counted bool         // a transaction in the log counts it, see package mark
 	behind  atomic.Int64 // pages that are in the log but not in the main file
 	tried   int64        // behind, when the copy last waited for readers
 }
 
 // LogBytes returns how many committed bytes are not in the main file yet.
-func (db *DB) LogBytes() int64 {
-	db.mu.RLock()
-	defer db.mu.RUnlock()
-	if db.writer == nil {
+func (f *File) LogBytes() int64 {
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if f.writer == nil {
 		return 0
 	}
-	return db.writer.log.bytes()
+	return f.writer.log.bytes()
 }
 
 func (l *ledger) bytes() int64 { return l.behind.Load() * (pageSize + 24) }
@@ -81,12 +81,12 @@ func pagesWritten(conn *sql.Conn) (n int, err error) {
 // keepUp copies the log if that is due. It runs after the answers are given, so that only the
 // callers of the next batch wait for it.
 func (w *writer) keepUp() {
-	if w.log.pages < w.db.copyPages {
+	if w.log.pages < w.file.opts.CopyPages {
 		return
 	}
 	w.log.pages = 0
 	mode := "PASSIVE"
-	if behind, long := w.log.behind.Load(), int64(waitFor*w.db.copyPages); behind >= long && behind >= w.log.tried+long {
+	if behind, long := w.log.behind.Load(), int64(waitFor*w.file.opts.CopyPages); behind >= long && behind >= w.log.tried+long {
 		w.log.tried = behind
 		mode = "RESTART"
 	}
@@ -106,17 +106,17 @@ func (w *writer) copyLog(ctx context.Context, mode string) error {
 	switch {
 	case dbfile.FlushFailed(err):
 		err = fmt.Errorf("%w: flushing the copy of the write-ahead log failed, and what it wrote may be lost silently: %w", engine.ErrDisk, err)
-		w.db.mark.Tear()
-		w.db.end(err)
+		w.file.mark.Tear()
+		w.file.end(err)
 		return err
 	case err == nil && inLog < 0, err != nil && dbfile.Busy(err):
 		return nil
 	case err != nil:
-		err = w.db.failed(fmt.Errorf("copying the write-ahead log: %w", err))
-		w.db.stuck(err)
+		err = w.file.failed(fmt.Errorf("copying the write-ahead log: %w", err))
+		w.file.stuck(err)
 		return err
 	}
-	w.db.stuck(nil)
+	w.file.stuck(nil)
 	w.log.behind.Store(max(0, inLog-copied))
 	if inLog == copied {
 		w.log.tried, w.log.counted = 0, false
@@ -129,24 +129,24 @@ func (w *writer) patience(ctx context.Context, ms int64) {
 }
 
 // stuck records that the log cannot be copied, or, with nil, that it can.
-func (db *DB) stuck(err error) {
+func (f *File) stuck(err error) {
 	if err != nil && errors.Is(err, engine.ErrNoRoom) {
 		err = fmt.Errorf("the write-ahead log grows: %w", err)
 	}
-	db.troubles.mu.Lock()
-	defer db.troubles.mu.Unlock()
-	db.troubles.stuck = err
+	f.troubles.mu.Lock()
+	defer f.troubles.mu.Unlock()
+	f.troubles.stuck = err
 }
 
 // longest refuses writes if the log is too long, after one more attempt to copy it.
 func (w *writer) longest(ctx context.Context) error {
-	if w.log.bytes() < w.db.logMost {
+	if w.log.bytes() < w.file.opts.LogMost {
 		return nil
 	}
 	if err := w.copyLog(ctx, "RESTART"); err != nil {
 		return err
 	}
-	if w.log.bytes() < w.db.logMost {
+	if w.log.bytes() < w.file.opts.LogMost {
 		return nil
 	}
 	return fmt.Errorf("%w: the write-ahead log has grown to %d MB, because other processes read it all the time", engine.ErrUnavailable, w.log.bytes()>>20)

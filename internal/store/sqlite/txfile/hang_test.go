@@ -1,4 +1,4 @@
-package sqlite
+package txfile
 
 import (
 	"errors"
@@ -26,22 +26,24 @@ func (a armed) AfterFunc(d time.Duration, f func()) (stop func()) {
 // until it answers.
 func TestAWriteThatHangsIsAnswered(t *testing.T) {
 	clock := armed{enginetest.AtMilli(1000), make(chan struct{}, 10)}
-	db, err := Open(t.Context(), filepath.Join(t.TempDir(), "x.db"), Options{Clock: clock, watch: clock, Random: enginetest.NewRandom(t, 1), Sync: dbfile.SyncOff})
+	opts := options(t)
+	opts.Clock, opts.watch, opts.Sync = clock, clock, dbfile.SyncOff
+	f, err := Open(t.Context(), filepath.Join(t.TempDir(), "x.f"), opts)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer db.Close()
+	defer f.Close()
 	begun, disk := make(chan struct{}), make(chan struct{})
 	first, second := make(chan error, 1), make(chan error, 1)
 	go func() {
-		first <- exec(t.Context(), db, func(*tx) error { close(begun); <-disk; return nil })
+		first <- exec(t.Context(), f, func(*Tx) error { close(begun); <-disk; return nil })
 	}()
 	<-begun
-	go func() { second <- exec(t.Context(), db, func(*tx) error { return nil }) }()
+	go func() { second <- exec(t.Context(), f, func(*Tx) error { return nil }) }()
 	<-clock.timers
 	<-clock.timers // both wait
 	clock.Advance(hangsAfter + time.Second)
-	if trouble, why := db.Trouble(); trouble != Failing || !errors.Is(why, engine.ErrDisk) {
+	if trouble, why := f.Trouble(); trouble != Failing || !errors.Is(why, engine.ErrDisk) {
 		t.Errorf("after %s: %v, %v", hangsAfter, trouble, why)
 	}
 	clock.Advance(answerWithin)
@@ -51,30 +53,30 @@ func TestAWriteThatHangsIsAnswered(t *testing.T) {
 		}
 	}
 	close(disk)
-	if err := exec(t.Context(), db, func(*tx) error { return nil }); err != nil {
+	if err := exec(t.Context(), f, func(*Tx) error { return nil }); err != nil {
 		t.Error(err)
 	}
-	if trouble, why := db.Trouble(); trouble == Failing && !errors.Is(why, errHung) {
+	if trouble, why := f.Trouble(); trouble == Failing && !errors.Is(why, errHung) {
 		t.Errorf("after the disk has answered: %v, %v", trouble, why)
 	}
 }
 
 // What a read that failed once has left looks like damage, and is none.
 func TestWhatIsNotDamagedIsServedAgain(t *testing.T) {
-	db, _ := openTemp(t)
-	_ = db.note(engine.ErrDamaged)
-	if trouble, _ := db.Trouble(); trouble != Damaged {
+	f := openTemp(t)
+	_ = f.note(engine.ErrDamaged)
+	if trouble, _ := f.Trouble(); trouble != Damaged {
 		t.Fatal(trouble)
 	}
-	if err := db.Recheck(t.Context()); err != nil {
+	if err := f.Recheck(t.Context()); err != nil {
 		t.Error(err)
 	}
-	if trouble, why := db.Trouble(); trouble != NoTrouble {
+	if trouble, why := f.Trouble(); trouble != NoTrouble {
 		t.Error(trouble, why)
 	}
-	_ = db.note(engine.ErrDamaged)
-	db.troubles.lasts = true
-	if err := db.Recheck(t.Context()); !errors.Is(err, engine.ErrDamaged) {
+	_ = f.note(engine.ErrDamaged)
+	f.troubles.lasts = true
+	if err := f.Recheck(t.Context()); !errors.Is(err, engine.ErrDamaged) {
 		t.Errorf("what the start has found is forgotten: %v", err)
 	}
 }
