@@ -14,7 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/local"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/examine"
 )
 
 func (a *app) doctorCommand() *cobra.Command {
@@ -91,7 +91,7 @@ func writeDiagnosis(w io.Writer, data string, d local.Diagnosis) error {
 }
 
 // whose names the run that a finding is about.
-func whose(f sqlite.Finding) string {
+func whose(f examine.Finding) string {
 	var parts []string
 	for _, p := range []struct{ name, is string }{{"tenant", f.Tenant}, {"run", f.Run}, {"thread", f.Thread}} {
 		if p.is != "" {

@@ -12,7 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/examine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 )
 
@@ -97,7 +97,7 @@ func TestADamagedStoreIsRefusedOrServedOnRequest(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	d, err := Examine(t.Context(), r.data, nil)
-	if err != nil || d.State != Damaged || len(d.Findings) != 1 || d.Findings[0].Run != run.ID || d.Findings[0].Code != sqlite.FindJournal || len(d.Advice) == 0 {
+	if err != nil || d.State != Damaged || len(d.Findings) != 1 || d.Findings[0].Run != run.ID || d.Findings[0].Code != examine.FindJournal || len(d.Advice) == 0 {
 		t.Errorf("%+v, %v", d, err)
 	}
 	o := r.options()

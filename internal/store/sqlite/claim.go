@@ -6,6 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
 
 // claimHead has the conditions of [core.Head.Claimable]. It also requires that the claim differs,
@@ -15,7 +16,7 @@ const claimHead = `UPDATE heads SET epoch = epoch + 1, rev = rev + 1, lease = ?1
 	WHERE tenant = ?4 AND thread = ?5 AND v <= ?6 AND (lease = 0 OR lease < ?7) AND claim <> ?2 AND (
 		st IN (0, 1) AND (not_before <= ?7 OR ` + inboxFilled + `)
 		OR st = 2 AND (dl <> 0 AND dl <= ?7 OR ` + inboxFilled + `))
-	RETURNING ` + headColumns
+	RETURNING ` + tables.HeadColumns
 
 const inboxFilled = `EXISTS (SELECT 1 FROM inbox WHERE inbox.tenant = heads.tenant AND inbox.thread = heads.thread)`
 

@@ -7,13 +7,14 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
 
 const commitHead = `UPDATE heads SET rev = ?1, cid = ?2, seq = ?3, seg = ?4, ev = ?5, v = ?6, st = ?7, lease = ?8, tries = ?9,
 	dl = ?10, not_before = ?11, nsus = ?12, has_end = ?13, oldest = ?14, calls = ?15, timed = ?16, body = ?17,
 	due = coalesce(?18, due)
 	WHERE tenant = ?19 AND thread = ?20 AND epoch = ?21 AND rev = ?22 AND (?23 OR sigs = ?24)
-	RETURNING ` + headColumns
+	RETURNING ` + tables.HeadColumns
 
 // Commit implements [engine.Store]. It sends the requested wake-up in the same transaction.
 func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
@@ -59,7 +60,7 @@ func commitArgs(req engine.CommitRequest) []any {
 		due = *req.Due
 	}
 	return []any{h.Rev, int64(h.CID), h.Seq, int64(h.Seg), h.Ev, h.Schema, int64(h.Status), h.Lease, h.Tries,
-		h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, mapText(h.Calls), mapText(h.TimedOut), bodyOf(h),
+		h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, tables.MapText(h.Calls), tables.MapText(h.TimedOut), tables.HeadBody(h),
 		due, h.Tenant, h.Thread, h.Epoch, h.Rev - 1, !req.AllSeen, req.Seen}
 }
 
@@ -68,7 +69,7 @@ func segmentArgs(req engine.CommitRequest) []any {
 	if s == nil {
 		return nil
 	}
-	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), segmentText(*s)}
+	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), tables.SegmentText(*s)}
 }
 
 // refuseCommit says why a commit was refused. It checks the epoch first: once another owner has
@@ -122,7 +123,7 @@ func (t *tx) drain(h *core.Head, keys []string) error {
 	for _, key := range keys {
 		delete(h.Inbox, key)
 	}
-	_, err := t.Exec(query, h.Tenant, h.Thread, text(keys))
+	_, err := t.Exec(query, h.Tenant, h.Thread, tables.Text(keys))
 	return err
 }
 

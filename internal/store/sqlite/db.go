@@ -3,12 +3,13 @@ package sqlite
 import (
 	"cmp"
 	"context"
-	_ "embed"
 	"fmt"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/examine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
@@ -32,8 +33,8 @@ type Options struct {
 	// 20 if zero.
 	MaxAttempts int
 
-	// Examine limits the examination of the file before it is used, see [Examine]; zero skips
-	// it. A damaged file is refused with a [*DamageError] or, if Damaged is set, served as far
+	// Examine limits the examination of the file before it is used, see [examine.Check]; zero skips
+	// it. A damaged file is refused with a [*examine.DamageError] or, if Damaged is set, served as far
 	// as possible.
 	Examine time.Duration
 	Damaged bool
@@ -68,12 +69,6 @@ type DB struct {
 	turns   turns
 }
 
-//go:embed schema.sql
-var schema string
-
-// migrations never change once released, see [txfile.Options].
-var migrations = []string{schema}
-
 // Open opens the file at path, creates it if it does not exist, and migrates its schema. A file
 // that a newer version of the program wrote is refused with [txfile.ErrNewerFile] and not touched.
 func Open(ctx context.Context, path string, opts Options) (*DB, error) {
@@ -81,8 +76,8 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		return nil, fmt.Errorf("sqlite: Open needs Options.Clock and Options.Random")
 	}
 	file, err := txfile.Open(ctx, path, txfile.Options{
-		Clock: opts.Clock, Random: opts.Random, Sync: opts.Sync, Schema: migrations,
-		Check: check, CheckTime: opts.Examine, Damaged: opts.Damaged,
+		Clock: opts.Clock, Random: opts.Random, Sync: opts.Sync, Schema: tables.Migrations,
+		Check: examine.Check, CheckTime: opts.Examine, Damaged: opts.Damaged,
 		CopyPages: opts.CopyPages, LogMost: opts.LogMost, NoRoom: opts.NoRoom})
 	if err != nil {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)

@@ -6,8 +6,9 @@
 // over a network, starts no sweep, and validates what callers store only when it reads it
 // back.
 //
-// Package [txfile] runs its transactions: it groups the waiting writes into one commit, and watches
-// over the health of the file. The other packages in this folder don't know the store.
+// Package txfile runs its transactions: it groups the waiting writes into one commit, and watches
+// over the health of the file. Package tables has the schema and translates rows, and package
+// examine looks for damage.
 //
 // # Times
 //

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/examine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
@@ -33,7 +34,7 @@ func TestAnExaminationChangesNothing(t *testing.T) {
 					t.Fatal(err)
 				}
 			}
-			r, err := sqlite.Examine(t.Context(), path, nil)
+			r, err := examine.File(t.Context(), path, nil)
 			if err != nil || len(keep) == 4 && (len(r.Findings) > 0 || r.Threads != copied+logged) {
 				t.Errorf("%+v, %v", r, err)
 			}
@@ -60,8 +61,8 @@ func TestALogThatWasRemovedIsMissed(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	r, err := sqlite.Examine(t.Context(), path, nil)
-	if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != sqlite.FindOlder {
+	r, err := examine.File(t.Context(), path, nil)
+	if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != examine.FindOlder {
 		t.Errorf("%+v, %v", r, err)
 	}
 	o := options(t, enginetest.AtMilli(1000))
@@ -77,7 +78,7 @@ func TestAnEmptyFileIsNoStore(t *testing.T) {
 	if err := os.WriteFile(path, nil, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := sqlite.Examine(t.Context(), path, nil); err != nil || !r.Empty || len(r.Findings) > 0 {
+	if r, err := examine.File(t.Context(), path, nil); err != nil || !r.Empty || len(r.Findings) > 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	db := open(t, path, options(t, enginetest.AtMilli(1000)))
@@ -96,12 +97,12 @@ func TestANewerStoreIsNotDamaged(t *testing.T) {
 	if _, err := rawFile(t, path).Exec("INSERT INTO migrations (version, at) VALUES (999, 0)"); err != nil {
 		t.Fatal(err)
 	}
-	if r, err := sqlite.Examine(t.Context(), path, nil); err != nil || !r.Newer() || r.Damaged() {
+	if r, err := examine.File(t.Context(), path, nil); err != nil || !r.Newer() || r.Damaged() {
 		t.Errorf("%+v, %v", r, err)
 	}
 	o.Examine = time.Second
 	_, err := sqlite.Open(t.Context(), path, o)
-	if damage, damaged := errors.AsType[*sqlite.DamageError](err); !errors.Is(err, txfile.ErrNewerFile) || damaged {
+	if damage, damaged := errors.AsType[*examine.DamageError](err); !errors.Is(err, txfile.ErrNewerFile) || damaged {
 		t.Errorf("%v, %v", err, damage)
 	}
 }
@@ -162,7 +163,7 @@ func TestALinkToADatabaseIsFollowed(t *testing.T) {
 		t.Error(err)
 	}
 	start(t, db, newHead(numbered(1)))
-	if r, err := sqlite.Examine(t.Context(), link, nil); err != nil || len(r.Findings) > 0 || r.Threads != 2 || r.LogBytes == 0 {
+	if r, err := examine.File(t.Context(), link, nil); err != nil || len(r.Findings) > 0 || r.Threads != 2 || r.LogBytes == 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 }
@@ -173,8 +174,8 @@ func TestAForeignDatabaseIsRefused(t *testing.T) {
 	if _, err := rawFile(t, path).Exec("CREATE TABLE songs (name TEXT)"); err != nil {
 		t.Fatal(err)
 	}
-	r, err := sqlite.Examine(t.Context(), path, nil)
-	if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != sqlite.FindForeign {
+	r, err := examine.File(t.Context(), path, nil)
+	if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != examine.FindForeign {
 		t.Errorf("%+v, %v", r, err)
 	}
 	o := options(t, enginetest.AtMilli(1000))
@@ -217,7 +218,7 @@ func TestADamagedMarkRefusesNothing(t *testing.T) {
 		if err := os.WriteFile(path+".mark", harmed, 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if r, err := sqlite.Examine(t.Context(), path, nil); err != nil || len(r.Findings) > 0 {
+		if r, err := examine.File(t.Context(), path, nil); err != nil || len(r.Findings) > 0 {
 			t.Errorf("%q: %+v, %v", harmed, r, err)
 		}
 	}
@@ -234,8 +235,8 @@ func TestARunOfANewerVersionIsNamed(t *testing.T) {
 	if _, err := rawFile(t, path).Exec("UPDATE heads SET v = 999 WHERE thread = ?", threadNumber(1)); err != nil {
 		t.Fatal(err)
 	}
-	r, err := sqlite.Examine(t.Context(), path, nil)
-	if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != sqlite.FindNewerHead || r.Findings[0].Thread != threadNumber(1) || r.Threads != copied+logged-1 {
+	r, err := examine.File(t.Context(), path, nil)
+	if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != examine.FindNewerHead || r.Findings[0].Thread != threadNumber(1) || r.Threads != copied+logged-1 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	if r.Damaged() || r.Newer() {

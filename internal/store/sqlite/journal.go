@@ -2,24 +2,17 @@ package sqlite
 
 import (
 	"context"
-	"encoding/json"
-	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
-
-// segmentText is a segment without the fields that have columns of their own.
-func segmentText(s core.Segment) string {
-	s.Seq, s.W, s.Prev = 0, 0, 0
-	return text(s)
-}
 
 // Segments implements [engine.Store] and frontend.Store.
 func (db *DB) Segments(ctx context.Context, tenant, thread string, from, to int64) (segments []core.Segment, err error) {
 	const query = "SELECT seq, w, prev, body FROM segments WHERE tenant = ? AND thread = ? AND seq BETWEEN ? AND ? ORDER BY seq"
 	err = db.read(ctx, func(s dbfile.Scanner) error {
-		segment, err := scanSegment(s)
+		segment, err := tables.ScanSegment(s)
 		segments = append(segments, segment)
 		return err
 	}, query, tenant, thread, from, to)
@@ -27,20 +20,6 @@ func (db *DB) Segments(ctx context.Context, tenant, thread string, from, to int6
 		return nil, err
 	}
 	return segments, nil
-}
-
-func scanSegment(s dbfile.Scanner) (core.Segment, error) {
-	var seq, w, prev int64
-	var raw []byte
-	if err := s.Scan(&seq, &w, &prev, &raw); err != nil {
-		return core.Segment{}, unreadable("segment", err)
-	}
-	var segment core.Segment
-	if err := json.Unmarshal(raw, &segment); err != nil {
-		return core.Segment{}, unreadable(fmt.Sprintf("segment %d", seq), err)
-	}
-	segment.Seq, segment.W, segment.Prev = seq, core.Stamp(w), core.Stamp(prev)
-	return segment, nil
 }
 
 // PutPayload implements frontend.Store. It does not check that digest belongs to body.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
 
 const linkColumns = "SELECT id, body, revoked, revoked_by FROM links WHERE tenant = ? AND run = ?"
@@ -17,7 +18,7 @@ func (db *DB) PutLink(ctx context.Context, l engine.Link) error {
 	const put = `INSERT INTO links (tenant, run, id, body, revoked, revoked_by, gone) VALUES (?, ?, ?, ?, 0, '', ?) ON CONFLICT DO NOTHING`
 	const tidy = "DELETE FROM links WHERE (tenant, run, id) IN (SELECT tenant, run, id FROM links WHERE gone <= ? LIMIT 10)"
 	return exec(ctx, db, func(t *tx) error {
-		if _, err := t.Exec(put, l.Tenant, l.Run, l.ID, text(l), l.Gone()); err != nil {
+		if _, err := t.Exec(put, l.Tenant, l.Run, l.ID, tables.Text(l), l.Gone()); err != nil {
 			return err
 		}
 		_, err := t.Exec(tidy, db.now())
@@ -69,7 +70,7 @@ func scanLink(s dbfile.Scanner, tenant, run string) (l engine.Link, err error) {
 	}
 	l.Tenant, l.Run = tenant, run
 	if err := json.Unmarshal(body, &l); err != nil {
-		return l, unreadable("link "+l.ID, err)
+		return l, tables.Unreadable("link "+l.ID, err)
 	}
 	return l, nil
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
 
 // Archived implements frontend.Store.
@@ -30,14 +31,14 @@ func scanRecord(s dbfile.Scanner, r *core.Record) error {
 	if err := json.Unmarshal(raw, r); err != nil {
 		*r = known
 		r.At = r.Born
-		return unreadable("record of run "+known.Run, err)
+		return tables.Unreadable("record of run "+known.Run, err)
 	}
 	return nil
 }
 
 // The two halves of the list of runs of a tenant or a thread.
 const (
-	headPage    = "SELECT " + headColumns + " FROM heads WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
+	headPage    = "SELECT " + tables.HeadColumns + " FROM heads WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
 	archivePage = "SELECT run, thread, born, body FROM archive WHERE tenant = ?1 AND (born, run) < (?2, ?3)"
 	ofThread    = " AND thread = ?5"
 	newestFirst = " ORDER BY born DESC, run DESC LIMIT ?4"
@@ -62,7 +63,7 @@ func (db *DB) Runs(ctx context.Context, tenant, thread, cursor string, limit int
 	var records []core.Record
 	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var h core.Head
-		err := listed(scanHead(s, &h))
+		err := listed(tables.ScanHead(s, &h))
 		records = append(records, h.Record())
 		return err
 	}, heads, args...)
@@ -98,7 +99,7 @@ func mergeRuns(records []core.Record) []core.Record {
 
 // Approvals implements frontend.Store.
 func (db *DB) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
-	const query = "SELECT " + headColumns + ` FROM heads WHERE tenant = ? AND oldest <> '' AND (oldest, thread) > (?, ?)
+	const query = "SELECT " + tables.HeadColumns + ` FROM heads WHERE tenant = ? AND oldest <> '' AND (oldest, thread) > (?, ?)
 		ORDER BY oldest, thread LIMIT ?`
 	after, err := parseCursor(cursor, position{List: listApprovals})
 	if err != nil {
@@ -108,7 +109,7 @@ func (db *DB) Approvals(ctx context.Context, tenant, cursor string, limit int) (
 	var heads []core.Head
 	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var h core.Head
-		err := listed(scanHead(s, &h))
+		err := listed(tables.ScanHead(s, &h))
 		heads = append(heads, h)
 		return err
 	}, query, tenant, after.Text, after.Tie, limit+1)

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/examine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
@@ -110,21 +111,21 @@ func TestADatabaseThatIsNotTheOneThatWasHereIsRefused(t *testing.T) {
 	o.Sync = dbfile.SyncFull
 	for name, c := range map[string]struct {
 		harm  func(t *testing.T, path, older string) error
-		code  sqlite.FindingCode
+		code  examine.FindingCode
 		says  string
 		whole bool
 	}{
 		"nothing happened": {func(*testing.T, string, string) error { return nil }, "", "", true},
-		"it is missing":    {func(_ *testing.T, path, _ string) error { return os.Remove(path) }, sqlite.FindMissing, "missing", false},
-		"it is empty":      {func(_ *testing.T, path, _ string) error { return os.Truncate(path, 0) }, sqlite.FindMissing, "missing", false},
+		"it is missing":    {func(_ *testing.T, path, _ string) error { return os.Remove(path) }, examine.FindMissing, "missing", false},
+		"it is empty":      {func(_ *testing.T, path, _ string) error { return os.Truncate(path, 0) }, examine.FindMissing, "missing", false},
 		"it is an older copy": {func(t *testing.T, path, older string) error {
 			return os.Rename(older, path)
-		}, sqlite.FindOlder, "it lacks later data", false},
+		}, examine.FindOlder, "it lacks later data", false},
 		"it is another one": {func(t *testing.T, path, _ string) error {
 			other := filepath.Join(t.TempDir(), "other.db")
 			db, err := sqlite.Open(t.Context(), other, sqlite.Options{Clock: o.Clock, Random: fixedText{}})
 			return errors.Join(err, db.Close(), os.Rename(other, path))
-		}, sqlite.FindOlder, "another database", false},
+		}, examine.FindOlder, "another database", false},
 		"an older copy was put there on purpose": {func(t *testing.T, path, older string) error {
 			return errors.Join(os.Rename(older, path), os.Remove(path+".mark"))
 		}, "", "", true},
@@ -156,7 +157,7 @@ func TestADatabaseThatIsNotTheOneThatWasHereIsRefused(t *testing.T) {
 			if !errors.Is(err, mark.ErrLost) || !strings.Contains(err.Error(), c.says) || !strings.Contains(err.Error(), ".mark") {
 				t.Errorf("%v", err)
 			}
-			r, err := sqlite.Examine(t.Context(), path, nil)
+			r, err := examine.File(t.Context(), path, nil)
 			if err != nil || len(r.Findings) != 1 || r.Findings[0].Code != c.code {
 				t.Errorf("examined: %+v, %v", r, err)
 			}

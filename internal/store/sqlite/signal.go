@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
 
 // putSignal stores a signal if the head accepts it. Ids of calls and suspensions may contain any
@@ -18,14 +19,14 @@ const putSignal = `INSERT INTO inbox (tenant, thread, key, value)
 	AND (?10 = '' OR EXISTS (SELECT 1 FROM json_each(heads.timed) t WHERE t.key = ?10))
 	ON CONFLICT (tenant, thread, key) DO NOTHING`
 
-const countSignal = "UPDATE heads SET sigs = sigs + 1, due = ? WHERE tenant = ? AND thread = ? RETURNING " + headColumns
+const countSignal = "UPDATE heads SET sigs = sigs + 1, due = ? WHERE tenant = ? AND thread = ? RETURNING " + tables.HeadColumns
 
 // Signal implements frontend.Store.
 func (db *DB) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
-	value := text(req.Signal)
+	value := tables.Text(req.Signal)
 	together := make([]string, len(req.Together))
 	for i, one := range req.Together {
-		together[i] = text(one.Signal)
+		together[i] = tables.Text(one.Signal)
 	}
 	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.signal(req, value, together, db.now()) })
 }

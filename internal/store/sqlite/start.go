@@ -6,6 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
 
 // Start implements [engine.Store] and frontend.Store.
@@ -28,13 +29,13 @@ type startRows struct {
 func startRowsOf(req engine.StartRequest) startRows {
 	rows := startRows{head: startArgs(req)}
 	for key, signal := range req.Head.Inbox {
-		rows.inbox = append(rows.inbox, []any{req.Head.Tenant, req.Head.Thread, key, text(signal)})
+		rows.inbox = append(rows.inbox, []any{req.Head.Tenant, req.Head.Thread, key, tables.Text(signal)})
 	}
 	if req.Prior != nil {
 		r := req.Prior.Record()
 		r.Status = core.RunDone // the run of an owner ends with this write
 		rows.head = append(rows.head, req.Prior.Rev, req.Head.Schema)
-		rows.archive = []any{req.Prior.Tenant, r.Run, r.Thread, r.Born, text(r)}
+		rows.archive = []any{req.Prior.Tenant, r.Run, r.Thread, r.Born, tables.Text(r)}
 	}
 	if req.Owned {
 		rows.head = append(rows.head, req.Prior.Epoch, req.Seen)
@@ -136,7 +137,7 @@ func startArgs(req engine.StartRequest) []any {
 	h := req.Head
 	return []any{h.Run, h.Agent, h.Schema, int64(h.Status), h.Epoch, h.Rev, int64(h.CID), h.Seq, int64(h.Seg), h.Ev, h.Sigs, h.Lease,
 		h.Claim, h.Tries, h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, h.Born, req.Due,
-		mapText(h.Calls), mapText(h.TimedOut), bodyOf(h), h.Tenant, h.Thread}
+		tables.MapText(h.Calls), tables.MapText(h.TimedOut), tables.HeadBody(h), h.Tenant, h.Thread}
 }
 
 func (t *tx) fillInbox(rows [][]any) error {

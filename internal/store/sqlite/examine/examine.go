@@ -1,4 +1,5 @@
-package sqlite
+// Package examine looks for damage in a file of the store, and changes nothing.
+package examine
 
 import (
 	"context"
@@ -16,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
@@ -77,11 +79,11 @@ func (r Report) Newer() bool {
 	return slices.ContainsFunc(r.Findings, func(f Finding) bool { return f.Code == FindNewer })
 }
 
-// Examine checks the file at path without changing it: its structure, that every head can be read
+// File checks the file at path without changing it: its structure, that every head can be read
 // and ends the chain of its journal, every segment and every record. It takes as long as ctx
 // allows, and calls progress from time to time, unless it is nil. It checks committed data, even
 // while a process works on the file.
-func Examine(ctx context.Context, path string, progress func(threads int)) (r Report, err error) {
+func File(ctx context.Context, path string, progress func(threads int)) (r Report, err error) {
 	if path, err = filepath.Abs(path); err != nil {
 		return r, err
 	}
@@ -159,12 +161,12 @@ func (e *examination) found(f Finding) error {
 }
 
 func (e *examination) all(ctx context.Context, path string) error {
-	var tables, ours int
-	if err := e.conn.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'migrations') FROM sqlite_master").Scan(&tables, &ours); err != nil {
+	var all, ours int
+	if err := e.conn.QueryRowContext(ctx, "SELECT count(*), count(*) FILTER (WHERE name = 'migrations') FROM sqlite_master").Scan(&all, &ours); err != nil {
 		return err
 	}
 	if ours == 0 {
-		if e.report.Empty = tables == 0; !e.report.Empty {
+		if e.report.Empty = all == 0; !e.report.Empty {
 			return e.found(Finding{Code: FindForeign, Detail: "it is a database of another program"})
 		}
 		return e.mark(ctx, path, nil)
@@ -176,10 +178,10 @@ func (e *examination) all(ctx context.Context, path string) error {
 	if err := e.conn.QueryRowContext(ctx, "SELECT coalesce(max(version), 0) FROM migrations").Scan(&version); err != nil {
 		return err
 	}
-	if version > len(migrations) {
-		return fmt.Errorf("%w (its schema is %d, this program knows %d)", txfile.ErrNewerFile, version, len(migrations))
+	if version > len(tables.Migrations) {
+		return fmt.Errorf("%w (its schema is %d, this program knows %d)", txfile.ErrNewerFile, version, len(tables.Migrations))
 	}
-	if version == len(migrations) {
+	if version == len(tables.Migrations) {
 		if err := e.mark(ctx, path, e.conn); err != nil {
 			return err
 		}
@@ -218,7 +220,7 @@ func (e *examination) mark(ctx context.Context, path string, conn *sql.Conn) err
 // heads checks every head and its journal. It reads them page by page, so that no read transaction
 // delays the copy of the log for long.
 func (e *examination) heads(ctx context.Context) error {
-	const page = "SELECT " + headColumns + " FROM heads WHERE (tenant, thread) > (?, ?) ORDER BY tenant, thread LIMIT 100"
+	const page = "SELECT " + tables.HeadColumns + " FROM heads WHERE (tenant, thread) > (?, ?) ORDER BY tenant, thread LIMIT 100"
 	tenant, thread := "", ""
 	for {
 		var heads []core.Head
@@ -230,7 +232,7 @@ func (e *examination) heads(ctx context.Context) error {
 		err = dbfile.EachRow(rows, func(s dbfile.Scanner) error {
 			n++
 			var h core.Head
-			err := scanHead(s, &h)
+			err := tables.ScanHead(s, &h)
 			tenant, thread = h.Tenant, h.Thread
 			switch {
 			case errors.Is(err, engine.ErrUnreadable):
@@ -274,7 +276,7 @@ func (e *examination) journal(ctx context.Context, h core.Head) error {
 	chain := []core.Segment{}
 	var unreadable []string
 	err = dbfile.EachRow(rows, func(s dbfile.Scanner) error {
-		segment, err := scanSegment(s)
+		segment, err := tables.ScanSegment(s)
 		if errors.Is(err, engine.ErrUnreadable) {
 			unreadable = append(unreadable, err.Error())
 			return nil

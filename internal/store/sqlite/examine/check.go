@@ -1,4 +1,4 @@
-package sqlite
+package examine
 
 import (
 	"context"
@@ -12,14 +12,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
-// check examines the file before it is used, for at most limit, and refuses a damaged file.
-func check(ctx context.Context, path string, limit time.Duration) error {
+// Check examines the file before it is used, for at most limit, and refuses a damaged file.
+func Check(ctx context.Context, path string, limit time.Duration) error {
 	short, stop := context.WithTimeout(ctx, limit)
 	defer stop()
-	r, err := Examine(short, path, nil)
+	r, err := File(short, path, nil)
 	// another process is opening or closing the file
 	for err != nil && dbfile.Busy(err) && short.Err() == nil {
-		r, err = Examine(short, path, nil)
+		r, err = File(short, path, nil)
 	}
 	switch {
 	case err != nil || ctx.Err() != nil:

@@ -1,0 +1,10 @@
+// Package tables has the schema of the store, and translates between rows and what they store.
+package tables
+
+import _ "embed"
+
+//go:embed schema.sql
+var schema string
+
+// Migrations make the tables. They are applied in order and never change once released.
+var Migrations = []string{schema}
