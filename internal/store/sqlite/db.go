@@ -33,9 +33,9 @@ type Options struct {
 	// 20 if zero.
 	MaxAttempts int
 
-	// Examine limits the examination of the file before it is used, see [examine.Check]; zero skips
-	// it. A damaged file is refused with a [*examine.DamageError] or, if Damaged is set, served as far
-	// as possible.
+	// Examine limits the examination of the file before it is used, see [examine.Check]; zero
+	// skips it. A damaged file is refused with a [*examine.DamageError] or, if Damaged is set,
+	// served as far as possible.
 	Examine time.Duration
 	Damaged bool
 

@@ -48,8 +48,8 @@ func Reason(err error) error {
 }
 
 // DiskFull reports whether err is that of a full disk; dir is the directory of the file. SQLite has
-// one code for it, but returns several others if the files cannot grow while they are opened; then a
-// small write shows whether the disk is full.
+// one code for it, but returns several others if the files cannot grow while they are opened; then
+// a small write shows whether the disk is full.
 func DiskFull(err error, dir string) bool {
 	if noSpace(err) {
 		return true

@@ -1,5 +1,5 @@
-// Package mark keeps the mark of a database: a file beside it that says what the database contained.
-// It recognizes a database that was replaced by another one or by an older copy.
+// Package mark keeps the mark of a database: a file beside it that says what the database
+// contained. It recognizes a database that was replaced by another one or by an older copy.
 package mark
 
 import (
@@ -137,8 +137,8 @@ func lost(path, what string) error {
 }
 
 // Compare compares what the database says about itself with its mark; conn is nil if the database
-// has no tables. It reads the mark first: the database then has at least what the mark says, even if
-// another process counts meanwhile.
+// has no tables. It reads the mark first: the database then has at least what the mark says, even
+// if another process counts meanwhile.
 func (m *Mark) Compare(ctx context.Context, conn *sql.Conn) error {
 	marked, there := Read(m.Path)
 	if err := m.readFrom(ctx, conn); err != nil || !there {

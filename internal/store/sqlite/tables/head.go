@@ -10,8 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// HeadColumns are read by [ScanHead], in this order. They include the inbox, so that head and signals
-// belong to the same moment.
+// HeadColumns are read by [ScanHead], in this order. They include the inbox, so that head and
+// signals belong to the same moment.
 const HeadColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v, heads.st, heads.epoch, heads.rev, heads.cid, heads.seq,
 	heads.seg, heads.ev, heads.sigs, heads.lease, heads.claim, heads.tries, heads.dl, heads.not_before, heads.nsus,
 	heads.oldest, heads.born, heads.due, heads.calls, heads.timed, heads.body,

@@ -8,7 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// SegmentText is a segment without the fields that have columns of their own.
+// SegmentText is a segment without the fields that have separate columns.
 func SegmentText(s core.Segment) string {
 	s.Seq, s.W, s.Prev = 0, 0, 0
 	return Text(s)

@@ -70,8 +70,8 @@ func (f *File) Trouble() (Trouble, error) {
 }
 
 // Ended is closed once the process has to end, because continuing could lose acknowledged data;
-// [File.WhyEnded] returns the reason. From then on every write is refused. The file is left as after
-// a kill: the next start reads the committed data from the log.
+// [File.WhyEnded] returns the reason. From then on every write is refused. The file is left as
+// after a kill: the next start reads the committed data from the log.
 func (f *File) Ended() <-chan struct{} { return f.troubles.ended }
 
 // WhyEnded returns why the process has to end, or nil. The error wraps [engine.ErrGone] or

@@ -90,8 +90,8 @@ func boundBytes(args []any) int64 {
 // Notify signals those who watch the topic, once the transaction is committed: see [Watch].
 func (t *Tx) Notify(topic any) { t.topics = append(t.topics, topic) }
 
-// Read runs a query on the connections for reading, and calls scan for each row. It sees every write
-// that was answered before.
+// Read runs a query on the connections for reading, and calls scan for each row. It sees every
+// write that was answered before.
 func Read(ctx context.Context, f *File, scan func(dbfile.Scanner) error, query string, args ...any) error {
 	// held until the rows are read, so that their connection is not replaced meanwhile
 	f.mu.RLock()
