@@ -10,7 +10,7 @@ import (
 // follows from it is the planner's to add.
 func TestADecisionReturnsFromItsSignal(t *testing.T) {
 	sent := DecisionRecord{CallID: "c1", Suspension: "sus_3_a", Digest: "d0", By: "link:anna", Via: ViaLink, Link: "lnk_1", MintedBy: "token:mailer",
-		Resume: Resume{DecisionID: "d1", Action: ActionResume, Result: rawJSON(`{"ok":1}`), Reason: "fine", Arguments: rawJSON(`{"a":2}`), Grant: GrantRun,
+		Resume: Resume{DecisionID: "d1", Action: ActionResume, Result: []byte(`{"ok":1}`), Reason: "fine", Arguments: []byte(`{"a":2}`), Grant: GrantRun,
 			UpdatedAt: 7, Shown: "f0", ShownBy: "desk/2"}}
 	signal := sent.Signal(SignalDecision)
 	var said Resume

@@ -47,7 +47,7 @@
 //	the arguments that run             effective          planner/edited_arguments.go
 //	a grant for the rest of the turn   grant              planner/grant.go
 //	a decision from the inbox          applyDecision      planner/decision_applied.go
-//	the reading of a decision          ReadDecision       decision.go
+//	the reading of a decision          Read               answer/decision.go
 //	a deadline that passes             applyDeadlines     planner/deadline.go
 //	an answer after its deadline       recordLate         planner/deadline.go
 //	an interrupt                       applyInterrupt     planner/interrupt.go

@@ -1,10 +1,5 @@
 package core
 
-import (
-	"encoding/json"
-	"fmt"
-)
-
 // An approver may edit the arguments of the call that waits. From then on the edited ones run: they
 // are checked, gated, shown and journaled in place of the model's, whose own stay in the
 // transcript.
@@ -25,45 +20,4 @@ func (d *DecisionRecord) DigestArguments(asked, shown ToolCall) {
 	if !IsNull(d.Arguments) {
 		d.EditedDigest = Digest(d.Arguments)
 	}
-}
-
-// edited returns the arguments of an edit in their canonical form; nil if the decision edits
-// nothing.
-func (in DecisionInput) edited() (json.RawMessage, error) {
-	var members map[string]json.RawMessage
-	switch {
-	case IsNull(in.Arguments):
-		return nil, nil
-	case json.Unmarshal(in.Arguments, &members) != nil:
-		return nil, &DecisionError{CodeInvalidArguments, "arguments must be an object"}
-	}
-	canonical, err := ReadArguments(in.Arguments)
-	if err != nil {
-		return nil, &DecisionError{CodeInvalidArguments, "invalid arguments: " + err.Error()}
-	}
-	return canonical, nil
-}
-
-// checkExtras lets only a decision that approves the call edit its arguments or grant further
-// calls.
-func (in DecisionInput) checkExtras(kind Kind, action ResumeAction) error {
-	switch extra := in.extra(); {
-	case extra == "":
-		return nil
-	case kind != KindApproval:
-		return &DecisionError{CodeWrongKind, fmt.Sprintf("%s belong to an approval; this call waits for %s", extra, awaits[kind])}
-	case action != ActionResume:
-		return &DecisionError{CodeContradiction, fmt.Sprintf("%s belong to an approval, not to a denial; omit them to deny", extra)}
-	}
-	return nil
-}
-
-func (in DecisionInput) extra() string {
-	switch {
-	case !IsNull(in.Arguments):
-		return "edited arguments"
-	case in.Grant != "":
-		return "grants"
-	}
-	return ""
 }

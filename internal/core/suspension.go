@@ -60,11 +60,6 @@ type Suspension struct {
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
 }
 
-// Question is what a decision on the suspended call answers.
-func (c SuspendedCall) Question() Question {
-	return Question{Kind: c.Kind, Mode: c.ResumeMode, Schema: c.Suspension.Declares()}
-}
-
 // Declares says whether the suspension has a response schema that does not take everything.
 func (s Suspension) Declares() bool {
 	schema := string(jsonTrim(s.ResponseSchema))

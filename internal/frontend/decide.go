@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/answer"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
@@ -56,9 +57,9 @@ func (f *Frontend) DecideSuspension(ctx context.Context, c Caller, sus string, d
 // readDecision reads and checks what a caller wrote about a suspended call. It returns the record
 // that the journal will hold if the decision is the first. Edited arguments may be under another
 // rule than the call's own; then the call takes over who may not approve them.
-func (f *Frontend) readDecision(ctx context.Context, c Caller, p journal.Place, call *core.SuspendedCall, in core.DecisionInput) (core.DecisionRecord, error) {
+func (f *Frontend) readDecision(ctx context.Context, c Caller, p journal.Place, call *core.SuspendedCall, in answer.Input) (core.DecisionRecord, error) {
 	in.Suspension = call.Suspension.ID
-	resume, err := core.ReadDecision(call.Question(), in)
+	resume, err := answer.Read(answer.QuestionOf(*call), in)
 	if err != nil {
 		return core.DecisionRecord{}, decisionRefused(err)
 	}
@@ -121,12 +122,12 @@ func changed(h core.Head, call core.SuspendedCall, rec core.DecisionRecord) bool
 
 // decide answers with the target as its caller named it.
 func (f *Frontend) decide(ctx context.Context, c Caller, p journal.Place, target string, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
-	answer, err := f.storeOrExplain(ctx, c, p, call, rec)
+	stored, err := f.storeOrExplain(ctx, c, p, call, rec)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	answer.Target, answer.CallID, answer.DecisionID = target, rec.CallID, rec.DecisionID
-	return answer, nil
+	stored.Target, stored.CallID, stored.DecisionID = target, rec.CallID, rec.DecisionID
+	return stored, nil
 }
 
 // storeOrExplain stores the decision if its call waits for it, and else explains why not. A plain

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/answer"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -93,8 +94,8 @@ func digest(request any) (string, error) {
 }
 
 // decisionInput is a decision as its caller wrote it.
-func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
-	in := core.DecisionInput{ID: d.DecisionID, Action: d.Action, Result: d.Result, Error: d.Error, Arguments: d.Arguments,
+func decisionInput(d wire.Decision, now int64) (answer.Input, error) {
+	in := answer.Input{ID: d.DecisionID, Action: d.Action, Result: d.Result, Error: d.Error, Arguments: d.Arguments,
 		Grant: d.Grant, Reason: d.Reason, At: now, Shown: d.Shown, ShownBy: d.ShownBy}
 	if err := in.Check(); err != nil {
 		return in, decisionRefused(err)
@@ -115,7 +116,7 @@ func decisionInput(d wire.Decision, now int64) (core.DecisionInput, error) {
 
 // decisionRefused translates what the reading of a decision says.
 func decisionRefused(err error) error {
-	var refused *core.DecisionError
+	var refused *answer.Error
 	if errors.As(err, &refused) {
 		return &refusal.Error{Code: refusal.Code(refused.Code), Detail: refused.Detail}
 	}
@@ -129,7 +130,7 @@ var renderer = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`
 
 // readShown checks what a decision claims of the question that was shown. Whether it is that
 // question is compared where the decision is stored.
-func readShown(in *core.DecisionInput) error {
+func readShown(in *answer.Input) error {
 	switch {
 	case len(in.Shown) > maxKey:
 		return refusal.New(refusal.CodeInvalid, "shown is longer than a fingerprint; send the fingerprint of the pending call")

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/answer"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -77,9 +78,9 @@ func (f *Frontend) Resume(ctx context.Context, c Caller, run string, req wire.Re
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	in := core.DecisionInput{ID: req.DecisionID, Action: core.ActionResume.String(), Reason: req.Reason, At: f.Now()}
-	if answer, before, err := f.resumedBefore(ctx, p, in); before || err != nil {
-		return answer, err
+	in := answer.Input{ID: req.DecisionID, Action: core.ActionResume.String(), Reason: req.Reason, At: f.Now()}
+	if earlier, before, err := f.resumedBefore(ctx, p, in); before || err != nil {
+		return earlier, err
 	}
 	sus, ok := interruptedOn(p)
 	switch {
@@ -116,7 +117,7 @@ func interruptedOn(p journal.Place) (sus string, ok bool) {
 // says on what it waits now.
 //
 //	interrupted on s1 ── r1 taken ── interrupted on s2 ── r1 again: not about s2
-func (f *Frontend) resumedBefore(ctx context.Context, p journal.Place, in core.DecisionInput) (answer wire.DecisionAnswer, before bool, err error) {
+func (f *Frontend) resumedBefore(ctx context.Context, p journal.Place, in answer.Input) (earlier wire.DecisionAnswer, before bool, err error) {
 	if in.ID == "" {
 		return wire.DecisionAnswer{}, false, nil
 	}
@@ -127,7 +128,7 @@ func (f *Frontend) resumedBefore(ctx context.Context, p journal.Place, in core.D
 	if !found || err != nil {
 		return wire.DecisionAnswer{}, false, err
 	}
-	answer = same(&rec.Applied)
-	answer.Target, answer.CallID, answer.DecisionID = rec.Suspension, rec.CallID, rec.DecisionID
-	return answer, true, nil
+	earlier = same(&rec.Applied)
+	earlier.Target, earlier.CallID, earlier.DecisionID = rec.Suspension, rec.CallID, rec.DecisionID
+	return earlier, true, nil
 }

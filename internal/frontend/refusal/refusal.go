@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/answer"
 )
 
 // Code says what is wrong, for programs. Codes are a contract: none is renamed.
@@ -16,13 +16,13 @@ type Code string
 const (
 	CodeInvalid              Code = "invalid_request"
 	CodeBadCursor            Code = "bad_cursor"
-	CodeBadAction            Code = core.CodeBadAction
-	CodeUnclearDecision      Code = core.CodeUnclearDecision
-	CodeWrongKind            Code = core.CodeWrongKind
-	CodeContradiction        Code = core.CodeContradiction
-	CodeBadGrant             Code = core.CodeBadGrant
-	CodeInvalidArguments     Code = core.CodeInvalidArguments
-	CodeResultRequired       Code = core.CodeResultRequired
+	CodeBadAction            Code = answer.CodeBadAction
+	CodeUnclearDecision      Code = answer.CodeUnclearDecision
+	CodeWrongKind            Code = answer.CodeWrongKind
+	CodeContradiction        Code = answer.CodeContradiction
+	CodeBadGrant             Code = answer.CodeBadGrant
+	CodeInvalidArguments     Code = answer.CodeInvalidArguments
+	CodeResultRequired       Code = answer.CodeResultRequired
 	CodeInvalidPermissions   Code = "invalid_permissions"
 	CodeNotAStarter          Code = "not_a_starter"
 	CodeNotAnApprover        Code = "not_an_approver"

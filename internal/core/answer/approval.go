@@ -1,9 +1,11 @@
-package core
+package answer
 
 import (
 	"encoding/json"
 	"fmt"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // saying is what a value says to the question whether a call may run.
@@ -43,47 +45,47 @@ var flagSays = map[string]saying{
 // readApproval reads the answer to the question whether a call may run. No other code does. It
 // fails closed: a no in any form is a no, even with the action resume, and an answer that is
 // neither a clear yes nor a no is refused.
-func readApproval(mode ResumeMode, in DecisionInput) (ResumeAction, error) {
+func readApproval(mode core.ResumeMode, in Input) (core.ResumeAction, error) {
 	if in.Error != "" {
-		return ActionCancel, nil
+		return core.ActionCancel, nil
 	}
-	explicit := in.Action == ActionResume.String()
-	if mode == UseDecisionAsToolResult {
+	explicit := in.Action == core.ActionResume.String()
+	if mode == core.UseDecisionAsToolResult {
 		return readApprovedResult(explicit, in)
 	}
 	v := verdictOf(in.Result)
-	if mode == PassDecisionToTool {
+	if mode == core.PassDecisionToTool {
 		v.data = false // the tool is handed what else the decision says
 	}
 	switch {
 	case v.says == saysNo && explicit && v.word:
-		return 0, &DecisionError{CodeContradiction, fmt.Sprintf("action resume approves but the result %s denies; omit the result to approve, or send action cancel to deny", Clip(string(in.Result), 60))}
+		return 0, &Error{CodeContradiction, fmt.Sprintf("action resume approves but the result %s denies; omit the result to approve, or send action cancel to deny", core.Clip(string(in.Result), 60))}
 	case v.says == saysNo:
-		return ActionCancel, nil
+		return core.ActionCancel, nil
 	case v.says == saysMuddled:
-		return 0, &DecisionError{CodeUnclearDecision, "the result says neither yes nor no; send action resume or cancel, or a result of true or false"}
+		return 0, &Error{CodeUnclearDecision, "the result says neither yes nor no; send action resume or cancel, or a result of true or false"}
 	case v.data && (explicit || v.says == saysYes):
-		return 0, &DecisionError{CodeWrongKind, "an approval takes no result, because the tool runs and returns its own. " +
+		return 0, &Error{CodeWrongKind, "an approval takes no result, because the tool runs and returns its own. " +
 			"Omit result to approve, or send action cancel to deny"}
 	case explicit, v.says == saysYes:
-		return ActionResume, nil
+		return core.ActionResume, nil
 	}
-	return 0, &DecisionError{CodeUnclearDecision, "the decision says neither yes nor no; send action resume or cancel, or a result of true or false"}
+	return 0, &Error{CodeUnclearDecision, "the decision says neither yes nor no; send action resume or cancel, or a result of true or false"}
 }
 
 // readApprovedResult is for a call that does not run: the decision's result becomes the call's
 // result, unread. Only action cancel and an error refuse; a result of "denied" may be what the
 // approver wants the model to see.
-func readApprovedResult(explicit bool, in DecisionInput) (ResumeAction, error) {
+func readApprovedResult(explicit bool, in Input) (core.ResumeAction, error) {
 	switch {
-	case !IsNull(in.Arguments):
-		return 0, &DecisionError{CodeWrongKind, "the tool does not run after this approval, so it takes no edited arguments"}
-	case !IsNull(in.Result):
-		return ActionResume, nil
+	case !core.IsNull(in.Arguments):
+		return 0, &Error{CodeWrongKind, "the tool does not run after this approval, so it takes no edited arguments"}
+	case !core.IsNull(in.Result):
+		return core.ActionResume, nil
 	case explicit:
-		return 0, &DecisionError{CodeResultRequired, "the tool does not run after this approval; send the call's result, or action cancel to deny"}
+		return 0, &Error{CodeResultRequired, "the tool does not run after this approval; send the call's result, or action cancel to deny"}
 	}
-	return 0, &DecisionError{CodeUnclearDecision, "send the call's result, or action cancel to deny"}
+	return 0, &Error{CodeUnclearDecision, "send the call's result, or action cancel to deny"}
 }
 
 // verdict is what a result says to the question whether a call may run.
@@ -205,7 +207,7 @@ func approvalShaped(result json.RawMessage) bool {
 
 // reasonOf finds why the approver said no: the error, the text that was sent as the result, or its
 // member reason. A text that is just a word for no is no reason.
-func reasonOf(in DecisionInput) string {
+func reasonOf(in Input) string {
 	if in.Error != "" {
 		return in.Error
 	}

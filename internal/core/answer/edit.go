@@ -1,0 +1,49 @@
+package answer
+
+import (
+	"encoding/json"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// edited returns the arguments of an edit in their canonical form; nil if the decision edits
+// nothing.
+func (in Input) edited() (json.RawMessage, error) {
+	var members map[string]json.RawMessage
+	switch {
+	case core.IsNull(in.Arguments):
+		return nil, nil
+	case json.Unmarshal(in.Arguments, &members) != nil:
+		return nil, &Error{CodeInvalidArguments, "arguments must be an object"}
+	}
+	canonical, err := core.ReadArguments(in.Arguments)
+	if err != nil {
+		return nil, &Error{CodeInvalidArguments, "invalid arguments: " + err.Error()}
+	}
+	return canonical, nil
+}
+
+// checkExtras lets only a decision that approves the call edit its arguments or grant further
+// calls.
+func (in Input) checkExtras(kind core.Kind, action core.ResumeAction) error {
+	switch extra := in.extra(); {
+	case extra == "":
+		return nil
+	case kind != core.KindApproval:
+		return &Error{CodeWrongKind, fmt.Sprintf("%s belong to an approval; this call waits for %s", extra, awaits[kind])}
+	case action != core.ActionResume:
+		return &Error{CodeContradiction, fmt.Sprintf("%s belong to an approval, not to a denial; omit them to deny", extra)}
+	}
+	return nil
+}
+
+func (in Input) extra() string {
+	switch {
+	case !core.IsNull(in.Arguments):
+		return "edited arguments"
+	case in.Grant != "":
+		return "grants"
+	}
+	return ""
+}
