@@ -7,7 +7,7 @@ import (
 
 	"golang.org/x/text/unicode/norm"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
 // nameKey is one text for all names of members that some service takes for the same: it may ignore
@@ -15,9 +15,9 @@ import (
 // NFKD).
 func nameKey(name string) string {
 	if ascii(name) {
-		return core.FoldCase(name)
+		return strict.FoldCase(name)
 	}
-	return norm.NFKC.String(core.FoldCase(norm.NFKD.String(core.FoldCase(norm.NFKC.String(name)))))
+	return norm.NFKC.String(strict.FoldCase(norm.NFKD.String(strict.FoldCase(norm.NFKC.String(name)))))
 }
 
 func ascii(text string) bool {

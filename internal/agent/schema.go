@@ -10,6 +10,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
@@ -40,7 +41,7 @@ func Compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 // float64, because JSON Schema validators agree on that; the arguments themselves stay as they were
 // written.
 func checkArguments(schema *jsonschema.Resolved, names declarations, raw json.RawMessage) error {
-	canonical, err := core.ReadArguments(raw)
+	canonical, err := strict.Arguments(raw)
 	if err != nil {
 		return fmt.Errorf("invalid arguments: %w", err)
 	}

@@ -118,5 +118,5 @@ func CutResult(text string, most int) string {
 		return text
 	}
 	note := "\n[cut off: the result has " + strconv.Itoa(len(text)) + " bytes, and only its beginning is kept]"
-	return clipBytes(text, max(0, most-len(note))) + note
+	return ClipBytes(text, max(0, most-len(note))) + note
 }

@@ -70,7 +70,8 @@
 //	a crash after an intent            askWhatHappened    planner/crash_after_intent.go
 //	a crash without an intent          rememberOrphans    planner/crash_without_intent.go
 //	a call that kills the process      settleCrashing     planner/crash_without_intent.go
-//	stop rules                         stopOf             planner/stop.go
+//	stop rules                         First              stoprule/first.go
+//	the arguments of a model's calls   Arguments          strict/arguments.go
 //	budgets of tool calls              overBudget         planner/call_budget.go
 //	hooks                              fire               planner/hooks.go
 //	the shared state                   writeState         planner/state.go

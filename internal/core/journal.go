@@ -16,7 +16,7 @@ const (
 )
 
 // ToolCall is one call as the model asked for it. Arguments are in the canonical form of
-// [ReadArguments], every digit as the model wrote it; of text that was refused the beginning is
+// strict.Arguments, every digit as the model wrote it; of text that was refused the beginning is
 // kept, as a JSON string.
 type ToolCall struct {
 	ID        string          `json:"id"`

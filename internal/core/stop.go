@@ -8,7 +8,7 @@ type Progress struct {
 	Awake  int64 // ms since the run began, without the time it was suspended
 	Errors int   // rounds in a row in which every tool that was executed failed
 	Turn   Turn
-	// what the rounds before asked for, oldest first, as [Turn.Signature] says it
+	// what the rounds before asked for, oldest first, as stoprule.Signature says it
 	Rounds []string
 }
 

@@ -58,7 +58,7 @@ func media(parts []Part) []Part {
 // key of the head and goes back to the model with its result: what is longer than any model's is
 // cut, and what is no UTF-8 replaced.
 func UniqueCallID(used map[string]bool, id string) string {
-	if id = clipBytes(strings.ToValidUTF8(id, "\ufffd"), longestCallID); id == "" {
+	if id = ClipBytes(strings.ToValidUTF8(id, "\ufffd"), longestCallID); id == "" {
 		id = "call"
 	}
 	unique := id
@@ -72,8 +72,8 @@ func UniqueCallID(used map[string]bool, id string) string {
 // longestCallID leaves room for a suffix in the 64 bytes that the strictest of the providers takes.
 const longestCallID = 60
 
-// clipBytes cuts text to at most so many bytes, not within a character.
-func clipBytes(text string, most int) string {
+// ClipBytes cuts text to at most so many bytes, not within a character.
+func ClipBytes(text string, most int) string {
 	if len(text) <= most {
 		return text
 	}

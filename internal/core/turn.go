@@ -1,9 +1,7 @@
 package core
 
 import (
-	"cmp"
 	"encoding/json"
-	"fmt"
 	"slices"
 	"strings"
 )
@@ -115,48 +113,4 @@ func (t Turn) StepStarted() stepStarted {
 func since(from, to int64) *int64 {
 	ms := max(0, to-from)
 	return &ms
-}
-
-// Signature is short text that is the same for two turns that ask for the same calls: names and
-// canonical arguments, in order.
-func (t Turn) Signature() string {
-	type ask struct {
-		Name      string
-		Arguments json.RawMessage
-	}
-	asks := make([]ask, len(t.Calls))
-	for i, c := range t.Calls {
-		args, err := ReadArguments(c.Arguments)
-		if err != nil {
-			args = refusedArguments(c.Arguments)
-		}
-		asks[i] = ask{c.Name, args}
-	}
-	return Digest(Encode(asks))[:12]
-}
-
-// Read returns the turn with the arguments of its calls in their canonical form. Text that is not
-// JSON becomes a JSON string, which no schema of arguments takes. Of arguments that are refused it
-// keeps the beginning, as a JSON string too; faults says why, by call.
-func (t Turn) Read() (read Turn, faults []string) {
-	faults = make([]string, len(t.Calls))
-	t.Calls = slices.Clone(t.Calls)
-	for i, c := range t.Calls {
-		c.Name = strings.ToValidUTF8(c.Name, "\ufffd")
-		if len(c.Name) > longestName {
-			c.Name = clipBytes(c.Name, longestName) + "…"
-			faults[i] = fmt.Sprintf("the name of the tool is longer than %d bytes", longestName)
-		}
-		canonical, err := ReadArguments(c.Arguments)
-		switch {
-		case err == errNotJSON:
-			canonical = Encode(string(c.Arguments))
-		case err != nil:
-			canonical = refusedArguments(c.Arguments)
-			faults[i] = cmp.Or(faults[i], err.Error())
-		}
-		c.Arguments = canonical
-		t.Calls[i] = c
-	}
-	return t, faults
 }

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -25,7 +26,7 @@ func TestArgumentsThatCannotRun(t *testing.T) {
 		{"9,995 levels", nested(9995), "more than 256 deep"},
 		{"20,000 levels", nested(20_000), "more than 256 deep"},
 		{"half a character in text that is no JSON", `{"to":"\ud800"`, "half a character"},
-		{"too long", `{"a":"` + strings.Repeat("x", core.MaxArguments) + `"}`, "the limit is 1048576"},
+		{"too long", `{"a":"` + strings.Repeat("x", strict.MaxArguments) + `"}`, "the limit is 1048576"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t, calls(call("c1", "pay", tt.args), call("c2", "look", "{}")), says("done"))

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/answer"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -101,7 +102,7 @@ func decisionInput(d wire.Decision, now int64) (answer.Input, error) {
 		return in, decisionRefused(err)
 	}
 	if d.Result != nil {
-		if err := core.CheckJSON(d.Result); err != nil {
+		if err := strict.Check(d.Result); err != nil {
 			return in, refusal.New(refusal.CodeInvalid, "result is invalid: %v", err)
 		}
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
 // MaxNarrow is how large the permissions of one run may be, in bytes of JSON.
@@ -48,7 +49,7 @@ func ParseNarrow(raw json.RawMessage) (agent.Permissions, error) {
 	case !json.Valid(raw):
 		return agent.Permissions{}, errors.New("permissions are not valid JSON")
 	}
-	if err := core.CheckJSON(raw); err != nil {
+	if err := strict.Check(raw); err != nil {
 		return agent.Permissions{}, fmt.Errorf("permissions: %w", err)
 	}
 	s := newSource("")

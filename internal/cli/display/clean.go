@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -84,7 +85,7 @@ func ArgumentLines(raw json.RawMessage) (lines []Line) {
 // canonical is raw in its one form, in which texts that mean the same are the same; what is not
 // JSON, or ambiguous, stays as it is.
 func canonical(raw json.RawMessage) json.RawMessage {
-	if core.CheckJSON(raw) != nil {
+	if strict.Check(raw) != nil {
 		return raw
 	}
 	one, err := core.Canonical(raw)

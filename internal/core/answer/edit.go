@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
 // edited returns the arguments of an edit in their canonical form; nil if the decision edits
@@ -17,7 +18,7 @@ func (in Input) edited() (json.RawMessage, error) {
 	case json.Unmarshal(in.Arguments, &members) != nil:
 		return nil, &Error{CodeInvalidArguments, "arguments must be an object"}
 	}
-	canonical, err := core.ReadArguments(in.Arguments)
+	canonical, err := strict.Arguments(in.Arguments)
 	if err != nil {
 		return nil, &Error{CodeInvalidArguments, "invalid arguments: " + err.Error()}
 	}

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
 // effective returns the call with the arguments that run: the model's, or those of the approver who
@@ -36,7 +37,7 @@ func (d *draft) invalidToRun(call core.ToolCall) string {
 		}
 		return ""
 	}
-	if _, err := core.ReadArguments(call.Arguments); err != nil {
+	if _, err := strict.Arguments(call.Arguments); err != nil {
 		return "Not run: the arguments are not valid: " + err.Error()
 	}
 	return ""

@@ -4,6 +4,8 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
 // foldTurn adds the model's answer: one assistant message, and its calls as new. Stop rules look at
@@ -22,7 +24,7 @@ func (d *draft) foldTurn() error {
 	if err != nil {
 		return err
 	}
-	t, faults := d.v.Turn.Read()
+	t, faults := strict.Turn(*d.v.Turn)
 	after, err := d.fire(core.Firing{Phase: core.AfterInference, Turn: &t})
 	if err != nil {
 		return err
@@ -39,9 +41,9 @@ func (d *draft) foldTurn() error {
 		d.over = t.End
 	}
 	if d.over == nil {
-		d.over = stopOf(d.v.Rules.Terms().Stops, d.progress(t), len(t.Calls) == 0 || d.finishes(d.round.Calls))
+		d.over = stoprule.First(d.v.Rules.Terms().Stops, d.progress(t), len(t.Calls) == 0 || d.finishes(d.round.Calls))
 	}
-	d.remember(t)
+	d.h.Rounds = stoprule.Remember(d.v.Rules.Terms().Stops, d.h.Rounds, t)
 	d.must = true
 	return nil
 }

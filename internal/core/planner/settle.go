@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
 // settle closes or suspends every call that needs no body, resuming calls first, each in call
@@ -78,7 +79,7 @@ func (d *draft) settleNew(call core.ToolCall) (on bool, err error) {
 // check returns why a call can't run with its arguments. Arguments that aren't canonical come from
 // an earlier version's journal, or were refused on arrival.
 func (d *draft) check(call core.ToolCall) error {
-	if _, err := core.ReadArguments(call.Arguments); err != nil {
+	if _, err := strict.Arguments(call.Arguments); err != nil {
 		return err
 	}
 	return d.v.Rules.Check(call)

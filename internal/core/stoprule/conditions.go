@@ -55,7 +55,7 @@ func (n loopDetection) Window() int {
 }
 
 func (n loopDetection) Stop(p core.Progress) (code, detail string, stop bool) {
-	same, now := 1, p.Turn.Signature()
+	same, now := 1, Signature(p.Turn)
 	for _, before := range slices.Backward(p.Rounds) {
 		if before != now {
 			break

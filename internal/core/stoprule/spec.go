@@ -1,5 +1,5 @@
 // Package stoprule has the stop rules that a definition can name. A rule looks at the progress of a
-// run and says whether it ends.
+// run and says whether it ends; [First] asks them all.
 package stoprule
 
 import (

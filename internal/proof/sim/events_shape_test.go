@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
 // apiDocument is the OpenAPI document that the server publishes. It is read as a file: an adapter
@@ -191,7 +192,7 @@ func strictly(raw json.RawMessage, into any) error {
 
 // canonical is a JSON text with its members in order.
 func canonical(raw json.RawMessage) string {
-	text, err := core.ReadArguments(raw)
+	text, err := strict.Arguments(raw)
 	if err != nil {
 		return string(raw)
 	}

@@ -1,4 +1,7 @@
-package core
+// Package strict reads the JSON that models, tools, callers and hooks send. It refuses what two
+// readers could understand differently, so that a rule, an approver and a service behind a tool all
+// see the same value.
+package strict
 
 import (
 	"bytes"
@@ -9,84 +12,31 @@ import (
 	"strings"
 	"unicode"
 	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Bounds of the JSON that models, tools, callers and hooks send. The journal wraps what it is given
-// and readers parse it again: many of them stop at a few hundred levels, and encoding/json stops at
-// 10,000.
-const (
-	MaxDepth     = 256     // levels of lists and objects
-	MaxArguments = 1 << 20 // bytes of a call's arguments
-	MaxMembers   = 10_000  // members of all objects in a call's arguments
-)
-
-// CheckJSON accepts one JSON value that every reader reads alike: UTF-8, nested at most [MaxDepth]
+// Check accepts one JSON value that every reader reads alike: UTF-8, nested at most [core.MaxDepth]
 // deep, without a \u escape that names half a character, and without an object that has a member
 // twice. The error is a sentence without a subject, fit to follow "the arguments: ".
-func CheckJSON(raw []byte) error {
+func Check(raw []byte) error {
 	if err := checkText(raw); err != nil {
 		return err
 	}
-	_, err := (&strictReader{same: exactly}).read(raw)
+	_, err := (&reader{same: exactly}).read(raw)
 	return err
-}
-
-// ReadArguments returns the canonical form of a call's arguments: the one text that rules, schemas,
-// approvers and services see. Empty input becomes an empty object. It refuses everything that two
-// parsers could read differently: what [CheckJSON] refuses, members of one object that differ only
-// by case, and input beyond the limits. It doesn't check the tool's schema. The error's text is for
-// the model.
-func ReadArguments(raw json.RawMessage) (json.RawMessage, error) {
-	switch {
-	case len(jsonTrim(raw)) == 0:
-		return json.RawMessage("{}"), nil
-	case len(raw) > MaxArguments:
-		return nil, fmt.Errorf("they have %d bytes; the limit is %d", len(raw), MaxArguments)
-	}
-	if err := checkText(raw); err != nil {
-		return nil, err
-	}
-	r := strictReader{same: FoldCase, most: MaxMembers}
-	v, err := r.read(raw)
-	if err != nil {
-		return nil, err
-	}
-	return Encode(v), nil
 }
 
 func checkText(raw []byte) error {
 	switch {
 	case !utf8.Valid(raw):
 		return fmt.Errorf("the text is not UTF-8")
-	case TooDeep(raw):
-		return fmt.Errorf("lists and objects are nested more than %d deep", MaxDepth)
+	case core.TooDeep(raw):
+		return fmt.Errorf("lists and objects are nested more than %d deep", core.MaxDepth)
 	case halfCharacter(raw):
 		return fmt.Errorf(`a \u escape names half a character (a surrogate without its other half); write the whole character`)
 	}
 	return nil
-}
-
-// TooDeep says whether lists and objects are nested more than [MaxDepth] deep. It looks at brackets
-// outside of strings only; the answer for text that is not JSON means nothing.
-func TooDeep(raw []byte) bool {
-	depth, inText, escaped := 0, false, false
-	for _, c := range raw {
-		switch {
-		case escaped:
-			escaped = false
-		case inText:
-			escaped, inText = c == '\\', c != '"'
-		case c == '"':
-			inText = true
-		case c == '{', c == '[':
-			if depth++; depth > MaxDepth {
-				return true
-			}
-		case c == '}', c == ']':
-			depth--
-		}
-	}
-	return false
 }
 
 // halfCharacter finds a \u escape of a surrogate that is not one of a pair. Parsers disagree on
@@ -124,8 +74,8 @@ func escapedUnit(text []byte) int64 {
 	return int64(unit)
 }
 
-// strictReader decodes JSON and refuses objects in which two names are the same.
-type strictReader struct {
+// reader decodes JSON and refuses objects in which two names are the same.
+type reader struct {
 	same    func(string) string // two names with one result are the same
 	most    int                 // members; 0: no bound
 	members int
@@ -133,7 +83,7 @@ type strictReader struct {
 
 func exactly(name string) string { return name }
 
-func (r *strictReader) read(raw []byte) (any, error) {
+func (r *reader) read(raw []byte) (any, error) {
 	dec := json.NewDecoder(bytes.NewReader(raw))
 	dec.UseNumber()
 	v, err := r.value(dec)
@@ -147,8 +97,8 @@ func (r *strictReader) read(raw []byte) (any, error) {
 // errNotJSON is of text that [json.Valid] refuses, and of no other.
 var errNotJSON = errors.New("they are not valid JSON")
 
-// value reads one value. Its depth is bounded: see [TooDeep].
-func (r *strictReader) value(dec *json.Decoder) (any, error) {
+// value reads one value. Its depth is bounded: see [core.TooDeep].
+func (r *reader) value(dec *json.Decoder) (any, error) {
 	token, err := dec.Token()
 	if err != nil {
 		return nil, errNotJSON
@@ -170,7 +120,7 @@ func (r *strictReader) value(dec *json.Decoder) (any, error) {
 	return token, nil
 }
 
-func (r *strictReader) object(dec *json.Decoder) (any, error) {
+func (r *reader) object(dec *json.Decoder) (any, error) {
 	object, seen := map[string]any{}, map[string]string{}
 	for dec.More() {
 		token, err := dec.Token()
@@ -202,9 +152,9 @@ func closed(dec *json.Decoder) error {
 
 func sameMember(one, other string) error {
 	if one == other {
-		return fmt.Errorf("%q is given twice; give each member once", Clip(one, 80))
+		return fmt.Errorf("%q is given twice; give each member once", core.Clip(one, 80))
 	}
-	return fmt.Errorf("%q and %q differ only by case, so that a service may take one for the other; give each member once", Clip(one, 80), Clip(other, 80))
+	return fmt.Errorf("%q and %q differ only by case, so that a service may take one for the other; give each member once", core.Clip(one, 80), core.Clip(other, 80))
 }
 
 // FoldCase returns one text for all names that some reader takes for the same because it ignores
@@ -233,20 +183,4 @@ func foldRune(r rune) rune {
 		least = min(least, next)
 	}
 	return unicode.ToLower(least)
-}
-
-// longestName is how much of a tool's name is kept, in bytes. An agent's tools have at most 64.
-const longestName = 128
-
-// longestRefused is how much is kept of arguments that were refused, in bytes.
-const longestRefused = 2 << 10
-
-// refusedArguments is what the journal keeps of arguments that were refused: text that is safe to
-// store and to show.
-func refusedArguments(raw json.RawMessage) json.RawMessage {
-	text := strings.ToValidUTF8(string(raw), "\ufffd")
-	if short := clipBytes(text, longestRefused); short != text {
-		text = short + "…"
-	}
-	return Encode(text)
 }

@@ -1,4 +1,4 @@
-package core_test
+package strict_test
 
 import (
 	"encoding/json"
@@ -8,6 +8,7 @@ import (
 	"unicode"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
 func nested(n int, open, end string) string {
@@ -29,11 +30,11 @@ func TestArgumentsHaveOneCanonicalForm(t *testing.T) {
 		{"one name in two objects", `{"a":{"c":1},"b":[{"c":2},{"c":3}],"c":4}`, `{"a":{"c":1},"b":[{"c":2},{"c":3}],"c":4}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := core.ReadArguments(json.RawMessage(tt.written))
+			got, err := strict.Arguments(json.RawMessage(tt.written))
 			if err != nil || string(got) != tt.want {
 				t.Fatalf("%s, %v; want %s", got, err, tt.want)
 			}
-			if again, err := core.ReadArguments(got); err != nil || string(again) != tt.want {
+			if again, err := strict.Arguments(got); err != nil || string(again) != tt.want {
 				t.Errorf("a second time: %s, %v", again, err)
 			}
 		})
@@ -59,15 +60,15 @@ func TestArgumentsThatReadersUnderstandDifferentlyAreRefused(t *testing.T) {
 		{"half a character and something", `{"to":"\ud800\n"}`, "half a character"},
 		{"one level too deep", nested(core.MaxDepth+1, `{"a":`, "}"), "nested more than 256 deep"},
 		{"lists too deep", `{"a":` + nested(9_990, "[", "]") + `}`, "nested more than 256 deep"},
-		{"too long", `{"a":"` + strings.Repeat("x", core.MaxArguments) + `"}`, "the limit is 1048576"},
-		{"too many members", members(core.MaxMembers + 1), "more than 10000 members"},
+		{"too long", `{"a":"` + strings.Repeat("x", strict.MaxArguments) + `"}`, "the limit is 1048576"},
+		{"too many members", members(strict.MaxMembers + 1), "more than 10000 members"},
 		{"no UTF-8", "{\"a\":\"\xff\"}", "not UTF-8"},
 		{"two values", `{}{}`, "not valid JSON"},
 		{"a comma too many", `{"a":1,}`, "not valid JSON"},
 		{"half a value", `{"a":`, "not valid JSON"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			got, err := core.ReadArguments(json.RawMessage(tt.written))
+			got, err := strict.Arguments(json.RawMessage(tt.written))
 			if err == nil || !strings.Contains(err.Error(), tt.want) || len(err.Error()) > 500 {
 				t.Errorf("%.100s, %v; want %q", got, err, tt.want)
 			}
@@ -84,11 +85,11 @@ func members(n int) string {
 }
 
 func TestResultsMayHoldNamesThatDifferByCase(t *testing.T) {
-	if err := core.CheckJSON([]byte(`{"id":1,"ID":2}`)); err != nil {
+	if err := strict.Check([]byte(`{"id":1,"ID":2}`)); err != nil {
 		t.Error(err)
 	}
 	for _, wrong := range []string{`{"a":1,"a":2}`, `"\ud800"`, nested(257, "[", "]"), `[1,]`, "\"\xff\"", ``} {
-		if core.CheckJSON([]byte(wrong)) == nil {
+		if strict.Check([]byte(wrong)) == nil {
 			t.Errorf("%.80q was accepted", wrong)
 		}
 	}
@@ -98,19 +99,19 @@ func TestResultsMayHoldNamesThatDifferByCase(t *testing.T) {
 // name.
 func TestFoldingKnowsEveryCharacterThatAnotherIsTakenFor(t *testing.T) {
 	for r := rune(0); r <= unicode.MaxRune; r++ {
-		key := core.FoldCase(string(r))
+		key := strict.FoldCase(string(r))
 		for other := unicode.SimpleFold(r); other != r; other = unicode.SimpleFold(other) {
-			if core.FoldCase(string(other)) != key {
-				t.Errorf("%U and %U are not one: %q, %q", r, other, key, core.FoldCase(string(other)))
+			if strict.FoldCase(string(other)) != key {
+				t.Errorf("%U and %U are not one: %q, %q", r, other, key, strict.FoldCase(string(other)))
 			}
 		}
 		for _, other := range []rune{unicode.ToUpper(r), unicode.ToLower(r)} {
-			if got := core.FoldCase(string(other)); got != key {
+			if got := strict.FoldCase(string(other)); got != key {
 				t.Errorf("%U and %U are not one: %q, %q", r, other, key, got)
 			}
 		}
-		if core.FoldCase(key) != key && utf8Valid(r) {
-			t.Errorf("%U: folding %q again makes %q", r, key, core.FoldCase(key))
+		if strict.FoldCase(key) != key && utf8Valid(r) {
+			t.Errorf("%U: folding %q again makes %q", r, key, strict.FoldCase(key))
 		}
 	}
 }
