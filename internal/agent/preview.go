@@ -4,7 +4,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // Preview is what an approver is shown of what a call would do: a text with the call's arguments in
@@ -18,11 +18,11 @@ type Preview struct {
 // notGiven replaces a missing argument in a preview.
 const notGiven = "(not given)"
 
-var _ planner.Previewer = (*Rules)(nil)
+var _ plans.Previewer = (*Rules)(nil)
 
-// Preview implements [planner.Previewer]. A stored template that cannot be read has no preview: it
+// Preview implements [plans.Previewer]. A stored template that cannot be read has no preview: it
 // was checked when it was loaded.
-func (r *Rules) Preview(call core.ToolCall) *planner.PreviewSource {
+func (r *Rules) Preview(call core.ToolCall) *plans.PreviewSource {
 	t, _ := r.pinned.Tool(call.Name)
 	if t.Preview == nil {
 		return nil
@@ -33,7 +33,7 @@ func (r *Rules) Preview(call core.ToolCall) *planner.PreviewSource {
 		if err != nil {
 			return nil
 		}
-		return &planner.PreviewSource{Text: template.preview(args)}
+		return &plans.PreviewSource{Text: template.preview(args)}
 	}
 	sent := map[string]any{}
 	for name, text := range t.Preview.Arguments {
@@ -49,7 +49,7 @@ func (r *Rules) Preview(call core.ToolCall) *planner.PreviewSource {
 		}
 		sent[name] = template.preview(args)
 	}
-	return &planner.PreviewSource{Read: &core.ToolCall{Name: t.Preview.Tool, Arguments: core.Encode(sent)}}
+	return &plans.PreviewSource{Read: &core.ToolCall{Name: t.Preview.Tool, Arguments: core.Encode(sent)}}
 }
 
 // preview is the template with arguments in it: text as it is, anything else as JSON.

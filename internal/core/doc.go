@@ -21,7 +21,7 @@
 // # Reading order
 //
 // Start with [Head] and the two tables in transitions.go, the only ways a status changes. Continue
-// with View and Plan in package planner: the input and the output of a decision about the next
+// with View and Plan in package plans: the input and the output of a decision about the next
 // step. Then follow planner/decide.go:
 //
 //	decide ── foldOutbox ── foldTurn ── foldOutcomes ── applyInbox ── foldFailure ── startRun
@@ -78,6 +78,7 @@
 //	time is up                         releasePartial     planner/release.go
 //	a run that waits                   releaseWaiting     planner/release.go
 //	the outbox                         empty              planner/outbox.go
+//	what the gate said of a call       At                 plans/gate_memo.go
 //	a finish                           finishWith         planner/finish.go
 //	a cancel, and any other end        end                planner/end.go
 //	an agent that is unavailable       park               planner/agent_unavailable.go

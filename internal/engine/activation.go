@@ -9,13 +9,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // activation is one invocation's work on a run it has claimed.
 type activation struct {
 	e      *Engine
 	began  time.Time
-	view   planner.View
+	view   plans.View
 	agent  Agent
 	report Report
 
@@ -35,13 +36,13 @@ type activation struct {
 }
 
 func newActivation(e *Engine, head core.Head) *activation {
-	return &activation{e: e, began: e.o.Clock.Now(), view: planner.View{
+	return &activation{e: e, began: e.o.Clock.Now(), view: plans.View{
 		Head:       head,
 		Limits:     e.o.Limits,
 		Notify:     e.o.Notifier != nil,
-		Gates:      planner.NewGateMemo(),
+		Gates:      plans.NewGateMemo(),
 		Fresh:      func() string { return e.o.Random.Text(16) },
-		Conditions: planner.Conditions{Orphaned: head.Orphaned()},
+		Conditions: plans.Conditions{Orphaned: head.Orphaned()},
 	}}
 }
 
@@ -58,7 +59,7 @@ func (a *activation) work(ctx context.Context) error {
 // carryOut goes round: decide, then commit or do one thing, until a commit gives the claim up. A
 // commit is always followed by a new decision, on the head it returned, so that a signal that came
 // meanwhile is seen before the next body or model call.
-func (a *activation) carryOut(ctx context.Context, decide func(planner.View) (planner.Plan, error)) error {
+func (a *activation) carryOut(ctx context.Context, decide func(plans.View) (plans.Plan, error)) error {
 	var late error // set once the lease is too near its end for a body
 	for {
 		if err := a.refresh(ctx); err != nil {
@@ -69,11 +70,11 @@ func (a *activation) carryOut(ctx context.Context, decide func(planner.View) (pl
 			return err
 		}
 		switch plan := plan.(type) {
-		case *planner.Commit:
+		case *plans.Commit:
 			if err = a.commit(ctx, plan); err == nil && plan.Over {
 				return late
 			}
-		case planner.StartHeld:
+		case plans.StartHeld:
 			return a.startHeld(ctx, plan.Held)
 		default:
 			err = a.do(ctx, plan)
@@ -89,22 +90,22 @@ func (a *activation) carryOut(ctx context.Context, decide func(planner.View) (pl
 
 // do carries out a plan that writes nothing. A plan of a kind that it doesn't know is an error: to
 // decide again would give the same plan.
-func (a *activation) do(ctx context.Context, plan planner.Plan) error {
+func (a *activation) do(ctx context.Context, plan plans.Plan) error {
 	switch plan := plan.(type) {
-	case planner.FireHooks:
+	case plans.FireHooks:
 		return a.fire(ctx, plan.Firing)
-	case planner.RunBodies:
+	case plans.RunBodies:
 		return a.runBodies(ctx, plan)
-	case planner.AwaitBodies:
+	case plans.AwaitBodies:
 		return a.await(ctx)
-	case planner.StopBodies:
+	case plans.StopBodies:
 		a.view.Ending = &plan.Reason
 		return a.stop(ctx, errStopping)
-	case planner.ReadPreview:
+	case plans.ReadPreview:
 		return a.preview(ctx, plan.Call)
-	case planner.AskModel:
+	case plans.AskModel:
 		return a.askModel(ctx, plan.Request)
-	case planner.SendOutbox:
+	case plans.SendOutbox:
 		return a.send(ctx, plan.Keys)
 	}
 	return fmt.Errorf("engine: no way to carry out a plan of type %T", plan)

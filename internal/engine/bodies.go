@@ -6,12 +6,12 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // runBodies begins the bodies of calls, side by side if there are several, then awaits them and
 // those that run already.
-func (a *activation) runBodies(ctx context.Context, runs []planner.BodyRun) error {
+func (a *activation) runBodies(ctx context.Context, runs []plans.BodyRun) error {
 	bodies := make([]body, len(runs))
 	for i, run := range runs {
 		body, err := a.body(run)
@@ -41,7 +41,7 @@ type ran struct {
 }
 
 // body prepares one execution.
-func (a *activation) body(run planner.BodyRun) (body, error) {
+func (a *activation) body(run plans.BodyRun) (body, error) {
 	h := a.view.Head
 	tool, ok := a.agent.Tools[run.Call.Name]
 	if !ok {
@@ -81,7 +81,7 @@ func (a *activation) body(run planner.BodyRun) (body, error) {
 }
 
 // recordOutcome records the outcome of a body in to. An error gives the activation up.
-func (a *activation) recordOutcome(ctx context.Context, to *planner.BodyOutcome, out ran, err error) error {
+func (a *activation) recordOutcome(ctx context.Context, to *plans.BodyOutcome, out ran, err error) error {
 	to.Began, to.Ended = out.began, out.ended
 	if to.Ended == 0 {
 		to.Ended = a.now() // it did not return

@@ -6,11 +6,11 @@ import (
 	"fmt"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // commit sends one write until it is answered, and takes the head it leaves.
-func (a *activation) commit(ctx context.Context, c *planner.Commit) error {
+func (a *activation) commit(ctx context.Context, c *plans.Commit) error {
 	req := CommitRequest{Next: c.Head, Segment: c.Segment, Drained: c.Drained, AllSeen: c.AllSeen, Seen: a.view.Head.Sigs, Due: c.Due}
 	if c.Wake != nil {
 		req.Wake = &Delay{time.Duration(*c.Wake) * time.Millisecond}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
@@ -17,9 +18,9 @@ import (
 func TestCommits(t *testing.T) {
 	t.Run("C162 nothing changed: no write", func(t *testing.T) {
 		r := newRig(t)
-		plan, err := planner.Decide(planner.View{Rules: r, Limits: planner.DefaultLimits, Put: 1,
+		plan, err := planner.Decide(plans.View{Rules: r, Limits: plans.DefaultLimits, Put: 1,
 			Head: core.Head{Status: core.RunRunning, Position: core.Position{Epoch: 3, Rev: 7}, Stage: core.Stage{TurnOpen: true}}})
-		if _, asks := plan.(planner.AskModel); err != nil || !asks {
+		if _, asks := plan.(plans.AskModel); err != nil || !asks {
 			t.Errorf("plan %+v (%v)", plan, err)
 		}
 		waiting := paying(t)

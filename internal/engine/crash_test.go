@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -433,13 +434,13 @@ func TestRecovery(t *testing.T) {
 }
 
 // orphan plans the commit for a call that is resuming and nothing else.
-func orphan(t *testing.T, decisions map[string]core.DecisionRecord) *planner.Commit {
+func orphan(t *testing.T, decisions map[string]core.DecisionRecord) *plans.Commit {
 	t.Helper()
-	plan, err := planner.Decide(planner.View{Round: core.Round{Calls: []core.ToolCall{call("c", "echo", `{}`)}, Decisions: decisions},
+	plan, err := planner.Decide(plans.View{Round: core.Round{Calls: []core.ToolCall{call("c", "echo", `{}`)}, Decisions: decisions},
 		Head: core.Head{Status: core.RunRunning, Position: core.Position{Epoch: 1},
 			Stage: core.Stage{TurnOpen: true}, Calls: map[string]core.Call{"c": {Status: core.CallResuming, Wait: core.Wait{Sus: "sus_1_a"}}}},
-		Rules: newRig(t), Limits: planner.DefaultLimits, Fresh: func() string { return "x" }, Put: 1, Conditions: planner.Conditions{ModelAsked: true}})
-	c, ok := plan.(*planner.Commit)
+		Rules: newRig(t), Limits: plans.DefaultLimits, Fresh: func() string { return "x" }, Put: 1, Conditions: plans.Conditions{ModelAsked: true}})
+	c, ok := plan.(*plans.Commit)
 	if err != nil || !ok {
 		t.Fatalf("plan %#v (%v)", plan, err)
 	}

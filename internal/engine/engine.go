@@ -8,7 +8,7 @@ import (
 	"log/slog"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // Options are an engine's surroundings. Store, Waker, Agents, Clock and Random are required.
@@ -45,7 +45,7 @@ type Options struct {
 	// Watch is how often a cancel is looked for while a body or the model runs.
 	Watch time.Duration
 
-	Limits planner.Limits
+	Limits plans.Limits
 
 	Scheduler Scheduler // nil: goroutines
 	Slots     Slots     // nil: there is no bound on how many activations compute at once
@@ -62,7 +62,7 @@ func New(o Options) *Engine {
 	o.Margin = cmp.Or(o.Margin, 10*time.Second)
 	o.Grain = cmp.Or(o.Grain, 5*time.Second)
 	o.Watch = cmp.Or(o.Watch, time.Second)
-	o.Limits = cmp.Or(o.Limits, planner.DefaultLimits)
+	o.Limits = cmp.Or(o.Limits, plans.DefaultLimits)
 	if o.Scheduler == nil {
 		o.Scheduler = goroutines{}
 	}

@@ -6,7 +6,7 @@ import (
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // flight is the set of bodies that an activation has begun, with one watch, until all have ended.
@@ -37,7 +37,7 @@ type flight struct {
 
 // bodyInFlight is one body of a flight.
 type bodyInFlight struct {
-	planner.InFlight
+	plans.InFlight
 	call  core.ToolCall
 	once  bool // at most once: its outcome is committed before the others end
 	began int64
@@ -52,8 +52,8 @@ func newFlight(ctx context.Context, a *activation) *flight {
 }
 
 // begin runs a body in a goroutine of its own.
-func (f *flight) begin(run planner.BodyRun, b body) {
-	one := &bodyInFlight{InFlight: planner.InFlight{CallID: run.Call.ID, Saw: f.a.outcomes}, call: run.Call, once: run.AtMostOnce, began: f.a.now()}
+func (f *flight) begin(run plans.BodyRun, b body) {
+	one := &bodyInFlight{InFlight: plans.InFlight{CallID: run.Call.ID, Saw: f.a.outcomes}, call: run.Call, once: run.AtMostOnce, began: f.a.now()}
 	f.mu.Lock()
 	f.bodies = append(f.bodies, one)
 	f.running++
@@ -147,7 +147,7 @@ func (f *flight) collect(ctx context.Context) error {
 	a := f.a
 	for _, one := range f.collected() {
 		a.outcomes++
-		o := planner.BodyOutcome{CallID: one.CallID, Nth: a.outcomes, Saw: one.Saw}
+		o := plans.BodyOutcome{CallID: one.CallID, Nth: a.outcomes, Saw: one.Saw}
 		out := one.got.v
 		if out.began == 0 {
 			out.began = one.began
@@ -156,7 +156,7 @@ func (f *flight) collect(ctx context.Context) error {
 			return err
 		}
 		a.view.Outcomes = append(a.view.Outcomes, o)
-		a.view.InFlight = slices.DeleteFunc(slices.Clone(a.view.InFlight), func(i planner.InFlight) bool { return i.CallID == one.CallID })
+		a.view.InFlight = slices.DeleteFunc(slices.Clone(a.view.InFlight), func(i plans.InFlight) bool { return i.CallID == one.CallID })
 	}
 	if len(a.view.InFlight) == 0 {
 		a.flight = nil

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -158,7 +158,7 @@ func TestAContinuingRunHasABoundOnOpenCalls(t *testing.T) {
 			open++
 		}
 	}
-	if open != planner.DefaultLimits.Calls || r.asked > 2*open {
+	if open != plans.DefaultLimits.Calls || r.asked > 2*open {
 		t.Errorf("%d calls are open after %d turns", open, r.asked)
 	}
 }

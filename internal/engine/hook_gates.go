@@ -5,7 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // ruled are the rules of the definition, made stricter by the gates and stop rules of hooks.
@@ -51,9 +51,9 @@ func (g guardedStop) Stop(p core.Progress) (code, detail string, stop bool) {
 
 func (r ruled) Terms() core.Terms { return r.terms }
 
-// Preview implements [planner.Previewer]: that of the definition.
-func (r ruled) Preview(call core.ToolCall) *planner.PreviewSource {
-	if rules, ok := r.Rules.(planner.Previewer); ok {
+// Preview implements [plans.Previewer]: that of the definition.
+func (r ruled) Preview(call core.ToolCall) *plans.PreviewSource {
+	if rules, ok := r.Rules.(plans.Previewer); ok {
 		return rules.Preview(call)
 	}
 	return nil

@@ -48,7 +48,7 @@ type AfterInferenceHook interface {
 }
 
 // ToolGateHook says whether a call may run; nil for no opinion. Pure: the same call and state, the
-// same verdict, which is remembered ([planner.GateMemo]). It can only be stricter than the
+// same verdict, which is remembered ([plans.GateMemo]). It can only be stricter than the
 // permissions.
 type ToolGateHook interface {
 	ToolGate(call core.ToolCall, state core.State) *core.Verdict

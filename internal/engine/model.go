@@ -5,11 +5,11 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // askModel calls the model with the whole conversation, as the hooks have shaped the request.
-func (a *activation) askModel(ctx context.Context, r planner.Request) error {
+func (a *activation) askModel(ctx context.Context, r plans.Request) error {
 	segments, err := a.journal(ctx, 1)
 	if err != nil {
 		return err
@@ -43,7 +43,7 @@ func (a *activation) askModel(ctx context.Context, r planner.Request) error {
 	return a.noTurn(ctx, err)
 }
 
-func (a *activation) prompt(log []core.Message, r planner.Request) Prompt {
+func (a *activation) prompt(log []core.Message, r plans.Request) Prompt {
 	h := a.view.Head
 	p := Prompt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Step: r.Step, Instructions: a.agent.Instructions, Messages: core.Transcript(log)}
 	for _, text := range r.Context {
@@ -72,21 +72,21 @@ func (a *activation) noTurn(ctx context.Context, err error) error {
 	case errors.Is(err, ErrFenced) || ctx.Err() != nil:
 		return err
 	case errors.As(err, &stop):
-		a.view.Failure = &planner.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: stop.Code, Detail: stop.Detail}}
+		a.view.Failure = &plans.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: stop.Code, Detail: stop.Detail}}
 	case errors.Is(err, errDeadline), errors.Is(err, ErrTryAgain):
 		a.view.Failure = a.passing(err)
 	default:
 		a.e.o.Logger.Error("the model failed", "run", h.Run, "error", err)
-		a.view.Failure = &planner.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_error", Detail: publicDetail(err)}}
+		a.view.Failure = &plans.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_error", Detail: publicDetail(err)}}
 	}
 	return nil
 }
 
 // passing is a failure after which the model is asked again. A model that was still answering when
 // the time of the activation was over does not count as an outage.
-func (a *activation) passing(err error) *planner.ModelFailure {
+func (a *activation) passing(err error) *plans.ModelFailure {
 	_, cut := errors.AsType[*CutShort](err)
-	f := &planner.ModelFailure{Retryable: true, Answered: cut, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}
+	f := &plans.ModelFailure{Retryable: true, Answered: cut, Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: publicDetail(err)}}
 	later, ok := errors.AsType[*TryLater](err)
 	if ok {
 		f.Answered, f.After = later.Answered, later.After.Milliseconds()

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -359,7 +359,7 @@ func TestAnAnswerThatIsNoTurnIsNoOutage(t *testing.T) {
 		began := r.clock.Now()
 		r.waitOut()
 		r.wantEnd(core.Failed, "model_error")
-		r.wantAsked(planner.DefaultLimits.ModelTries)
+		r.wantAsked(plans.DefaultLimits.ModelTries)
 		if d := r.head().End.Detail; d != "the answer was malformed" {
 			t.Errorf("the detail is %q", d)
 		}
@@ -385,7 +385,7 @@ func TestAnAnswerThatIsNoTurnIsNoOutage(t *testing.T) {
 			r.build(engine.Options{Live: live})
 			r.takesTooLong(func(cause error) error { return &engine.CutShort{Cause: cause} })
 			r.wantEnd(core.Failed, "model_error")
-			r.wantAsked(planner.DefaultLimits.ModelTries)
+			r.wantAsked(plans.DefaultLimits.ModelTries)
 		}
 	})
 	t.Run("a model that is silent for all of its activation is an outage", func(t *testing.T) {

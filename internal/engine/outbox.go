@@ -5,6 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // send works off the outbox. An entry that cannot be sent now stays and doesn't block the ones
@@ -12,7 +13,7 @@ import (
 // An error means that the journal could not be read for the memory: the next activation sends.
 func (a *activation) send(ctx context.Context, keys []string) error {
 	for _, key := range keys {
-		sent := planner.Sent{Key: key}
+		sent := plans.Sent{Key: key}
 		out := a.view.Head.Out[key]
 		if out.Kind == planner.OutMemory {
 			failure, err := a.commitMemory(ctx)

@@ -6,17 +6,17 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // TestAPlanOfNoKnownKind holds the loop to the sealed type: a plan that it cannot carry out ends
 // the activation at once, and is never decided again.
 func TestAPlanOfNoKnownKind(t *testing.T) {
-	for name, plan := range map[string]planner.Plan{"none": nil, "of another type": struct{ planner.Plan }{}} {
+	for name, plan := range map[string]plans.Plan{"none": nil, "of another type": struct{ plans.Plan }{}} {
 		t.Run(name, func(t *testing.T) {
 			decided := 0
 			a := newActivation(New(Options{Clock: stillClock{}}), core.Head{Identity: core.Identity{Run: "run_a_0"}})
-			err := a.carryOut(t.Context(), func(planner.View) (planner.Plan, error) {
+			err := a.carryOut(t.Context(), func(plans.View) (plans.Plan, error) {
 				if decided++; decided > 1 {
 					t.Fatal("decided again")
 				}

@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // previewTime is what reading a preview may take, all of a round together no more than an eighth of
@@ -22,7 +22,7 @@ func (a *activation) preview(ctx context.Context, read core.ToolCall) error {
 	if ctx.Err() != nil {
 		return ctx.Err()
 	}
-	done := planner.Previewed{Call: read.ID}
+	done := plans.Previewed{Call: read.ID}
 	switch {
 	case err != nil:
 		a.e.o.Logger.Warn("a preview could not be made", "run", a.view.Head.Run, "tool", read.Name, "error", err)

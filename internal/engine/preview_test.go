@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -16,8 +16,8 @@ import (
 func previewing(t *testing.T, get toolRule) *rig {
 	t.Helper()
 	r := newRig(t, calls(call("c1", "set", `{"ip":"192.0.2.99"}`)), says("done"))
-	r.tool("set", toolRule{effect: core.Ask, preview: func(c core.ToolCall) *planner.PreviewSource {
-		return &planner.PreviewSource{Read: &core.ToolCall{Name: "get", Arguments: []byte(`{"of":` + string(c.Arguments) + `}`)}}
+	r.tool("set", toolRule{effect: core.Ask, preview: func(c core.ToolCall) *plans.PreviewSource {
+		return &plans.PreviewSource{Read: &core.ToolCall{Name: "get", Arguments: []byte(`{"of":` + string(c.Arguments) + `}`)}}
 	}})
 	get.spec.ReadOnly = true
 	r.tool("get", get)
@@ -75,8 +75,8 @@ func TestAPreviewAsksOneGate(t *testing.T) {
 
 func TestATemplateCallsNothing(t *testing.T) {
 	r := newRig(t, calls(call("c1", "set", `{"ip":"192.0.2.99"}`)), says("done"))
-	r.tool("set", toolRule{effect: core.Ask, preview: func(core.ToolCall) *planner.PreviewSource {
-		return &planner.PreviewSource{Text: strings.Repeat("x", 2*core.MostPreview)}
+	r.tool("set", toolRule{effect: core.Ask, preview: func(core.ToolCall) *plans.PreviewSource {
+		return &plans.PreviewSource{Text: strings.Repeat("x", 2*core.MostPreview)}
 	}})
 	r.play()
 	r.wantRan()
@@ -171,8 +171,8 @@ func TestSlowPreviewsOfARoundShareTheirTime(t *testing.T) {
 	}
 	started := make(chan struct{}, 100)
 	r := newRig(t, calls(round...), says("done"))
-	r.tool("set", toolRule{effect: core.Ask, preview: func(c core.ToolCall) *planner.PreviewSource {
-		return &planner.PreviewSource{Read: &core.ToolCall{Name: "get", Arguments: c.Arguments}}
+	r.tool("set", toolRule{effect: core.Ask, preview: func(c core.ToolCall) *plans.PreviewSource {
+		return &plans.PreviewSource{Read: &core.ToolCall{Name: "get", Arguments: c.Arguments}}
 	}})
 	r.tool("get", toolRule{effect: core.Allow, spec: core.ToolSpec{ReadOnly: true}, body: func(ctx context.Context, _ engine.ToolRequest) (core.Outcome, error) {
 		reads++

@@ -12,7 +12,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
@@ -59,7 +59,7 @@ type toolRule struct {
 	grant    string // what an approval may grant
 	gate     func(core.ToolCall, core.State) core.Verdict
 	check    func(core.ToolCall) error
-	preview  func(core.ToolCall) *planner.PreviewSource
+	preview  func(core.ToolCall) *plans.PreviewSource
 	body     func(context.Context, engine.ToolRequest) (core.Outcome, error)
 }
 
@@ -176,8 +176,8 @@ func (r *rig) Gate(call core.ToolCall, state core.State) core.Verdict {
 	return core.Verdict{Effect: rule.effect, Reason: rule.reason, Mode: rule.mode, Grant: rule.grant}
 }
 
-// Preview implements [planner.Previewer].
-func (r *rig) Preview(call core.ToolCall) *planner.PreviewSource {
+// Preview implements [plans.Previewer].
+func (r *rig) Preview(call core.ToolCall) *plans.PreviewSource {
 	if preview := r.tools[call.Name].preview; preview != nil {
 		return preview(call)
 	}

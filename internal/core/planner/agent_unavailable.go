@@ -2,6 +2,7 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // parked reports whether the run must wait for its agent. A cancel needs no agent, unless the end
@@ -25,7 +26,7 @@ func (d *draft) owedHooks(p core.Phase) {
 // count crashes, and waiting for an agent is not one.
 //
 //	decision ── claim ── no agent: park ── … ── claim ── agent: the decision is applied
-func (d *draft) park() Plan {
+func (d *draft) park() plans.Plan {
 	delay := d.v.ParkFor
 	// the sweep alone wakes it: a wake-up beside it would be a second look
 	due := d.v.Now + delay
@@ -33,5 +34,5 @@ func (d *draft) park() Plan {
 		d.h.Awake, d.h.AwakeSince = d.awake(), d.v.Now+delay
 	}
 	d.h.Lease = 0
-	return d.write(Commit{Due: &due, Over: true})
+	return d.write(plans.Commit{Due: &due, Over: true})
 }

@@ -2,10 +2,11 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // runBodies commits what permits the bodies, calls the hooks before them, then asks for the bodies.
-func (d *draft) runBodies(batch []core.ToolCall) (Plan, error) {
+func (d *draft) runBodies(batch []core.ToolCall) (plans.Plan, error) {
 	switch {
 	case d.v.LeaseEnding:
 		batch = nil // an intent that is committed already becomes a question to a person
@@ -28,7 +29,7 @@ func (d *draft) runBodies(batch []core.ToolCall) (Plan, error) {
 	if refused || err != nil {
 		return d.again(err)
 	}
-	bodies := make(RunBodies, len(batch))
+	bodies := make(plans.RunBodies, len(batch))
 	for i, call := range batch {
 		bodies[i] = d.body(call, state)
 	}
@@ -112,9 +113,9 @@ func (d *draft) readyUpTo(refusal int) error {
 	return nil
 }
 
-func (d *draft) body(call core.ToolCall, s core.State) BodyRun {
+func (d *draft) body(call core.ToolCall, s core.State) plans.BodyRun {
 	c := d.h.Calls[call.ID]
-	run := BodyRun{Call: d.effective(call), Attempt: c.Number, AtMostOnce: d.atMostOnce(call), State: s, Scratch: d.round.Scratch[call.ID]}
+	run := plans.BodyRun{Call: d.effective(call), Attempt: c.Number, AtMostOnce: d.atMostOnce(call), State: s, Scratch: d.round.Scratch[call.ID]}
 	run.MayHaveBegun = !run.AtMostOnce && (c.MayHaveBegun || d.v.Orphaned)
 	if rec, ok := d.round.Decisions[c.PassedDecision]; ok {
 		run.Resume = &rec.Resume

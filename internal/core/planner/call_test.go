@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 func TestIllegalMoveIsInert(t *testing.T) {
@@ -19,7 +20,7 @@ func TestIllegalMoveIsInert(t *testing.T) {
 		}
 	})
 	t.Run("C25 moving one call leaves the others", func(t *testing.T) {
-		d := newDraft(View{Head: core.Head{Calls: map[string]core.Call{"a": {}, "b": {}, "c": {Status: core.CallSuspended}}}})
+		d := newDraft(plans.View{Head: core.Head{Calls: map[string]core.Call{"a": {}, "b": {}, "c": {Status: core.CallSuspended}}}})
 		if err := d.move("a", core.CallRunning); err != nil {
 			t.Fatal(err)
 		}

@@ -4,6 +4,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // Decide returns what the owner of a run does next. It is pure except for v.Fresh and the memo
@@ -12,16 +13,16 @@ import (
 // An error comes without a plan. It names a contradiction in the view or a part of it that can't be
 // read: a bug, or damaged data. Nothing may be written then, and the same view gives the same error
 // again.
-func Decide(v View) (Plan, error) {
+func Decide(v plans.View) (plans.Plan, error) {
 	plan, err := newDraft(v).decide()
 	if torn, ok := errors.AsType[core.Conflict](err); ok {
 		plan, err = newDraft(v).endInConflict(torn)
 	}
 	if hooks, ok := errors.AsType[unfired](err); ok {
-		return FireHooks(hooks), nil
+		return plans.FireHooks(hooks), nil
 	}
 	if ahead, ok := errors.AsType[unpreviewed](err); ok {
-		return ReadPreview{ahead.read}, nil
+		return plans.ReadPreview{Call: ahead.read}, nil
 	}
 	if err != nil {
 		return nil, err
@@ -32,7 +33,7 @@ func Decide(v View) (Plan, error) {
 // decide makes one pass over the view. It stops early with an [unfired] or an [unpreviewed] if a
 // hook or a preview must be called first, or with a [core.Conflict] if the outcomes contradict each
 // other.
-func (d *draft) decide() (Plan, error) {
+func (d *draft) decide() (plans.Plan, error) {
 	d.foldOutbox()
 	if d.parked() {
 		return d.park(), nil
@@ -76,7 +77,7 @@ func (d *draft) mustEnd() *core.Reason {
 }
 
 // goOn settles the calls that need no body and continues with next, or ends the run.
-func (d *draft) goOn() (Plan, error) {
+func (d *draft) goOn() (plans.Plan, error) {
 	if d.over == nil {
 		if err := d.settle(); err != nil {
 			return nil, err
@@ -93,7 +94,7 @@ func (d *draft) goOn() (Plan, error) {
 
 // next chooses what to do once everything known is folded in and every call that needs no body is
 // settled.
-func (d *draft) next() (Plan, error) {
+func (d *draft) next() (plans.Plan, error) {
 	if d.interrupted() {
 		return d.whileInterrupted()
 	}
@@ -154,7 +155,7 @@ func (d *draft) goesOn() bool {
 }
 
 // again continues after a hook refused a call, because other calls may have waited for it.
-func (d *draft) again(err error) (Plan, error) {
+func (d *draft) again(err error) (plans.Plan, error) {
 	if err != nil {
 		return nil, err
 	}

@@ -1,6 +1,6 @@
-// Package planner decides what the owner of a run does next. [Decide] is pure: it reads a [View],
-// everything that is known, and returns a [Plan], one thing to do. The documentation of package
-// core has the terms, the reading order and an index of behaviors.
+// Package planner decides what the owner of a run does next. [Decide] is pure: it reads a
+// [plans.View], everything that is known, and returns a [plans.Plan], one thing to do. The
+// documentation of package core has the terms, the reading order and an index of behaviors.
 //
 // # Invariants
 //

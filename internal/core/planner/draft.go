@@ -2,18 +2,19 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // draft is the next commit under construction: a copy of the head and the segment that goes with
 // it.
 type draft struct {
-	v     View
+	v     plans.View
 	h     core.Head
 	round core.Round
 	seg   core.Segment
 
 	state    core.State
-	revision Revision // of state
+	revision plans.Revision // of state
 
 	drained []string
 	must    bool            // must be durable before any body runs
@@ -29,7 +30,7 @@ type draft struct {
 	over    *core.Reason         // why the run ends once the current results are folded in
 }
 
-func newDraft(v View) *draft {
+func newDraft(v plans.View) *draft {
 	d := &draft{v: v, h: v.Head.Clone(), state: v.State, revision: v.Revision, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]core.Span{},
 		begun: map[string]bool{}, stopped: map[string]bool{},
 		round: core.Round{Decisions: core.CloneMap(v.Round.Decisions), Scratch: core.CloneMap(v.Round.Scratch), LateWords: v.Round.LateWords}}
@@ -50,12 +51,12 @@ func (d *draft) dirty() bool {
 func (d *draft) seq() int64 { return d.v.Head.Seq + 1 }
 
 // commit closes the draft as a write that keeps the claim.
-func (d *draft) commit() Plan {
-	return d.write(Commit{})
+func (d *draft) commit() plans.Plan {
+	return d.write(plans.Commit{})
 }
 
 // write stamps the draft.
-func (d *draft) write(c Commit) *Commit {
+func (d *draft) write(c plans.Commit) *plans.Commit {
 	d.rememberOrphans()
 	w := core.NewStamp(d.h.Epoch, d.v.Put)
 	if len(d.seg.Messages) > 0 || len(d.seg.Events) > 0 {

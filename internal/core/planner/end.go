@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // For every reason, the end of a run stops bodies in flight, closes open calls with a result,
@@ -14,9 +15,9 @@ import (
 
 // end closes the run: every open call gets a result, every signal is journaled. It is one write
 // with the release, unless hooks must be called, the outbox isn't empty, or another run follows.
-func (d *draft) end(r core.Reason) (Plan, error) {
+func (d *draft) end(r core.Reason) (plans.Plan, error) {
 	if d.flying() {
-		return StopBodies{r}, nil
+		return plans.StopBodies{Reason: r}, nil
 	}
 	if err := d.journalInbox(); err != nil {
 		return nil, err
@@ -36,7 +37,7 @@ func (d *draft) end(r core.Reason) (Plan, error) {
 	d.owedHooks(core.RunEnd)
 	d.h.EndHooksDone = !d.hooked(core.RunEnd)
 	if len(d.h.Out) > 0 || !d.h.EndHooksDone {
-		return d.write(Commit{AllSeen: true}), nil
+		return d.write(plans.Commit{AllSeen: true}), nil
 	}
 	return d.releaseDone()
 }
@@ -44,7 +45,7 @@ func (d *draft) end(r core.Reason) (Plan, error) {
 // endInConflict ends a run whose outcomes wrote contradictory state. Their effects since the last
 // commit are discarded, except that the calls were started. A cancel accepted in the meantime is
 // still the reason of the end.
-func (d *draft) endInConflict(c core.Conflict) (Plan, error) {
+func (d *draft) endInConflict(c core.Conflict) (plans.Plan, error) {
 	d.foldOutbox()
 	if d.v.Turn == nil {
 		for _, o := range d.v.Outcomes {
@@ -118,7 +119,7 @@ func (d *draft) closeRun() error {
 }
 
 // afterEnd finishes an end that could not be one write.
-func (d *draft) afterEnd() (Plan, error) {
+func (d *draft) afterEnd() (plans.Plan, error) {
 	if err := d.closeRun(); err != nil {
 		return nil, err
 	}
@@ -127,14 +128,14 @@ func (d *draft) afterEnd() (Plan, error) {
 	case len(d.h.Out) > 0:
 		return d.empty()
 	case len(d.h.Held) > 0 && !d.h.TurnOpen:
-		return StartHeld{d.h.Held[0]}, nil
+		return plans.StartHeld{Held: d.h.Held[0]}, nil
 	}
 	return d.releaseDone()
 }
 
 // releaseDone marks the run as done and releases the claim. If a held message waits, the owner
 // keeps the claim until the next run has replaced this one in the head.
-func (d *draft) releaseDone() (Plan, error) {
+func (d *draft) releaseDone() (plans.Plan, error) {
 	r := *d.h.End
 	follows := len(d.h.Held) > 0
 	if !follows {
@@ -148,11 +149,11 @@ func (d *draft) releaseDone() (Plan, error) {
 	d.event(core.EventRunStatus, d.runState(core.RunDone, &r), 0)
 	if follows {
 		d.must = true
-		return d.write(Commit{AllSeen: true}), nil
+		return d.write(plans.Commit{AllSeen: true}), nil
 	}
 	d.h.Lease = 0
 	due := int64(0)
-	return d.write(Commit{AllSeen: true, Due: &due, Over: true}), nil
+	return d.write(plans.Commit{AllSeen: true, Due: &due, Over: true}), nil
 }
 
 // overtakenBy is the outcome of a call that was open when the run ended.

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // The built-in tool finish ends the run with an output. It is looked at when every other call of
@@ -12,7 +13,7 @@ import (
 
 // finish runs the built-in tool that ends a run, once every other call of the turn is settled.
 // finished says that the plan is made.
-func (d *draft) finish() (plan Plan, finished bool, err error) {
+func (d *draft) finish() (plan plans.Plan, finished bool, err error) {
 	waiting := ""
 	for _, call := range d.round.Calls {
 		if c := d.h.Calls[call.ID]; c.Status == core.CallSuspended {
@@ -38,7 +39,7 @@ func (d *draft) finish() (plan Plan, finished bool, err error) {
 
 // finishWith ends the run with the output of a finish call that the gate allows and that readFinish
 // accepts. Otherwise it refuses the call, and the model sees why.
-func (d *draft) finishWith(call core.ToolCall) (Plan, bool, error) {
+func (d *draft) finishWith(call core.ToolCall) (plans.Plan, bool, error) {
 	switch v := d.gateOn(call); v.Effect {
 	case core.Block:
 		if err := d.denyByRule(call, v, noReasonForFinish); err != nil {

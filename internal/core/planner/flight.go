@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // A decision that arrives while bodies run is applied beside them. One commit makes it durable
@@ -20,13 +21,13 @@ func (d *draft) flying() bool { return len(d.v.InFlight) > 0 }
 
 // inFlight says whether the body of the call is in flight.
 func (d *draft) inFlight(call core.ToolCall) bool {
-	return slices.ContainsFunc(d.v.InFlight, func(f InFlight) bool { return f.CallID == call.ID })
+	return slices.ContainsFunc(d.v.InFlight, func(f plans.InFlight) bool { return f.CallID == call.ID })
 }
 
 // await commits what must be durable, then asks to wait.
-func (d *draft) await() Plan {
+func (d *draft) await() plans.Plan {
 	if d.must {
 		return d.commit()
 	}
-	return AwaitBodies{}
+	return plans.AwaitBodies{}
 }

@@ -46,10 +46,10 @@ func set(out *core.Outcome) core.Outcome {
 
 // gateOn is what the gate says of a call on the state as it is.
 func (d *draft) gateOn(call core.ToolCall) core.Verdict {
-	v, known := d.v.Gates.on(d.revision, call)
+	v, known := d.v.Gates.At(d.revision, call)
 	if !known {
 		v = d.v.Rules.Gate(call, d.state)
-		d.v.Gates.note(d.revision, call, v)
+		d.v.Gates.Note(d.revision, call, v)
 	}
 	return v
 }
@@ -63,10 +63,10 @@ func (d *draft) keepsItsPlace(call core.ToolCall) (last core.Verdict, keeps bool
 		return core.Verdict{}, false // its own body may be in the next batch
 	}
 	call = d.effective(call)
-	if _, fresh := d.v.Gates.on(d.revision, call); fresh {
+	if _, fresh := d.v.Gates.At(d.revision, call); fresh {
 		return core.Verdict{}, false
 	}
-	return d.v.Gates.last(call)
+	return d.v.Gates.Last(call)
 }
 
 // bodyRunsFirst says whether a call is cleared already, or runs: the next batch of a sequential

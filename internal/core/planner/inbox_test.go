@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // open is a rule book in which everything may run.
@@ -22,13 +23,13 @@ func (open) Terms() core.Terms { return core.Terms{} }
 
 // waitingFor is a run whose one call waits on a suspension of the given kind, with signals in its
 // inbox.
-func waitingFor(kind core.Kind, inbox map[string]core.Signal) View {
+func waitingFor(kind core.Kind, inbox map[string]core.Signal) plans.View {
 	call := core.ToolCall{ID: "c", Name: "tool", Arguments: json.RawMessage(`{}`)}
 	h := core.Head{Identity: core.Identity{Run: "run_a_0", Thread: "thr_a"},
 		Status: core.RunRunning, Position: core.Position{Epoch: 2, Rev: 5, Seq: 3, Sigs: int64(len(inbox))}, Round: 2, Stage: core.Stage{TurnOpen: true},
 		Calls: map[string]core.Call{"c": {Status: core.CallSuspended, Wait: core.Wait{Kind: kind, Mode: core.UseDecisionAsToolResult, Sus: "sus_3_a", Suspensions: 1}}}, Inbox: inbox}
-	return View{Head: h, Round: core.Round{Calls: []core.ToolCall{call}, Decisions: map[string]core.DecisionRecord{}}, Rules: open{}, Now: 1000,
-		Limits: DefaultLimits, Fresh: func() string { return "b" }, Put: 1}
+	return plans.View{Head: h, Round: core.Round{Calls: []core.ToolCall{call}, Decisions: map[string]core.DecisionRecord{}}, Rules: open{}, Now: 1000,
+		Limits: plans.DefaultLimits, Fresh: func() string { return "b" }, Put: 1}
 }
 
 func messageSignal(text string, at int64) core.Signal {
@@ -40,10 +41,10 @@ func decisionSignal(id string, at int64) core.Signal {
 		Value: core.Encode(core.Resume{DecisionID: id, Action: core.ActionResume, Result: json.RawMessage(`"yes"`)})}
 }
 
-func mustDecide(t *testing.T, v View) *Commit {
+func mustDecide(t *testing.T, v plans.View) *plans.Commit {
 	t.Helper()
 	plan, err := Decide(v)
-	c, ok := plan.(*Commit)
+	c, ok := plan.(*plans.Commit)
 	if err != nil || !ok {
 		t.Fatalf("plan %#v, %v", plan, err)
 	}

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // An interrupt asks the run to pause. It is journaled, suspends a synthetic call of the run, and
@@ -42,7 +43,7 @@ func (d *draft) interrupted() bool {
 }
 
 // whileInterrupted starts nothing: running bodies finish, then the run waits.
-func (d *draft) whileInterrupted() (Plan, error) {
+func (d *draft) whileInterrupted() (plans.Plan, error) {
 	if begun := d.intended(d.round.Calls); len(begun) > 0 {
 		// their intent is committed; unless they run now, their outcome is unknown
 		return d.runBodies(begun)

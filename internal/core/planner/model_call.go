@@ -2,28 +2,14 @@ package planner
 
 import (
 	"encoding/json"
-	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
-
-// Request is what hooks have made of a step's model call.
-type Request struct {
-	Step     int
-	Context  []string // text for this request only, behind the conversation
-	Override *core.Override
-	Include  []string // empty: all
-	Exclude  []string
-}
-
-// Offers says whether the request names the tool to the model.
-func (r Request) Offers(tool string) bool {
-	return (len(r.Include) == 0 || slices.Contains(r.Include, tool)) && !slices.Contains(r.Exclude, tool)
-}
 
 // ask calls the hooks before a model call, then asks for it. What they want becomes durable with
 // the turn: after a crash in between they are called again.
-func (d *draft) ask() (Plan, error) {
+func (d *draft) ask() (plans.Plan, error) {
 	step := d.h.Step + 1
 	var e core.Effects
 	for _, phase := range []core.Phase{core.StepStart, core.BeforeInference} {
@@ -39,12 +25,12 @@ func (d *draft) ask() (Plan, error) {
 		}
 	}
 	request, _ := d.request(e, step)
-	return AskModel{request}, nil
+	return plans.AskModel{Request: request}, nil
 }
 
 // request is what the hooks' wishes come to, and the writes that remember which context was shown.
-func (d *draft) request(e core.Effects, step int) (Request, []core.StateOp) {
-	r := Request{Step: step, Override: e.Override, Include: e.Include, Exclude: e.Exclude}
+func (d *draft) request(e core.Effects, step int) (plans.Request, []core.StateOp) {
+	r := plans.Request{Step: step, Override: e.Override, Include: e.Include, Exclude: e.Exclude}
 	var shown []core.StateOp
 	for _, m := range e.Context {
 		mark, due := d.contextDue(m, step)

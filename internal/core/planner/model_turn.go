@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
@@ -50,13 +51,13 @@ func (d *draft) foldTurn() error {
 
 // takeRequest folds in what the hooks before the model call wanted, and returns the request that it
 // was.
-func (d *draft) takeRequest() (Request, error) {
+func (d *draft) takeRequest() (plans.Request, error) {
 	if _, err := d.takeFired(core.StepStart, ""); err != nil {
-		return Request{}, err
+		return plans.Request{}, err
 	}
 	before, err := d.takeFired(core.BeforeInference, "")
 	if err != nil {
-		return Request{}, err
+		return plans.Request{}, err
 	}
 	request, shown := d.request(before, d.h.Step)
 	d.writeState(shown)
@@ -65,7 +66,7 @@ func (d *draft) takeRequest() (Request, error) {
 
 // newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it.
 // faults says of each call what is wrong with its arguments.
-func (d *draft) newRound(t core.Turn, faults []string, request Request) error {
+func (d *draft) newRound(t core.Turn, faults []string, request plans.Request) error {
 	used := core.CloneMap(d.v.UsedCallIDs)
 	old := d.keepOpen(used)
 	calls := make([]core.ToolCall, len(t.Calls))

@@ -4,6 +4,7 @@ import (
 	"strconv"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // longestDetail bounds the sentence of an outage: it is in every head that is written while the
@@ -12,7 +13,7 @@ const longestDetail = 300
 
 // foldFailure handles a model call that brought no turn, or one that is not accepted. settled says
 // that the plan is made.
-func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
+func (d *draft) foldFailure() (plan plans.Plan, settled bool, err error) {
 	switch f := d.v.Failure; {
 	case d.v.Yielded:
 		plan, err = d.releasePartial()
@@ -37,7 +38,7 @@ func (d *draft) foldFailure() (plan Plan, settled bool, err error) {
 // are counted, because each one costs money.
 //
 //	failure ── 2 s ── failure ── 4 s ── … ── 15 min ── failure ── … ── Since + the limit: end
-func (d *draft) waitForModel(f ModelFailure) *core.Reason {
+func (d *draft) waitForModel(f plans.ModelFailure) *core.Reason {
 	out := d.noteFailure(f)
 	until := out.Since + d.longestOutage()
 	switch {
@@ -56,7 +57,7 @@ func (d *draft) waitForModel(f ModelFailure) *core.Reason {
 
 // noteFailure notes a failure. From the first one in a row on the run is not awake: no stop rule
 // counts the time that an outage takes.
-func (d *draft) noteFailure(f ModelFailure) core.Outage {
+func (d *draft) noteFailure(f plans.ModelFailure) core.Outage {
 	out := core.Outage{Since: d.v.Now}
 	if d.h.Outage != nil {
 		out = *d.h.Outage

@@ -1,9 +1,11 @@
 package planner
 
 import (
-	"github.com/dormouse-dev/dormouse/internal/core"
 	"maps"
 	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 const (
@@ -20,7 +22,7 @@ func (d *draft) foldOutbox() {
 	}
 }
 
-func (d *draft) takeOut(sent Sent) {
+func (d *draft) takeOut(sent plans.Sent) {
 	if sent.Failed != "" {
 		d.event(core.EventMemoryFailed, map[string]any{"detail": sent.Failed}, 0)
 	}
@@ -30,7 +32,7 @@ func (d *draft) takeOut(sent Sent) {
 
 // empty works the outbox off: first the commit that names it, then the sending, and if that fails a
 // pause.
-func (d *draft) empty() (Plan, error) {
+func (d *draft) empty() (plans.Plan, error) {
 	switch {
 	case d.v.NotSent:
 		d.h.NotBefore = d.v.Now + backoff(4)
@@ -38,7 +40,7 @@ func (d *draft) empty() (Plan, error) {
 	case d.dirty():
 		return d.commit(), nil
 	}
-	return SendOutbox{slices.Sorted(maps.Keys(d.h.Out))}, nil
+	return plans.SendOutbox{Keys: slices.Sorted(maps.Keys(d.h.Out))}, nil
 }
 
 const outMemory = "memory" // the key of its entry in the outbox
@@ -48,6 +50,6 @@ const outMemory = "memory" // the key of its entry in the outbox
 // given up do not count against it.
 func (d *draft) giveUpMemory() {
 	if _, waits := d.h.Out[outMemory]; waits && d.h.Tries >= d.v.Limits.BodyTries && !d.dirty() {
-		d.takeOut(Sent{Key: outMemory, Failed: "given_up"})
+		d.takeOut(plans.Sent{Key: outMemory, Failed: "given_up"})
 	}
 }

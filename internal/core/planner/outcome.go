@@ -6,12 +6,13 @@ import (
 	"math"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // foldOutcomes folds in the outcomes of bodies, and the hooks before those in flight. Writes of
 // overlapping bodies must not conflict.
 func (d *draft) foldOutcomes() error {
-	if err := d.v.contradiction(); err != nil {
+	if err := d.v.Contradiction(); err != nil {
 		return err
 	}
 	for _, o := range d.v.Outcomes {
@@ -82,7 +83,7 @@ func (d *draft) keepHooks(call core.ToolCall) error {
 	return err
 }
 
-func (d *draft) foldOutcome(call core.ToolCall, o BodyOutcome) error {
+func (d *draft) foldOutcome(call core.ToolCall, o plans.BodyOutcome) error {
 	amo := d.atMostOnce(call)
 	if amo {
 		d.must = true

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // ActivationOutcomes are all of them.
@@ -34,7 +35,7 @@ func (d *draft) endStep() error {
 }
 
 // releaseRunning gives the claim up with the next step due, at once or when NotBefore has passed.
-func (d *draft) releaseRunning() (Plan, error) {
+func (d *draft) releaseRunning() (plans.Plan, error) {
 	if err := d.endStep(); err != nil {
 		return nil, err
 	}
@@ -47,19 +48,19 @@ func (d *draft) releaseRunning() (Plan, error) {
 // releasePartial gives the claim up in the middle of a step, so that the next body or model call
 // has a whole activation's time. The step stays open; what is done is committed, and the model is
 // not asked again for it. A body does not wait for the time of a model's next attempt.
-func (d *draft) releasePartial() (Plan, error) {
+func (d *draft) releasePartial() (plans.Plan, error) {
 	if d.h.Outage != nil {
 		d.h.NotBefore = 0
 	}
 	return d.handOver(ActivationPartial)
 }
 
-func (d *draft) handOver(outcome string) (Plan, error) {
+func (d *draft) handOver(outcome string) (plans.Plan, error) {
 	d.wakeForDeadline()
 	d.endActivation(outcome)
 	d.h.Lease = 0
 	delay := max(0, d.h.NotBefore-d.v.Now)
-	return d.write(Commit{Due: d.nextDue(delay), Wake: &delay, Over: true}), nil
+	return d.write(plans.Commit{Due: d.nextDue(delay), Wake: &delay, Over: true}), nil
 }
 
 // nextDue is when the sweep shall look for the next step. The due time that the claim wrote will do
@@ -81,7 +82,7 @@ const RetryDue = 5000
 // releaseWaiting releases the claim until a signal or a deadline. It is a closing commit: an unread
 // signal would wait with the run. It also requires an empty outbox, because a waiting run without a
 // deadline is in no index and nothing would send the rest.
-func (d *draft) releaseWaiting() (Plan, error) {
+func (d *draft) releaseWaiting() (plans.Plan, error) {
 	if err := d.endStep(); err != nil {
 		return nil, err
 	}
@@ -102,7 +103,7 @@ func (d *draft) releaseWaiting() (Plan, error) {
 	d.event(core.EventRunStatus, d.runState(core.RunWaiting, nil), 0)
 	d.h.Lease = 0
 	due := d.deadline()
-	return d.write(Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
+	return d.write(plans.Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
 }
 
 // LongestPause is the longest delay of a wake-up, in ms, that every queue supports. The sweep finds

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // scriptActs are what a script can say, by its first word.
@@ -74,7 +74,7 @@ func (p *scriptPlayer) check(wrong string) {
 func (p *scriptPlayer) model(rest string) {
 	verb, rest, _ := strings.Cut(rest, " ")
 	turn := &core.Turn{InputTokens: 60, OutputTokens: 40}
-	failure := (*planner.ModelFailure)(nil)
+	failure := (*plans.ModelFailure)(nil)
 	switch verb {
 	case "says":
 		turn.Text = rest
@@ -88,12 +88,12 @@ func (p *scriptPlayer) model(rest string) {
 			turn.Calls = append(turn.Calls, core.ToolCall{ID: part[0], Name: part[1], Arguments: json.RawMessage(part[2])})
 		}
 	case "fails":
-		turn, failure = nil, &planner.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: "no answer"}, Retryable: rest != "for good",
+		turn, failure = nil, &plans.ModelFailure{Reason: core.Reason{Kind: core.Failed, Code: "model_unavailable", Detail: "no answer"}, Retryable: rest != "for good",
 			Answered: rest == "with nonsense"}
 	default:
 		p.t.Fatalf("a model does not %s", verb)
 	}
-	p.turns = append(p.turns, func(v *planner.View) { v.Turn, v.Failure = turn, failure })
+	p.turns = append(p.turns, func(v *plans.View) { v.Turn, v.Failure = turn, failure })
 }
 
 // body reads "ID returns TEXT", "ID fails TEXT", "ID writes KEY VALUE", "ID asks TEXT" or "ID is

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // scriptPlayer is the thread of a script, its store and its workers, in memory. It carries out what
@@ -21,7 +22,7 @@ type scriptPlayer struct {
 	journal []core.Segment
 	now     int64
 	fresh   int
-	turns   []func(*planner.View)     // what the model answers, in order
+	turns   []func(*plans.View)       // what the model answers, in order
 	bodies  map[string][]core.Outcome // what bodies come to, by call; "ok" if nothing is said
 	// calls whose bodies run until something else has happened
 	slow   map[string]bool
@@ -80,9 +81,9 @@ func (p *scriptPlayer) activation(line string) {
 	}
 	p.head.Epoch, p.head.Rev, p.head.Tries, p.head.Claim, p.head.Lease = p.head.Epoch+1, p.head.Rev+1, p.head.Tries+1, "worker", p.now+60_000
 	p.head.Status = core.RunRunning
-	v := planner.View{Head: p.head.Clone(), Round: core.ReadRound(p.head, p.journal), State: core.ReadState(p.head, p.journal), Rules: p.rules,
-		Limits: planner.DefaultLimits, Notify: true, Hooked: map[core.Phase]bool{}, Gates: planner.NewGateMemo(),
-		Conditions: planner.Conditions{Orphaned: p.head.Orphaned()},
+	v := plans.View{Head: p.head.Clone(), Round: core.ReadRound(p.head, p.journal), State: core.ReadState(p.head, p.journal), Rules: p.rules,
+		Limits: plans.DefaultLimits, Notify: true, Hooked: map[core.Phase]bool{}, Gates: plans.NewGateMemo(),
+		Conditions: plans.Conditions{Orphaned: p.head.Orphaned()},
 		Fresh:      func() string { p.fresh++; return "f" + strconv.Itoa(p.fresh) }}
 	for phase := range p.hooks {
 		v.Hooked[phase] = true
@@ -113,11 +114,11 @@ func (p *scriptPlayer) activation(line string) {
 func (p *scriptPlayer) crash() { p.now = p.head.Lease + 1 }
 
 // carryOut does what is planned, and says in a word what that was.
-func (p *scriptPlayer) carryOut(v *planner.View, plan planner.Plan, limit *scriptLimit) (kind string, over bool) {
+func (p *scriptPlayer) carryOut(v *plans.View, plan plans.Plan, limit *scriptLimit) (kind string, over bool) {
 	switch plan := plan.(type) {
-	case *planner.Commit:
+	case *plans.Commit:
 		return "commit", p.commit(v, plan)
-	case planner.AskModel:
+	case plans.AskModel:
 		p.say("ask the model: step %d", plan.Step)
 		if limit.hit("crash-in", "model") {
 			return p.lost("model")
@@ -126,21 +127,21 @@ func (p *scriptPlayer) carryOut(v *planner.View, plan planner.Plan, limit *scrip
 		p.acts(&p.speak)
 		p.answer(v)
 		return "model", false
-	case planner.RunBodies:
+	case plans.RunBodies:
 		for i, run := range plan {
 			p.say("%s", sayBody(run, i > 0))
-			v.InFlight = append(v.InFlight, planner.InFlight{CallID: run.Call.ID, Saw: 0})
+			v.InFlight = append(v.InFlight, plans.InFlight{CallID: run.Call.ID, Saw: 0})
 		}
 		if limit.hit("crash-in", "body") {
 			return p.lost("body")
 		}
 		p.land(v)
 		return "body", false
-	case planner.AwaitBodies:
+	case plans.AwaitBodies:
 		p.say("await bodies")
 		p.land(v)
 		return "await", false
-	case planner.StopBodies:
+	case plans.StopBodies:
 		p.say("stop bodies: %s", plan.Reason.Kind)
 		v.Ending = &plan.Reason
 		p.stop(v)
@@ -149,25 +150,25 @@ func (p *scriptPlayer) carryOut(v *planner.View, plan planner.Plan, limit *scrip
 	return p.carryOutRest(v, plan)
 }
 
-func (p *scriptPlayer) carryOutRest(v *planner.View, plan planner.Plan) (kind string, over bool) {
+func (p *scriptPlayer) carryOutRest(v *plans.View, plan plans.Plan) (kind string, over bool) {
 	switch plan := plan.(type) {
-	case planner.FireHooks:
+	case plans.FireHooks:
 		p.say("fire hooks: %s%s", plan.Phase, sayCall(plan.Call))
 		v.Fired = append(v.Fired, plan.Answer(p.hooks[plan.Phase]))
 		return "hooks", false
-	case planner.ReadPreview:
+	case plans.ReadPreview:
 		p.say("read a preview: %s", plan.Call.Name)
-		v.Previews = append(v.Previews, planner.Previewed{Call: plan.Call.ID, Text: "what is there now"})
+		v.Previews = append(v.Previews, plans.Previewed{Call: plan.Call.ID, Text: "what is there now"})
 		return "preview", false
-	case planner.SendOutbox:
+	case plans.SendOutbox:
 		kinds := []string{}
 		for _, key := range plan.Keys {
 			kinds = append(kinds, strings.TrimSpace(string(v.Head.Out[key].Kind)+" "+v.Head.Out[key].Call))
-			v.Sent = append(v.Sent, planner.Sent{Key: key})
+			v.Sent = append(v.Sent, plans.Sent{Key: key})
 		}
 		p.say("send: %s", strings.Join(kinds, ", "))
 		return "send", false
-	case planner.StartHeld:
+	case plans.StartHeld:
 		p.say("start the next run with the held message")
 		input, _ := core.FindHeld(p.journal[plan.Held.Seq-1], plan.Held.Key)
 		p.head = v.Head.Succeed("v1", input, p.now)
@@ -185,7 +186,7 @@ func (p *scriptPlayer) lost(kind string) (string, bool) {
 }
 
 // commit writes as a store does: on condition of the signals if that is demanded.
-func (p *scriptPlayer) commit(v *planner.View, c *planner.Commit) (over bool) {
+func (p *scriptPlayer) commit(v *plans.View, c *plans.Commit) (over bool) {
 	if c.AllSeen && len(p.before) > 0 {
 		p.acts(&p.before)
 	}
@@ -214,7 +215,7 @@ func (p *scriptPlayer) commit(v *planner.View, c *planner.Commit) (over bool) {
 }
 
 // answer is the model's next one. One that has nothing left to say ends its turn.
-func (p *scriptPlayer) answer(v *planner.View) {
+func (p *scriptPlayer) answer(v *plans.View) {
 	if len(p.turns) == 0 {
 		v.Turn = &core.Turn{}
 		return
@@ -225,8 +226,8 @@ func (p *scriptPlayer) answer(v *planner.View) {
 
 // land lets what was to happen meanwhile happen, and every body end that is not slow. If nothing of
 // that is left, the slow ones end.
-func (p *scriptPlayer) land(v *planner.View) {
-	quick := slices.ContainsFunc(v.InFlight, func(f planner.InFlight) bool { return !p.slow[f.CallID] })
+func (p *scriptPlayer) land(v *plans.View) {
+	quick := slices.ContainsFunc(v.InFlight, func(f plans.InFlight) bool { return !p.slow[f.CallID] })
 	if len(p.during) > 0 {
 		p.acts(&p.during)
 		v.Head = p.head.Clone()
@@ -238,14 +239,14 @@ func (p *scriptPlayer) land(v *planner.View) {
 		if quick && p.slow[f.CallID] {
 			continue
 		}
-		v.Outcomes = append(v.Outcomes, planner.BodyOutcome{CallID: f.CallID, Nth: len(v.Outcomes) + 1, Saw: f.Saw, Outcome: p.outcome(f.CallID), Began: p.now, Ended: p.now})
-		v.InFlight = slices.DeleteFunc(v.InFlight, func(other planner.InFlight) bool { return other.CallID == f.CallID })
+		v.Outcomes = append(v.Outcomes, plans.BodyOutcome{CallID: f.CallID, Nth: len(v.Outcomes) + 1, Saw: f.Saw, Outcome: p.outcome(f.CallID), Began: p.now, Ended: p.now})
+		v.InFlight = slices.DeleteFunc(v.InFlight, func(other plans.InFlight) bool { return other.CallID == f.CallID })
 	}
 }
 
-func (p *scriptPlayer) stop(v *planner.View) {
+func (p *scriptPlayer) stop(v *plans.View) {
 	for _, f := range v.InFlight {
-		v.Outcomes = append(v.Outcomes, planner.BodyOutcome{CallID: f.CallID, Nth: len(v.Outcomes) + 1, Saw: f.Saw, Interrupted: true, Stopping: true, Began: p.now})
+		v.Outcomes = append(v.Outcomes, plans.BodyOutcome{CallID: f.CallID, Nth: len(v.Outcomes) + 1, Saw: f.Saw, Interrupted: true, Stopping: true, Began: p.now})
 	}
 	v.InFlight = nil
 }

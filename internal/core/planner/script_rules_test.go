@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
 
@@ -151,9 +151,9 @@ func (r *scriptRules) Deadline(call core.ToolCall, _ core.Kind) core.Deadline {
 func (r *scriptRules) Terms() core.Terms { return r.terms }
 
 // Preview reads with the tool that the option names.
-func (r *scriptRules) Preview(call core.ToolCall) *planner.PreviewSource {
+func (r *scriptRules) Preview(call core.ToolCall) *plans.PreviewSource {
 	if tool, ok := r.tools[call.Name]; ok && tool.preview != "" {
-		return &planner.PreviewSource{Read: &core.ToolCall{Name: tool.preview, Arguments: json.RawMessage(`{}`)}}
+		return &plans.PreviewSource{Read: &core.ToolCall{Name: tool.preview, Arguments: json.RawMessage(`{}`)}}
 	}
 	return nil
 }

@@ -8,12 +8,12 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // sayBody is a body that is begun, perhaps beside others of the same plan, with what is decided
 // about it.
-func sayBody(run planner.BodyRun, beside bool) string {
+func sayBody(run plans.BodyRun, beside bool) string {
 	line := fmt.Sprintf("%s %s%s", run.Call.ID, run.Call.Name, run.Call.Arguments)
 	if beside {
 		line = "beside " + line
@@ -44,7 +44,7 @@ func sayCall(call *core.ToolCall) string {
 
 // sayCommit is a commit: what it adds to the journal, the calls as they are then, and what it
 // demands and leaves.
-func sayCommit(c *planner.Commit, before core.Head, now int64) (lines []string) {
+func sayCommit(c *plans.Commit, before core.Head, now int64) (lines []string) {
 	lines = append(lines, "commit"+sayConditions(c, now))
 	if c.Segment != nil {
 		for _, m := range c.Segment.Messages {
@@ -73,7 +73,7 @@ func sayCommit(c *planner.Commit, before core.Head, now int64) (lines []string) 
 	return lines
 }
 
-func sayConditions(c *planner.Commit, now int64) string {
+func sayConditions(c *plans.Commit, now int64) string {
 	var words []string
 	if c.AllSeen {
 		words = append(words, "closing")

@@ -24,7 +24,7 @@ func (d *draft) writeState(ops []core.StateOp) {
 		return
 	}
 	d.must = true
-	d.state, d.revision = d.state.Apply(ops), d.revision.after(ops)
+	d.state, d.revision = d.state.Apply(ops), d.revision.After(ops)
 	d.event(core.EventStateDelta, core.StateDelta{Ops: ops}, 0)
 	if d.h.FirstDelta == 0 {
 		d.h.FirstDelta = d.seq()

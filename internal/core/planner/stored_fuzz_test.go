@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 var storedHeads = []string{
@@ -147,13 +148,13 @@ func FuzzDecideOnStored(f *testing.F) {
 	})
 }
 
-func viewOf(h core.Head, segments []core.Segment, now int64, flags uint16) planner.View {
+func viewOf(h core.Head, segments []core.Segment, now int64, flags uint16) plans.View {
 	flag := func(n int) bool { return flags>>n&1 != 0 }
-	v := planner.View{Head: h, Round: core.ReadRound(h, segments), State: core.ReadState(h, segments), Now: now, Put: 1, Limits: planner.DefaultLimits,
+	v := plans.View{Head: h, Round: core.ReadRound(h, segments), State: core.ReadState(h, segments), Now: now, Put: 1, Limits: plans.DefaultLimits,
 		Rules: oddRules{core.Terms{Parallel: flag(0), Continue: flag(1), Memory: flag(2)}}, Fresh: func() string { return "f" },
-		Notify: flag(3), Conditions: planner.Conditions{TimeUp: flag(4), ModelAsked: flag(5), Cancelled: flag(6)}, Results: planner.Results{NotSent: flag(7)}}
+		Notify: flag(3), Conditions: plans.Conditions{TimeUp: flag(4), ModelAsked: flag(5), Cancelled: flag(6)}, Results: plans.Results{NotSent: flag(7)}}
 	if flag(8) {
-		v.Failure = &planner.ModelFailure{Reason: core.Reason{Kind: core.Failed}, Retryable: flag(9)}
+		v.Failure = &plans.ModelFailure{Reason: core.Reason{Kind: core.Failed}, Retryable: flag(9)}
 	}
 	if flag(10) {
 		v.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing"}
@@ -162,27 +163,27 @@ func viewOf(h core.Head, segments []core.Segment, now int64, flags uint16) plann
 }
 
 // carryOut does what is planned, in the simplest way; false if nothing follows.
-func carryOut(t *testing.T, v *planner.View, plan planner.Plan, segments []core.Segment) bool {
+func carryOut(t *testing.T, v *plans.View, plan plans.Plan, segments []core.Segment) bool {
 	t.Helper()
 	switch plan := plan.(type) {
-	case *planner.Commit:
+	case *plans.Commit:
 		if plan.Segment != nil {
 			comesBack(t, *plan.Segment)
 		}
 		*v = v.After(comesBack(t, plan.Head), plan)
 		return !plan.Over
-	case planner.AskModel:
+	case plans.AskModel:
 		v.ModelAsked, v.UsedCallIDs = true, core.UsedCallIDs(core.Messages(segments))
 		v.Turn = &core.Turn{Text: "hm", Calls: []core.ToolCall{{ID: "c", Name: "ask_x"}, {ID: "c", Name: "lookup"}}}
-	case planner.RunBodies:
+	case plans.RunBodies:
 		for _, run := range plan {
-			v.Outcomes = append(v.Outcomes, planner.BodyOutcome{CallID: run.Call.ID, Nth: v.Put, Saw: v.Put - 1, Outcome: core.Outcome{Text: "done"}})
+			v.Outcomes = append(v.Outcomes, plans.BodyOutcome{CallID: run.Call.ID, Nth: v.Put, Saw: v.Put - 1, Outcome: core.Outcome{Text: "done"}})
 		}
-	case planner.SendOutbox:
+	case plans.SendOutbox:
 		for _, key := range plan.Keys {
-			v.Sent = append(v.Sent, planner.Sent{Key: key})
+			v.Sent = append(v.Sent, plans.Sent{Key: key})
 		}
-	case planner.StartHeld:
+	case plans.StartHeld:
 		return false
 	default:
 		t.Fatalf("a plan that nothing here asks for: %#v", plan)

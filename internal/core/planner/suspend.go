@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // PlaceholderText is the content of a tool message whose result is still pending.
@@ -42,7 +43,7 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 
 // suspendSelf suspends a call at its tool's request. In a sequential round, later calls that have
 // not started are held behind it.
-func (d *draft) suspendSelf(call core.ToolCall, o BodyOutcome) error {
+func (d *draft) suspendSelf(call core.ToolCall, o plans.BodyOutcome) error {
 	kind := o.Kind
 	if kind == core.KindNone {
 		kind = kindOf(o.Ticket.ResumeMode)

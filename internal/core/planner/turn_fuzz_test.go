@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 // Whatever a model asks for and tools answer, the run comes to an end, its transcript is well
@@ -210,9 +211,9 @@ func (s *stage) signal(key string, signal core.Signal) {
 
 // activation does what is planned until a commit gives the claim up, or the process is lost.
 func (s *stage) activation() {
-	v := planner.View{Head: s.head.Clone(), Round: core.ReadRound(s.head, s.journal), State: core.ReadState(s.head, s.journal), Rules: s.rules,
-		Limits: planner.DefaultLimits, Fresh: func() string { s.fresh++; return fmt.Sprint("f", s.fresh) }}
-	s.flight = flightStage{begun: map[string]bool{}, up: map[string]planner.BodyRun{}}
+	v := plans.View{Head: s.head.Clone(), Round: core.ReadRound(s.head, s.journal), State: core.ReadState(s.head, s.journal), Rules: s.rules,
+		Limits: plans.DefaultLimits, Fresh: func() string { s.fresh++; return fmt.Sprint("f", s.fresh) }}
+	s.flight = flightStage{begun: map[string]bool{}, up: map[string]plans.BodyRun{}}
 	for {
 		v.Now = s.now
 		v.Put++
@@ -227,26 +228,26 @@ func (s *stage) activation() {
 			return
 		}
 		switch plan := plan.(type) {
-		case *planner.Commit:
+		case *plans.Commit:
 			if v = s.commit(v, plan); plan.Over {
 				return
 			}
-		case planner.AskModel:
+		case plans.AskModel:
 			log := s.log()
 			v.ModelAsked, v.UsedCallIDs = true, core.UsedCallIDs(log)
 			if v.Turn = s.ask(log); v.Turn == nil {
 				long := strings.Repeat(s.result+" ", 100_000/(len(s.result)+1))
-				v.Failure = &planner.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: long, Detail: long}}
+				v.Failure = &plans.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: long, Detail: long}}
 			}
-		case planner.RunBodies:
+		case plans.RunBodies:
 			s.begin(&v, plan)
 			s.land(&v)
-		case planner.AwaitBodies:
+		case plans.AwaitBodies:
 			s.land(&v)
-		case planner.StopBodies:
+		case plans.StopBodies:
 			v.Ending = &plan.Reason
 			s.stop(&v)
-		case planner.StartHeld:
+		case plans.StartHeld:
 			s.follow(v.Head, plan.Held)
 			return
 		default:
@@ -267,7 +268,7 @@ func (s *stage) follow(h core.Head, held core.Held) {
 }
 
 // commit keeps the write as a store does, and goes on from what it holds then.
-func (s *stage) commit(v planner.View, c *planner.Commit) planner.View {
+func (s *stage) commit(v plans.View, c *plans.Commit) plans.View {
 	s.t.Helper()
 	if c.Segment != nil {
 		s.journal = append(s.journal, kept(s.t, *c.Segment))
@@ -334,9 +335,9 @@ func (s *stage) ask(log []core.Message) *core.Turn {
 
 // body is what a tool comes to. After a while each one simply succeeds, or a tool that always asks
 // would keep the run for ever.
-func (s *stage) body(run planner.BodyRun) planner.BodyOutcome {
+func (s *stage) body(run plans.BodyRun) plans.BodyOutcome {
 	s.bodies++
-	out := planner.BodyOutcome{CallID: run.Call.ID, Outcome: core.Outcome{Text: s.result}}
+	out := plans.BodyOutcome{CallID: run.Call.ID, Outcome: core.Outcome{Text: s.result}}
 	if s.bodies > 20 {
 		return out
 	}
@@ -349,7 +350,7 @@ func (s *stage) body(run planner.BodyRun) planner.BodyOutcome {
 		out.Ticket = &core.SuspendTicket{ResumeMode: core.ResumeMode(s.choose(3)), Suspension: core.Suspension{Action: s.result, Message: s.result,
 			ResponseSchema: json.RawMessage(s.result)}}
 	case 7:
-		return planner.BodyOutcome{CallID: run.Call.ID, Interrupted: true}
+		return plans.BodyOutcome{CallID: run.Call.ID, Interrupted: true}
 	}
 	return out
 }

@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 func TestCallIDsAreShortTextHoweverLongAModelMakesThem(t *testing.T) {
@@ -50,7 +51,7 @@ func TestTokensAreCountedUpAndNeverBeyondWhatCanBeCounted(t *testing.T) {
 }
 
 func TestTheEndOfARunIsSaidInAFewWords(t *testing.T) {
-	d := &draft{v: View{Rules: plainRules{}}, h: core.Head{Out: map[string]core.Out{}}}
+	d := &draft{v: plans.View{Rules: plainRules{}}, h: core.Head{Out: map[string]core.Out{}}}
 	d.seal(core.Reason{Kind: core.Failed, Code: "model_error", Detail: strings.Repeat("long ", 1<<20)})
 	if n := len(core.Encode(d.h.End)); n > 1000 {
 		t.Errorf("the end takes %d bytes of the head", n)

@@ -19,7 +19,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
@@ -64,7 +64,7 @@ const (
 )
 
 // unlimited are the limits of a replay: faults here are many and innocent.
-var unlimited = planner.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 1 << 20, Outage: 1 << 60}
+var unlimited = plans.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 1 << 20, Outage: 1 << 60}
 
 // Run replays. An error means that it could not be carried out; what it found is in the report.
 func Run(ctx context.Context, o Options) (Report, error) {

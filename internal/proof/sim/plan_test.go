@@ -5,7 +5,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -22,7 +22,7 @@ type plan struct {
 	skew     time.Duration
 	jumps    float64
 	workers  int
-	limits   planner.Limits
+	limits   plans.Limits
 
 	threads int
 	runs    int // that the lead starts in each, one after the other
@@ -57,7 +57,7 @@ func planOf(seed uint64) plan {
 	rng := rand.New(rand.NewPCG(seed, 77))
 	pick := func(of ...float64) float64 { return of[rng.IntN(len(of))] }
 	p := plan{calm: seed%5 == 0, rate: pick(0, 0.02, 0.05, 0.1), late: pick(0, 0, 0.05, 0.15), pause: pick(0, 0, 0.01, 0.04),
-		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), limits: planner.DefaultLimits}
+		tryAgain: pick(0, 0, 0.1), workers: 1 + rng.IntN(4), limits: plans.DefaultLimits}
 	p.breaks = 0.04
 	p.skew = time.Duration(pick(0, 0, 3)) * time.Second
 	p.jumps = pick(0, 0, 0.02)

@@ -13,7 +13,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 var (
@@ -232,4 +232,4 @@ func firstDifference(with, without []string) string {
 	return fmt.Sprintf("%d messages with faults, %d without", len(with), len(without))
 }
 
-var unlimited = planner.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 64, Outage: 1 << 60}
+var unlimited = plans.Limits{BodyTries: 1 << 30, Claims: 1 << 30, ModelTries: 1 << 30, Calls: 64, Outage: 1 << 60}

@@ -7,7 +7,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -177,8 +177,8 @@ func (p *performance) work(ctx context.Context) {
 
 // limits are the usual ones. Whoever loses a second process asks for a life more: what happens at
 // the limit is a story of its own.
-func (p *performance) limits() planner.Limits {
-	limits := planner.DefaultLimits
+func (p *performance) limits() plans.Limits {
+	limits := plans.DefaultLimits
 	limits.BodyTries += max(0, len(p.points)-1)
 	return limits
 }

@@ -1,4 +1,4 @@
-package planner
+package plans
 
 import (
 	"encoding/json"

@@ -1,4 +1,7 @@
-package planner
+// Package plans defines what the planner reads and what it returns. A [View] is everything that it
+// may look at: the committed head, its round and state, and what was done since the last commit. A
+// [Plan] is the next thing to do.
+package plans
 
 import (
 	"encoding/json"
@@ -7,7 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// View is everything [Decide] may look at.
+// View is everything the planner may look at.
 type View struct {
 	Head  core.Head // as the owner's last write, or its last look, found it: the inbox included
 	Round core.Round
@@ -42,7 +45,7 @@ type Conditions struct {
 	LeaseEnding bool
 
 	// Orphaned: nothing was committed since the run was taken over from an owner that crashed,
-	// see [Head.Orphaned].
+	// see [core.Head.Orphaned].
 	Orphaned bool
 
 	// ModelAsked: this activation has called the model; it does not call it twice.
@@ -78,22 +81,6 @@ type Results struct {
 	Previews []Previewed
 	NotSent  bool // something in the outbox could not be sent
 }
-
-// Limits bound what a run may cost when something is wrong.
-type Limits struct {
-	// claims without a commit after which a body is taken to be what kills the process
-	BodyTries  int
-	Claims     int // claims without a commit after which the run ends
-	ModelTries int // answers in a row that were no turn after which the run ends
-	Calls      int // calls in one round
-
-	// Outage is how many ms a run waits for a model that does not answer, from the first
-	// failure in a row on, where its definition does not say. Then the run ends.
-	Outage int64
-}
-
-// DefaultLimits are the limits of a run unless the engine is configured with others.
-var DefaultLimits = Limits{BodyTries: 3, Claims: 8, ModelTries: 5, Calls: 64, Outage: 24 * 60 * 60_000}
 
 // BodyOutcome is the result of running one call's body.
 type BodyOutcome struct {
@@ -141,8 +128,8 @@ func (v View) After(next core.Head, c *Commit) View {
 	return v
 }
 
-// contradiction is the conflict between the writes of bodies that overlapped; nil if there is none.
-func (v View) contradiction() error {
+// Contradiction is the conflict between the writes of bodies that overlapped; nil if there is none.
+func (v View) Contradiction() error {
 	for i, o := range v.Outcomes {
 		for _, other := range slices.Concat(v.Unseen, v.Outcomes[:i]) {
 			if len(o.State) == 0 || len(other.State) == 0 || !o.overlaps(other) {

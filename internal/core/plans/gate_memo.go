@@ -1,4 +1,4 @@
-package planner
+package plans
 
 import (
 	"bytes"
@@ -7,7 +7,7 @@ import (
 )
 
 // GateMemo remembers what the gate said of calls, so that the gate is asked once about one call on
-// one state. [Rules.Gate] is pure: what is remembered is what the gate would say again. A memo
+// one state. [core.Rules.Gate] is pure: what is remembered is what the gate would say again. A memo
 // belongs to the rules and the state of one [View] and of the views that follow it by [View.After].
 // A nil memo remembers nothing. Not safe for concurrent use.
 //
@@ -28,8 +28,8 @@ type said struct {
 // NewGateMemo returns a memo that remembers nothing yet.
 func NewGateMemo() *GateMemo { return &GateMemo{said: map[string][]said{}} }
 
-// on returns the verdict on a call at a revision of the state.
-func (m *GateMemo) on(r Revision, call core.ToolCall) (core.Verdict, bool) {
+// At returns the verdict on a call at a revision of the state.
+func (m *GateMemo) At(r Revision, call core.ToolCall) (core.Verdict, bool) {
 	if m == nil {
 		return core.Verdict{}, false
 	}
@@ -41,8 +41,8 @@ func (m *GateMemo) on(r Revision, call core.ToolCall) (core.Verdict, bool) {
 	return core.Verdict{}, false
 }
 
-// last returns the newest verdict on a call, also if it was given on an earlier state.
-func (m *GateMemo) last(call core.ToolCall) (core.Verdict, bool) {
+// Last returns the newest verdict on a call, also if it was given on an earlier state.
+func (m *GateMemo) Last(call core.ToolCall) (core.Verdict, bool) {
 	if m == nil {
 		return core.Verdict{}, false
 	}
@@ -53,7 +53,8 @@ func (m *GateMemo) last(call core.ToolCall) (core.Verdict, bool) {
 	return all[len(all)-1].verdict, true
 }
 
-func (m *GateMemo) note(r Revision, call core.ToolCall, v core.Verdict) {
+// Note remembers a verdict on a call.
+func (m *GateMemo) Note(r Revision, call core.ToolCall, v core.Verdict) {
 	if m != nil {
 		m.said[call.ID] = append(m.said[call.ID], said{call, r, v})
 	}
@@ -73,8 +74,8 @@ func (s said) of(call core.ToolCall) bool {
 //	Decide: a body wrote ── the hook after the decision wrote    2 writes: another state
 type Revision string
 
-// after is the revision once the writes are applied.
-func (r Revision) after(ops []core.StateOp) Revision {
+// After is the revision once the writes are applied.
+func (r Revision) After(ops []core.StateOp) Revision {
 	return Revision(core.Digest(core.Encode([]any{r, ops}))[:revisionLength])
 }
 
