@@ -74,6 +74,7 @@
 //	the arguments of a model's calls   Arguments          strict/arguments.go
 //	budgets of tool calls              overBudget         planner/call_budget.go
 //	hooks                              fire               planner/hooks.go
+//	the effects of several hooks       Join               effects/join.go
 //	the shared state                   writeState         planner/state.go
 //	time is up                         releasePartial     planner/release.go
 //	a run that waits                   releaseWaiting     planner/release.go

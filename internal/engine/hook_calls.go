@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/effects"
 )
 
 // hooked are the phases in which the agent wants to be called.
@@ -43,7 +43,7 @@ func (a *activation) fire(ctx context.Context, f core.Firing) error {
 			return ctx.Err()
 		}
 	}
-	joined := planner.Join(all)
+	joined := effects.Join(all)
 	if f.Phase == core.RunStart && a.remembers() {
 		text, failure, err := a.recall(ctx)
 		if err != nil {

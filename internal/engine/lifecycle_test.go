@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -114,7 +114,7 @@ func TestStepPartial(t *testing.T) {
 				outcome = string(e.Data)
 			}
 		}
-		if !strings.Contains(outcome, planner.ActivationPartial) || !strings.Contains(outcome, `"step":1`) {
+		if !strings.Contains(outcome, events.ActivationPartial) || !strings.Contains(outcome, `"step":1`) {
 			t.Errorf("the activation ended with %s", outcome)
 		}
 		r.wantAsked(1)

@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/effects"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -269,7 +269,7 @@ func wanting(t *testing.T, phase core.Phase, e core.Effects) (r *rig, prompts []
 // together is one wish for what two ask for; each member is set in one of them alone.
 func together(a, b core.Effects) core.Effects {
 	recall := a.Recall + b.Recall
-	all := planner.Join([]core.Effects{a, b})
+	all := effects.Join([]core.Effects{a, b})
 	all.Recall = recall
 	return all
 }

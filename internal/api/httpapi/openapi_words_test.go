@@ -5,7 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	coreevents "github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 )
@@ -73,7 +73,7 @@ const (
 var (
 	causes             = enumOf(texts(core.TurnCauses)...)
 	checkpoints        = enumOf(texts(core.Checkpoints)...)
-	activationOutcomes = enumOf(planner.ActivationOutcomes...)
+	activationOutcomes = enumOf(coreevents.ActivationOutcomes...)
 	callOutcomes       = func() *schema {
 		var all []string
 		for _, w := range core.CallOutcomes {

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 )
 
 // askClient suspends a call of a client tool until a caller has run it and sends its result.
@@ -15,21 +16,12 @@ func (d *draft) askClient(call core.ToolCall, spec core.ToolSpec) error {
 // MostMisfits is how many refused results of one suspension are journaled.
 const MostMisfits = 8
 
-// invalidAnswer is the data of a call.invalid_answer event.
-type invalidAnswer struct {
-	CallID     string `json:"call_id"`
-	Suspension string `json:"suspension"`
-	Detail     string `json:"detail"`
-	By         string `json:"by,omitempty"`
-	Via        string `json:"via,omitempty"`
-}
-
 // recordInvalidAnswer journals that a client's result was refused, so that readers who took the
 // call for answered know that it waits. Nothing else follows.
 func (d *draft) recordInvalidAnswer(s delivery) {
 	var why string
 	_ = json.Unmarshal(s.value, &why) // a value that is lost leaves the reason out
-	d.event(core.EventCallInvalidAnswer, invalidAnswer{s.Call, s.Sus, core.Clip(why, 500), s.By, s.Via}, 0)
+	d.event(core.EventCallInvalidAnswer, events.InvalidAnswer{CallID: s.Call, Suspension: s.Sus, Detail: core.Clip(why, 500), By: s.By, Via: s.Via}, 0)
 	if c, ok := d.h.Calls[s.Call]; ok && c.WaitsOn(s.Sus) {
 		d.change(s.Call, func(c *core.Call) { c.InvalidAnswers++ })
 	}

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -144,8 +145,8 @@ func (d *draft) releaseDone() (plans.Plan, error) {
 		}
 	}
 	d.openTurn(causeOfEnd(r))
-	d.endTurn(turnEnded{Status: core.RunDone.String(), Reason: r.Kind.String(), Code: r.Code, Detail: r.Detail, By: r.By, Via: r.Via, ResponseState: d.h.Response})
-	d.endActivation(ActivationDone)
+	d.endTurn(events.TurnEnded{Status: core.RunDone.String(), Reason: r.Kind.String(), Code: r.Code, Detail: r.Detail, By: r.By, Via: r.Via, ResponseState: d.h.Response})
+	d.endActivation(events.ActivationDone)
 	d.event(core.EventRunStatus, d.runState(core.RunDone, &r), 0)
 	if follows {
 		d.must = true

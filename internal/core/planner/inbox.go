@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 )
 
 // applyInbox moves every signal from the inbox into the journal and applies it. Passed deadlines
@@ -91,7 +92,7 @@ func (d *draft) recordSignal(s delivery) error {
 	case core.SignalMisfit:
 		d.recordInvalidAnswer(s)
 	case core.SignalCancel: // the end does the rest
-		d.event(core.EventCancelRecorded, asked{By: s.By, Via: s.Via, Applied: true}, 0)
+		d.event(core.EventCancelRecorded, events.Asked{By: s.By, Via: s.Via, Applied: true}, 0)
 	default:
 		return fmt.Errorf("core: signal %q of unknown kind %q", s.key, s.Kind)
 	}
@@ -120,12 +121,4 @@ func (d *draft) drainRank(key string) int {
 		return 3 // a message that came with it does not undo it
 	}
 	return 2
-}
-
-// asked is the data of interrupt.recorded and cancel.recorded events.
-type asked struct {
-	ID      string `json:"id,omitempty"`
-	By      string `json:"by,omitempty"`
-	Via     string `json:"via,omitempty"`
-	Applied bool   `json:"applied"`
 }

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -23,7 +24,7 @@ func (d *draft) applyInterrupt(s delivery) error {
 
 // recordInterrupt journals who asked for it, and whether it had an effect.
 func (d *draft) recordInterrupt(s delivery, applied bool) {
-	d.event(core.EventInterruptRecorded, asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
+	d.event(core.EventInterruptRecorded, events.Asked{ID: s.ID, By: s.By, Via: s.Via, Applied: applied}, 0)
 }
 
 // interrupt suspends the run until it is resumed. Work that has begun finishes first.

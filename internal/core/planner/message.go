@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 )
 
 // applyMessage adds a user message, or the input of a start. If the run waits, the message says
@@ -77,14 +78,7 @@ func (d *draft) say(s core.Signal, parts []core.Part, answers string) {
 	}
 	d.h.LastUserMessage = d.seq()
 	m := d.message(said)
-	d.event(core.EventMessageReceived, received{By: s.By, Via: s.Via, Answers: answers}, m)
-}
-
-// received is the data of a message.received event; the text is the message's.
-type received struct {
-	By      string `json:"by,omitempty"`
-	Via     string `json:"via,omitempty"`
-	Answers string `json:"answers,omitempty"`
+	d.event(core.EventMessageReceived, events.MessageReceived{By: s.By, Via: s.Via, Answers: answers}, m)
 }
 
 // questionOf returns the call that a message answers: the one it was checked against, if it is

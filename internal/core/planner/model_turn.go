@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
@@ -59,7 +60,7 @@ func (d *draft) takeRequest() (plans.Request, error) {
 	if err != nil {
 		return plans.Request{}, err
 	}
-	request, shown := d.request(before, d.h.Step)
+	request, shown := plans.NewRequest(before, d.h.Step, d.state)
 	d.writeState(shown)
 	return request, nil
 }
@@ -82,10 +83,10 @@ func (d *draft) newRound(t core.Turn, faults []string, request plans.Request) er
 	}
 	m := d.message(core.Message{Role: core.RoleAssistant, Parts: t.Parts(calls, renamed), Calls: calls, Cut: t.Cut})
 	if core.ReasoningOf(t.Content) != "" {
-		d.event(core.EventReasoningEnded, spoken{core.PartID(d.h.Run, core.ReasoningPart, d.h.Step), t.Cut}, m)
+		d.event(core.EventReasoningEnded, events.Spoken{PartID: core.PartID(d.h.Run, core.ReasoningPart, d.h.Step), Cut: t.Cut}, m)
 	}
 	if t.Text != "" {
-		d.event(core.EventTextEnded, spoken{core.PartID(d.h.Run, core.TextPart, d.h.Step), t.Cut}, m)
+		d.event(core.EventTextEnded, events.Spoken{PartID: core.PartID(d.h.Run, core.TextPart, d.h.Step), Cut: t.Cut}, m)
 	}
 	d.h.Round = d.seq()
 	d.round.Calls, d.round.LateWords = append(old, calls...), false
@@ -109,12 +110,6 @@ func (d *draft) newRound(t core.Turn, faults []string, request plans.Request) er
 		}
 	}
 	return nil
-}
-
-// spoken is the data of text.ended and reasoning.ended events; the text is the message's.
-type spoken struct {
-	PartID string `json:"part_id"`
-	Cut    bool   `json:"cut,omitempty"` // the model was stopped in the middle of it
 }
 
 // keepOpen lets go of the settled calls of the round before and returns those that go on waiting.

@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -36,7 +37,7 @@ func (d *draft) empty() (plans.Plan, error) {
 	switch {
 	case d.v.NotSent:
 		d.h.NotBefore = d.v.Now + backoff(4)
-		return d.handOver(ActivationStepDone)
+		return d.handOver(events.ActivationStepDone)
 	case d.dirty():
 		return d.commit(), nil
 	}

@@ -1,14 +1,10 @@
 package planner
 
 import (
-	"slices"
-
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
-
-// ActivationOutcomes are all of them.
-var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationInterrupted, ActivationDone}
 
 func (d *draft) endActivation(outcome string) {
 	d.h.Activations++
@@ -42,7 +38,7 @@ func (d *draft) releaseRunning() (plans.Plan, error) {
 	if d.over != nil {
 		return d.end(*d.over)
 	}
-	return d.handOver(ActivationStepDone)
+	return d.handOver(events.ActivationStepDone)
 }
 
 // releasePartial gives the claim up in the middle of a step, so that the next body or model call
@@ -52,7 +48,7 @@ func (d *draft) releasePartial() (plans.Plan, error) {
 	if d.h.Outage != nil {
 		d.h.NotBefore = 0
 	}
-	return d.handOver(ActivationPartial)
+	return d.handOver(events.ActivationPartial)
 }
 
 func (d *draft) handOver(outcome string) (plans.Plan, error) {
@@ -98,7 +94,7 @@ func (d *draft) releaseWaiting() (plans.Plan, error) {
 	d.forgetOutage()
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
 	outcome, pending := d.pending()
-	d.endTurn(turnEnded{Status: core.Suspended.String(), Pending: pending})
+	d.endTurn(events.TurnEnded{Status: core.Suspended.String(), Pending: pending})
 	d.endActivation(outcome)
 	d.event(core.EventRunStatus, d.runState(core.RunWaiting, nil), 0)
 	d.h.Lease = 0
@@ -110,51 +106,14 @@ func (d *draft) releaseWaiting() (plans.Plan, error) {
 // later deadlines, slightly late. It is also the longest backoff between two model calls.
 const LongestPause = 15 * 60_000
 
-// pending lists what the run waits for, in call order, and how its activation ended: of several
-// kinds of wait, the one that needs a person most counts.
-func (d *draft) pending() (outcome string, list []pendingCall) {
-	heaviest := 0
+// pending lists what the run waits for, in call order, and how its activation ended.
+func (d *draft) pending() (outcome string, list []events.PendingCall) {
 	for _, call := range d.round.Calls {
 		c := d.h.Calls[call.ID]
 		if c.Status != core.CallSuspended {
 			continue
 		}
-		heaviest = max(heaviest, slices.Index(waitsInOrder, waitOutcome(c.Kind)))
-		list = append(list, pendingCall{CallID: call.ID, ToolName: call.Name, Kind: c.Kind, Suspension: c.Sus, Deadline: c.Deadline})
+		list = append(list, events.PendingCall{CallID: call.ID, ToolName: call.Name, Kind: c.Kind, Suspension: c.Sus, Deadline: c.Deadline})
 	}
-	return waitsInOrder[heaviest], list
+	return events.ActivationOfWaits(list), list
 }
-
-// pendingCall is a waiting call in a turn.ended event.
-type pendingCall struct {
-	CallID     string    `json:"call_id"`
-	ToolName   string    `json:"tool_name"`
-	Kind       core.Kind `json:"kind"`
-	Suspension string    `json:"suspension"`
-	Deadline   int64     `json:"deadline,omitempty"`
-}
-
-var waitsInOrder = []string{ActivationClientTool, ActivationInput, ActivationApproval, ActivationInterrupted}
-
-func waitOutcome(k core.Kind) string {
-	switch k {
-	case core.KindClient:
-		return ActivationClientTool
-	case core.KindInput:
-		return ActivationInput
-	case core.KindInterrupt:
-		return ActivationInterrupted
-	}
-	return ActivationApproval
-}
-
-// Activation outcomes, as they are journaled.
-const (
-	ActivationStepDone    = "step_done"
-	ActivationApproval    = "suspended_approval"
-	ActivationInput       = "suspended_input"
-	ActivationClientTool  = "suspended_client_tool"
-	ActivationPartial     = "suspended_step_partial"
-	ActivationInterrupted = "interrupted"
-	ActivationDone        = "done"
-)

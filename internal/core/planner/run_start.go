@@ -2,6 +2,7 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 )
 
 // startRun calls the hooks of a run's start, once.
@@ -33,20 +34,13 @@ func (d *draft) startRun() error {
 	return nil
 }
 
-// runStarted is the data of a run.started event.
-type runStarted struct {
-	By      string `json:"by,omitempty"`
-	Via     string `json:"via,omitempty"`
-	RetryOf string `json:"retry_of,omitempty"`
-}
-
 // recordStart journals who started the run. It reports whether nothing else is to be added: a retry
 // has no input and goes on from the journal as it is.
 func (d *draft) recordStart(s delivery, parts []core.Part) (retry bool) {
 	if s.Kind != core.SignalStart {
 		return false
 	}
-	d.event(core.EventRunStarted, runStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
+	d.event(core.EventRunStarted, events.RunStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
 	if len(parts) > 0 {
 		return false
 	}

@@ -2,32 +2,8 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 )
-
-// turnStarted is the data of a turn.started event.
-type turnStarted struct {
-	Cause core.TurnCause `json:"cause"`
-}
-
-// turnEnded is the data of a turn.ended event. Readers also get the output of a run that is done;
-// it is a message of the journal.
-type turnEnded struct {
-	Status        string             `json:"status"` // suspended or done
-	Reason        string             `json:"reason,omitempty"`
-	Code          string             `json:"code,omitempty"`
-	Detail        string             `json:"detail,omitempty"`
-	By            string             `json:"by,omitempty"` // of a cancel
-	Via           string             `json:"via,omitempty"`
-	ResponseState core.ResponseState `json:"response_state,omitempty"`
-	Usage         tokens             `json:"usage"` // of the run so far
-	Pending       []pendingCall      `json:"pending,omitempty"`
-}
-
-// tokens are what the run's model calls have used.
-type tokens struct {
-	Input  int64 `json:"input_tokens"`
-	Output int64 `json:"output_tokens"`
-}
 
 // openTurn records that the run is working again, and why.
 func (d *draft) openTurn(cause core.TurnCause) {
@@ -41,14 +17,14 @@ func (d *draft) openTurn(cause core.TurnCause) {
 		d.h.AwakeSince = d.v.Now
 	}
 	d.event(core.EventRunStatus, d.runState(core.RunRunning, nil), 0)
-	d.event(core.EventTurnStarted, turnStarted{cause}, 0)
+	d.event(core.EventTurnStarted, events.TurnStarted{Cause: cause}, 0)
 }
 
-func (d *draft) endTurn(data turnEnded) {
+func (d *draft) endTurn(data events.TurnEnded) {
 	if d.h.TurnOpen {
 		d.h.TurnOpen = false
 		d.endGrantsOfTurn()
-		data.Usage = tokens{d.h.InputTokens, d.h.OutputTokens}
+		data.Usage = events.Tokens{Input: d.h.InputTokens, Output: d.h.OutputTokens}
 		d.event(core.EventTurnEnded, data, 0)
 	}
 }

@@ -9,7 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
@@ -90,7 +90,7 @@ func (r *reader) metAll(t *testing.T) {
 	words = append(words, prefixed("outcome ", core.CallOutcomes, func(w core.CallOutcomeWord) string { return string(w.Outcome) })...)
 	words = append(words, prefixed("cause ", core.TurnCauses, func(c core.TurnCause) string { return string(c) })...)
 	words = append(words, prefixed("checkpoint ", core.Checkpoints, func(c core.Checkpoint) string { return string(c) })...)
-	words = append(words, prefixed("activation ", planner.ActivationOutcomes, strings.Clone)...)
+	words = append(words, prefixed("activation ", events.ActivationOutcomes, strings.Clone)...)
 	words = append(words, "turn ended suspended")
 	for _, k := range []core.ReasonKind{core.NaturalEnd, core.BehaviorRequested, core.Stopped, core.Cancelled, core.Blocked, core.Failed} {
 		words = append(words, "turn ended done "+k.String())

@@ -1,4 +1,4 @@
-package planner
+package effects
 
 import (
 	"encoding/json"

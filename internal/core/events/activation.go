@@ -1,0 +1,45 @@
+package events
+
+import (
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Activation outcomes, as they are journaled.
+const (
+	ActivationStepDone    = "step_done"
+	ActivationApproval    = "suspended_approval"
+	ActivationInput       = "suspended_input"
+	ActivationClientTool  = "suspended_client_tool"
+	ActivationPartial     = "suspended_step_partial"
+	ActivationInterrupted = "interrupted"
+	ActivationDone        = "done"
+)
+
+// ActivationOutcomes are all outcomes of an activation.
+var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationInterrupted, ActivationDone}
+
+// ActivationOfWaits is how an activation ended that leaves these calls waiting: of several kinds of
+// wait, the one that needs a person most counts.
+func ActivationOfWaits(pending []PendingCall) string {
+	heaviest := 0
+	for _, call := range pending {
+		heaviest = max(heaviest, slices.Index(waitsInOrder, waitOutcome(call.Kind)))
+	}
+	return waitsInOrder[heaviest]
+}
+
+var waitsInOrder = []string{ActivationClientTool, ActivationInput, ActivationApproval, ActivationInterrupted}
+
+func waitOutcome(k core.Kind) string {
+	switch k {
+	case core.KindClient:
+		return ActivationClientTool
+	case core.KindInput:
+		return ActivationInput
+	case core.KindInterrupt:
+		return ActivationInterrupted
+	}
+	return ActivationApproval
+}

@@ -1,0 +1,40 @@
+// Package events defines the data of the events that the planner journals. The JSON is stored and
+// sent to readers: members are added, and none is renamed.
+package events
+
+// InvalidAnswer is the data of a call.invalid_answer event.
+type InvalidAnswer struct {
+	CallID     string `json:"call_id"`
+	Suspension string `json:"suspension"`
+	Detail     string `json:"detail"`
+	By         string `json:"by,omitempty"`
+	Via        string `json:"via,omitempty"`
+}
+
+// Asked is the data of interrupt.recorded and cancel.recorded events.
+type Asked struct {
+	ID      string `json:"id,omitempty"`
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	Applied bool   `json:"applied"`
+}
+
+// MessageReceived is the data of a message.received event; the text is the message's.
+type MessageReceived struct {
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	Answers string `json:"answers,omitempty"`
+}
+
+// Spoken is the data of text.ended and reasoning.ended events; the text is the message's.
+type Spoken struct {
+	PartID string `json:"part_id"`
+	Cut    bool   `json:"cut,omitempty"` // the model was stopped in the middle of it
+}
+
+// RunStarted is the data of a run.started event.
+type RunStarted struct {
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`
+	RetryOf string `json:"retry_of,omitempty"`
+}
