@@ -1,5 +1,5 @@
-// Package sqlitetest opens stores for tests of other packages. Each is a copy of one empty store:
-// making a schema anew takes longer than many a test.
+// Package sqlitetest opens stores for tests of other packages. Each is a copy of one empty store,
+// because creating the schema takes longer than many tests do.
 package sqlitetest
 
 import (
