@@ -46,12 +46,12 @@ var CallOutcomes = []CallOutcomeWord{
 	{CallOutcomeDeniedByPerson, "no", "The approver denied the call."},
 	{CallOutcomeDeclined, "no", "The client or the person answered with a cancel."},
 	{CallOutcomeTimedOut, "no", "The deadline passed before an answer arrived."},
-	{CallOutcomeAbandoned, "maybe", "A new message abandoned the call while it waited. If it waited as `unknown_outcome`, its body may have run."},
+	{CallOutcomeAbandoned, "maybe", "A new message abandoned the call while it waited. If it waited as `unknown_outcome`, the tool may have run."},
 	{CallOutcomeOutOfTime, "maybe", "The tool was still running when its time was up."},
 	{CallOutcomeLost, "maybe", "The worker crashed while the tool ran, so the outcome is unknown."},
-	{CallOutcomeNotFinished, "no", "The model called `finish` before the run could end."},
-	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. `may_have_run` says whether its body may have taken effect."},
-	{CallOutcomeRunEnded, "maybe", "The run ended for another reason before the call had a result. `may_have_run` says whether its body may have taken effect."},
+	{CallOutcomeNotFinished, "no", "The model called the tool `finish`, but the run couldn't end yet."},
+	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. `may_have_run` says whether the call may have taken effect."},
+	{CallOutcomeRunEnded, "maybe", "The run ended for another reason before the call had a result. `may_have_run` says whether the call may have taken effect."},
 }
 
 // CallOutcome is the outcome of the call whose result the message is; empty for a placeholder and

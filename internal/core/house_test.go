@@ -75,8 +75,8 @@ func TestStateMachineDocument(t *testing.T) {
 func stateMachine() string {
 	var b strings.Builder
 	b.WriteString("# State machines and phases\n\n" +
-		"The status changes of runs and tool calls, and the phases in which hooks run. Staying in a status is\n" +
-		"always allowed. Generated from `internal/core` by tests; do not edit.\n")
+		"The status changes of runs and tool calls, and the phases in which hooks run. Generated from\n" +
+		"`internal/core` by tests; do not edit.\n")
 	b.WriteString("\n## Runs\n\n```mermaid\nstateDiagram-v2\n    [*] --> created\n")
 	diagram(&b, allRuns, runTransitions)
 	b.WriteString("```\n\n## Tool calls\n\n```mermaid\nstateDiagram-v2\n    [*] --> new\n")

@@ -13,29 +13,30 @@ var phaseWords = map[Phase]struct {
 	when    string
 	effects []string
 }{
-	RunStart:          {"once per run, before its first step", []string{"state", "end", "wait"}},
-	StepStart:         {"before each model call", []string{"state", "end"}},
-	BeforeInference:   {"directly before the model is called", []string{"state", "context", "override", "include", "exclude", "end"}},
-	AfterInference:    {"before the model's response is committed and stop rules are evaluated", []string{"state", "drop", "end"}},
-	ToolGate:          {"for each call with valid arguments; again after a decision, and before the call runs if the state changed; these hooks must be pure", nil},
-	BeforeToolExecute: {"before a call runs, and before it runs again unless their results are committed", []string{"state", "refuse"}},
-	AfterToolExecute:  {"for each call with an outcome, whether or not it ran; also for a call that suspends itself", []string{"state", "append"}},
-	StepEnd:           {"after a step's tool calls, even if the step waits", []string{"state", "end"}},
-	RunEnd:            {"once per run, when it is certain to end", []string{"state"}},
+	RunStart:          {"once per run, before its first step", []string{"end the run", "make it wait"}},
+	StepStart:         {"before each model call", []string{"end the run"}},
+	BeforeInference:   {"directly before the model is called", []string{"add context", "override instructions or parameters", "include or exclude tools", "end the run"}},
+	AfterInference:    {"before the model's response is committed and stop rules are evaluated", []string{"drop calls", "end the run"}},
+	ToolGate:          {"for each call with valid arguments, again after a decision, and again before the call runs if the state has changed (so these hooks must be pure)", nil},
+	BeforeToolExecute: {"before a call runs", []string{"refuse the call"}},
+	AfterToolExecute:  {"after each call, whether it ran or not, and when its tool begins to wait", []string{"append a note to the result"}},
+	StepEnd:           {"after a step's tool calls, even if the step waits", []string{"end the run"}},
+	RunEnd:            {"once per run, after its end is committed", []string{"nothing"}},
 }
 
 // phasesText is the part of the page on state machines that says when hooks are called.
 func phasesText() string {
 	var b strings.Builder
 	b.WriteString("\n## Phases of a run\n\n" +
-		"Hooks run in this order. Phases 2 to 8 happen in each step, and 5 to 7 for each call in it. A phase\n" +
-		"that ended before a wait doesn't repeat after it.\n\n" +
+		"[Hooks](../guides/go-programs.md) run in this order. Phases 2 to 8 happen in each step, and 5 to 7\n" +
+		"for each call in it. If a run waits, the phases before the wait aren't repeated.\n\n" +
 		"Hooks of one phase don't see each other's results or failures. The next commit makes their results\n" +
-		"durable. After a crash before that commit, the hooks are called again, but their results count once.\n\n" +
-		"| phase | when its hooks are called | results that count |\n|---|---|---|\n")
+		"durable. After a crash before that commit, the hooks are called again, but their results count once.\n" +
+		"All hooks but `tool_gate` can change the shared state.\n\n" +
+		"| phase | when its hooks are called | what else its hooks can do |\n|---|---|---|\n")
 	for i, p := range Phases {
 		words := phaseWords[p]
-		effects := "a verdict, never looser than the permissions"
+		effects := "make the permissions for this call stricter, never looser; set its result"
 		if p != ToolGate {
 			effects = strings.Join(words.effects, ", ")
 		}

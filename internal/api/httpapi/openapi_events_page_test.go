@@ -15,13 +15,13 @@ const eventsFile = "../../../docs/reference/events.md"
 
 const eventsIntro = `# Events
 
-The types of events in a run's journal, and their members. The OpenAPI document (` + "`GET /openapi.json`" + `) has their schemas, with examples from real
-runs, in the schema ` + "`Event`" + `. This page is generated from the types.
+The types of events that a run stores and sends, and their members. The OpenAPI document (` + "`GET /openapi.json`" + `) has their schemas, with examples from real
+runs, in the schema ` + "`Event`" + `.
 
 Read the events of [a run](api.md#runs) or [a thread](api.md#threads) as pages or as a stream. ` + "`GET /v1/events`" + ` has the suspensions, decisions and
 ends of all runs. Its stream also sends ` + "`counts`" + `, the number of suspended calls by kind, which isn't stored.
 
-Stored events never change. New types and members may be added; ignore those you don't know. An incompatible change raises ` + "`v`" + `.
+Stored events never change. New types and members may be added; ignore those you don't know. An incompatible change raises the version ` + "`v`" + `.
 **Live** events show what is happening now. They aren't stored, and a reader may miss one or get it twice. A ` + "`?`" + ` marks optional members.
 
 ## Members of every event
@@ -39,7 +39,7 @@ var meanings = map[string]string{
 	"cause input":     "the input of the run",
 	"cause retry":     "the run retries an earlier one, without new input",
 	"cause message":   "a user message",
-	"cause decision":  "a decision, or a refused answer that was recorded",
+	"cause decision":  "a decision, or an answer that was refused but recorded",
 	"cause deadline":  "a deadline passed without an answer",
 	"cause interrupt": "a caller interrupted the run",
 	"cause cancel":    "a caller cancelled the suspended run",

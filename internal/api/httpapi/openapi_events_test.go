@@ -32,7 +32,7 @@ var eventGroups = []eventGroup{
 		{core.EventTurnStarted, "A turn began. `cause` says what started it.", false},
 		{core.EventRunStarted, "The run began. If it's a retry, `retry_of` is the run it continues.", false},
 		{core.EventTurnEnded, "The turn ended: the run is done or suspended.", false},
-		{core.EventActivationEnded, "A worker released the run, because it is done or suspended or its next step is due.", false},
+		{core.EventActivationEnded, "A worker stopped working on the run: the run is done or suspended, or its next step is due.", false},
 	}},
 	{"Messages and requests", []event{
 		{core.EventMessageReceived, "A user message was added to the conversation. If it answers a call, its text is the call's result.", false},
@@ -52,9 +52,9 @@ var eventGroups = []eventGroup{
 	{"Tool calls", []event{
 		{core.EventCallReady, "The model requested a tool call.", false},
 		{core.EventCallInvalid, "The arguments were refused. The call fails with `invalid_arguments`.", false},
-		{core.EventCallStarted, "The tool started. The live event (`live: true`) is sent at the start, the stored one is committed with the outcome. For an at-most-once call, the stored one is committed before the tool starts.", false},
+		{core.EventCallStarted, "The tool started. A live event (`live: true`) is sent at the start. A second event is stored with the outcome or, if the call is at-most-once, before the tool starts.", false},
 		{core.EventCallProgress, "The tool reported its progress.", true},
-		{core.EventCallSuspended, "The call waits for an answer. A run's `pending` and the inbox have the same members. Only there are `requests`, `said`, `tool_details` and `fingerprint` set.", false},
+		{core.EventCallSuspended, "The call waits for an answer. A run's `pending` and the inbox have the same members. They also set `requests`, `said`, `tool_details` and `fingerprint`, which the event omits.", false},
 		{core.EventCallInvalidAnswer, "A client sent a result that doesn't match the call's schema. The server refused it, and the call still waits. At most 8 such events are recorded per suspension.", false},
 		{core.EventDecisionRecorded, "The run processed a decision. `applied` says whether it took effect.", false},
 		{core.EventCallResuming, "The call resumes after its decision.", false},
@@ -64,7 +64,7 @@ var eventGroups = []eventGroup{
 	}},
 	{"State, hooks and memory", []event{
 		{core.EventStateDelta, "Tools or hooks changed the shared state.", false},
-		{core.EventStateSnapshot, "A step that changed the state ended. The event has the complete state.", false},
+		{core.EventStateSnapshot, "The complete state, at the end of a step that changed it.", false},
 		{core.EventHookFailed, "A hook failed or wasn't called. The run continues.", false},
 		{core.EventMemoryFailed, "The agent's memory failed. The run continues. `detail` is `recall_failed`, `commit_failed` or `given_up`.", false},
 	}},
