@@ -62,7 +62,7 @@ For production, use dormouse serve.`
 func (a *app) serveCommand() *cobra.Command {
 	o := local.Options{Strict: true}
 	cmd := a.serverCommand(&o, &example{})
-	cmd.Use, cmd.Short = "serve", "Serve agents in production: strict, and without reloading"
+	cmd.Use, cmd.Short = "serve", "Serve agents in production, without reloading changed files"
 	cmd.Long = `Serve the API and execute runs, like dormouse dev, with two different defaults:
 
   --watch is off. A changed agent file takes effect when you restart the server.

@@ -11,8 +11,8 @@ import (
 
 const cliPage = "../../docs/reference/cli.md"
 
-const cliIntro = "# Command line\n\nThis page lists the commands, flags and exit codes of `dormouse` and `dormouse-proof`. Run `dormouse help COMMAND` for details and examples,\n" +
-	"and `dormouse version` for the version. The page is generated from the help texts.\n\nAll commands accept these flags: "
+const cliIntro = "# Command line\n\nThis page lists the commands, flags and exit codes of `dormouse` and `dormouse-proof`. Run `dormouse help COMMAND` for details and examples.\n" +
+	"The page is generated from the help texts.\n\nAll commands accept these flags: "
 
 // TestTheCLIPageHasEveryCommand writes docs/reference/cli.md with -update. Otherwise it reports a
 // page that differs from the help texts.

@@ -32,11 +32,11 @@ func problemsDocument() string {
 	var b strings.Builder
 	b.WriteString(`# Errors
 
-The error codes of the HTTP API, and what to do about them. Every error is an ` + "`application/problem+json`" + ` document (RFC 9457) with ` + "`type`, `title`, `status`, `code`" + ` and
+Every error of the HTTP API is an ` + "`application/problem+json`" + ` document (RFC 9457) with ` + "`type`, `title`, `status`, `code`" + ` and
 usually ` + "`detail`" + `. Programs should test ` + "`code`" + `, which never changes; ` + "`detail`" + ` explains the error to people and contains nothing confidential. A refused
 request has stored nothing unless the table says otherwise. If a request has several decisions, each gets its own code.
 
-If a response has the header ` + "`Retry-After`" + `, try again after that many seconds. A 503 or 507 without it lasts until the operator acts. This page is
+If a response has the header ` + "`Retry-After`" + `, try again after that many seconds. A 503 or 507 without this header lasts until the operator acts. This page is
 generated from problem.go in internal/api/httpapi.
 
 |status|code|meaning and remedy|
