@@ -99,7 +99,10 @@ const (
 	// suspends the run's own call.
 	EventInterruptRecorded EventType = "interrupt.recorded"
 	EventCancelRecorded    EventType = "cancel.recorded"
-	EventRunStatus         EventType = "run.status"
+	// EventRunEnded says that and why the run ended, before its subscribers are notified. It is
+	// there only if somebody subscribed to the ends of runs; run.status follows.
+	EventRunEnded  EventType = "run.ended"
+	EventRunStatus EventType = "run.status"
 
 	// Live events: readers are sent them while the model speaks, and the journal never holds
 	// one.

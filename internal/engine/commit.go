@@ -50,7 +50,7 @@ func (a *activation) patience() time.Duration {
 func (a *activation) wake(ctx context.Context, delay time.Duration) error {
 	h := a.view.Head
 	_, err := retrying(ctx, a.e, func() (struct{}, error) {
-		return struct{}{}, a.e.o.Waker.Send(ctx, Wakeup{h.Tenant, h.Thread}, delay)
+		return struct{}{}, a.e.o.Waker.Send(ctx, Wakeup{Tenant: h.Tenant, Thread: h.Thread}, delay)
 	})
 	if err != nil {
 		return fmt.Errorf("sending the wake-up for what comes next: %w", err)

@@ -43,11 +43,12 @@ type Store interface {
 	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
 }
 
-// Wakeup is a hint that a thread may have work. It may be lost, doubled, late or out of order, and
-// carries nothing else.
+// Wakeup is a hint that a thread may have work, or one of its delivery lines. It may be lost,
+// doubled, late or out of order, and carries nothing else.
 type Wakeup struct {
-	Tenant string `json:"tenant"`
-	Thread string `json:"thread"`
+	Tenant   string `json:"tenant"`
+	Thread   string `json:"thread"`
+	Endpoint string `json:"endpoint,omitempty"` // of the line; empty for the run
 }
 
 // Waker sends wake-ups. At least once; [ErrUnavailable] if it may not have been sent.

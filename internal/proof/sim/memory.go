@@ -8,6 +8,7 @@ import (
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -31,6 +32,8 @@ type Memory struct {
 	payloads map[place][]byte
 	feed     map[string][]engine.FeedEntry // by tenant
 	fed      int                           // entries so far
+	lines    map[notice.Key]*line
+	records  map[recordPlace]notice.Record
 }
 
 // place is a key of a table: a tenant and what is its own within it.
@@ -48,7 +51,7 @@ type indexed struct{ at, due int64 }
 // NewMemory is empty.
 func NewMemory(clock engine.Clock) *Memory {
 	return &Memory{Clock: clock, items: map[place]*item{}, keys: map[place]engine.Key{}, archive: map[place]core.Record{}, payloads: map[place][]byte{},
-		feed: map[string][]engine.FeedEntry{}}
+		feed: map[string][]engine.FeedEntry{}, lines: map[notice.Key]*line{}, records: map[recordPlace]notice.Record{}}
 }
 
 func (m *Memory) now() int64 { return m.Clock.Now().UnixMilli() }
@@ -61,14 +64,22 @@ func (m *Memory) put(h core.Head) core.Head {
 		it = &item{segments: map[int64]core.Segment{}}
 		m.items[at] = it
 	}
-	if n := len(it.index); n == 0 || it.index[n-1].due != h.Due {
-		it.index = append(it.index, indexed{m.now(), h.Due})
-		if n > 8 {
-			it.index = slices.Delete(it.index, 0, 4)
-		}
-	}
+	it.index = m.inIndex(it.index, h.Due)
 	it.head = h
 	return m.read(h)
+}
+
+// inIndex adds what the index says of an item from now on.
+func (m *Memory) inIndex(index []indexed, due int64) []indexed {
+	n := len(index)
+	if n > 0 && index[n-1].due == due {
+		return index
+	}
+	index = append(index, indexed{m.now(), due})
+	if n > 8 {
+		index = slices.Delete(index, 0, 4)
+	}
+	return index
 }
 
 // read is a copy of a head that its reader may change.

@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -105,18 +106,29 @@ func (m *Memory) DueBefore(now int64, limit int) []Entry {
 func (m *Memory) dueBefore(now int64, limit int) (due []Entry) {
 	seen := m.now() - m.Lag
 	for at, it := range m.items {
-		if entry := it.indexedAt(seen); entry != 0 && entry <= now {
+		if entry := indexedAt(it.index, seen); entry != 0 && entry <= now {
 			due = append(due, Entry{engine.Wakeup{Tenant: at.tenant, Thread: at.name}, entry})
 		}
 	}
+	for k, it := range m.lines {
+		if entry := indexedAt(it.index, seen); entry != 0 && entry <= now {
+			due = append(due, Entry{engine.Wakeup{Tenant: k.Tenant, Thread: k.Thread, Endpoint: k.Endpoint}, entry})
+		}
+	}
 	slices.SortFunc(due, func(a, b Entry) int {
-		return cmp.Or(cmp.Compare(a.Due, b.Due), cmp.Compare(a.Tenant, b.Tenant), cmp.Compare(a.Thread, b.Thread))
+		return cmp.Or(cmp.Compare(a.Due, b.Due), keyOf(a.Wakeup).Compare(keyOf(b.Wakeup)))
 	})
 	return due[:min(limit, len(due))]
 }
 
-func (it *item) indexedAt(at int64) (due int64) {
-	for _, entry := range it.index {
+// keyOf is the line that a wake-up names, or would if it were for one.
+func keyOf(w engine.Wakeup) notice.Key {
+	return notice.Key{Tenant: w.Tenant, Thread: w.Thread, Endpoint: w.Endpoint}
+}
+
+// indexedAt is what a reader sees who sees the index as it was at a time.
+func indexedAt(index []indexed, at int64) (due int64) {
+	for _, entry := range index {
 		if entry.at <= at {
 			due = entry.due
 		}
@@ -132,12 +144,26 @@ func (m *Memory) Move(e Entry, next int64) (won bool) {
 }
 
 func (m *Memory) move(e Entry, next int64) (won bool) {
+	if e.Endpoint != "" {
+		return m.moveLine(e, next)
+	}
 	h, ok := m.head(e.Tenant, e.Thread)
 	if !ok || h.Due != e.Due {
 		return false
 	}
 	h.Due = next
 	m.put(h)
+	return true
+}
+
+func (m *Memory) moveLine(e Entry, next int64) (won bool) {
+	it := m.lines[keyOf(e.Wakeup)]
+	if it == nil || it.Due != e.Due {
+		return false
+	}
+	l := it.Line
+	l.Due = next
+	m.putLine(keyOf(e.Wakeup), l)
 	return true
 }
 

@@ -21,6 +21,18 @@ func TestTheSimulatedStoreKeepsTheContractOfStores(t *testing.T) {
 	}
 }
 
+func TestTheSimulatedLinesKeepTheContractOfLines(t *testing.T) {
+	for name, written := range map[string]bool{"values": false, "stored form": true} {
+		t.Run(name, func(t *testing.T) {
+			enginetest.TestLines(t, func(*testing.T) enginetest.LineStore {
+				m := sim.NewMemory(enginetest.AtMilli(1000))
+				m.Written = written
+				return m
+			})
+		})
+	}
+}
+
 func TestTheSimulatedQueueKeepsTheContractOfQueues(t *testing.T) {
 	enginetest.TestQueue(t, func(_ *testing.T, clock *enginetest.Clock) enginetest.Queue {
 		return queue{&sim.MemoryQueue{Clock: clock, Visibility: enginetest.QueueVisibility, MaxAttempts: enginetest.QueueMaxAttempts}}

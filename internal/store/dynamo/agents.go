@@ -3,7 +3,6 @@ package dynamo
 import (
 	"context"
 	"errors"
-	"net/url"
 	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
@@ -145,7 +144,7 @@ func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 	e.value("pk", text(tenantsPK))
 	err = s.query(ctx, doing, &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
-		tenant, err := url.PathUnescape(strings.TrimPrefix(textAt(it, attrSK), "#"))
+		tenant, err := unescape(strings.TrimPrefix(textAt(it, attrSK), "#"))
 		if err != nil {
 			return false, unreadable("item "+keyOf(it).String(), err)
 		}

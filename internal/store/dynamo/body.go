@@ -95,6 +95,14 @@ func (s *Store) putNew(ctx context.Context, doing string, it item) error {
 	return s.unavailable(doing, err)
 }
 
+// putItem stores an item in place of what is there.
+func (s *Store) putItem(ctx context.Context, doing string, it item) error {
+	if _, err := s.api.PutItem(ctx, &dynamodb.PutItemInput{TableName: &s.o.Table, Item: it}); err != nil {
+		return s.unavailable(doing, err)
+	}
+	return nil
+}
+
 func (s *Store) putPieces(ctx context.Context, doing string, it item, form string, packed []byte) error {
 	set := fmt.Sprintf("%x", sha256.Sum256(packed))[:16]
 	n := 0

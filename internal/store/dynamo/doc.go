@@ -23,6 +23,8 @@
 //	T#tenant#thread   S#seq#stamp        a segment of the journal
 //	T#tenant#thread   P#digest           a payload
 //	T#tenant#thread   R#run              the record of a run that the head no longer holds
+//	T#tenant#thread   N#endpoint         a delivery line: what the thread owes an endpoint
+//	T#tenant#thread   NR#endpoint#event  the record of a notice that was delivered, or is dead
 //	IDEM#tenant#key   #                  an idempotency key
 //	A#tenant#name     V#digest, #CURRENT a version of an agent, and the deployed one
 //	L#tenant#run      L#id               the record of an approval link

@@ -30,6 +30,11 @@ const (
 	prefixVersion = "V#"
 	prefixLink    = "L#"
 	prefixFeed    = "F#"
+	prefixLine    = "N#"
+
+	// of records of notices, and of the list of those that are dead
+	prefixNotice     = "NR#"
+	prefixDeadNotice = "NX#"
 
 	skHead    = "#H"
 	skAlone   = "#"
@@ -128,12 +133,15 @@ func escape(s string) string {
 	return b.String()
 }
 
+// unescape reverses escape.
+func unescape(s string) (string, error) { return url.PathUnescape(s) }
+
 // threadOf returns the thread whose items have a partition key.
 func threadOf(pk string) (engine.Wakeup, error) {
 	rest, ok := strings.CutPrefix(pk, prefixThread)
 	left, right, two := strings.Cut(rest, "#")
-	tenant, err1 := url.PathUnescape(left)
-	thread, err2 := url.PathUnescape(right)
+	tenant, err1 := unescape(left)
+	thread, err2 := unescape(right)
 	if !ok || !two || err1 != nil || err2 != nil {
 		return engine.Wakeup{}, unreadable("partition key "+pk, fmt.Errorf("it is not the key of a thread"))
 	}

@@ -3,6 +3,7 @@ package dynamo
 import (
 	"context"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -105,7 +106,7 @@ func (m *mover) move(ctx context.Context, page []item) {
 		if m.full() || ctx.Err() != nil {
 			return
 		}
-		w, err := threadOf(textAt(it, attrPK))
+		w, err := wakeupOf(it)
 		if err != nil {
 			m.failed = append(m.failed, err)
 			continue
@@ -117,6 +118,15 @@ func (m *mover) move(ctx context.Context, page []item) {
 			m.taken = append(m.taken, w)
 		}
 	}
+}
+
+// wakeupOf returns what an entry of the index is for: a thread's run, or one of its lines.
+func wakeupOf(it item) (engine.Wakeup, error) {
+	w, err := threadOf(textAt(it, attrPK))
+	if name, ofLine := strings.CutPrefix(textAt(it, attrSK), prefixLine); ofLine && err == nil {
+		w.Endpoint, err = unescape(name)
+	}
+	return w, err
 }
 
 func (s *Store) moveDue(ctx context.Context, it item, next int64) (won bool, err error) {

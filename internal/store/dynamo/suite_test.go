@@ -29,3 +29,10 @@ func TestLinks(t *testing.T) {
 		enginetest.TestLinks(t, func(t *testing.T) enginetest.LinkStore { return s.on(t, nil) })
 	})
 }
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		enginetest.TestLines(t, func(t *testing.T) enginetest.LineStore { return s.on(t, nil) })
+	})
+}

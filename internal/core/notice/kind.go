@@ -1,0 +1,81 @@
+package notice
+
+import (
+	"encoding/json"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Kind says what a notice is about. The strings are a contract with subscribers, and are stored.
+type Kind string
+
+const (
+	Suspended    Kind = "suspended"     // a call waits for an answer
+	Reminded     Kind = "reminded"      // it still waits, and its approvers are reminded
+	Escalated    Kind = "escalated"     // it still waits, and others are asked
+	DeadlineNear Kind = "deadline_near" // its deadline is near
+	Decided      Kind = "decided"       // an answer, a deadline or a message ended the wait
+	Done         Kind = "done"          // the run ended, for whatever reason
+	Failed       Kind = "failed"        // the run ended in an error, or was stopped or blocked
+)
+
+// Kinds are all of them, in the order in which a call and a run go through them.
+var Kinds = []Kind{Suspended, Reminded, DeadlineNear, Escalated, Decided, Done, Failed}
+
+// Set is what a subscriber wants to be notified of.
+type Set []Kind
+
+// Of returns the kind under which a subscriber is notified of an event; false if it isn't. Of two
+// kinds that fit, it is the more specific one, so that no subscriber gets an event twice.
+func (s Set) Of(e core.Event) (Kind, bool) {
+	for _, kind := range kindsOf(e) {
+		if slices.Contains(s, kind) {
+			return kind, true
+		}
+	}
+	return "", false
+}
+
+// kindsOf returns the kinds that fit an event, the most specific first.
+func kindsOf(e core.Event) []Kind {
+	switch e.Type {
+	case core.EventCallSuspended:
+		if kindOfCall(e) != core.KindInterrupt { // the caller who interrupts needs no notice
+			return []Kind{Suspended}
+		}
+	case core.EventDecisionRecorded:
+		if applied(e) {
+			return []Kind{Decided}
+		}
+	case core.EventRunEnded:
+		if endedWell(e) {
+			return []Kind{Done}
+		}
+		return []Kind{Failed, Done}
+	}
+	return nil
+}
+
+func kindOfCall(e core.Event) core.Kind {
+	var call struct {
+		Kind core.Kind `json:"kind"`
+	}
+	_ = json.Unmarshal(e.Data, &call) // what can't be read is announced
+	return call.Kind
+}
+
+func applied(e core.Event) bool {
+	var d struct {
+		Applied bool `json:"applied"`
+	}
+	return json.Unmarshal(e.Data, &d) == nil && d.Applied
+}
+
+func endedWell(e core.Event) bool {
+	var r core.Reason
+	if json.Unmarshal(e.Data, &r) != nil {
+		return false
+	}
+	return r.Kind == core.NaturalEnd || r.Kind == core.BehaviorRequested || r.Kind == core.Cancelled
+}

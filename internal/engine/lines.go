@@ -1,0 +1,63 @@
+package engine
+
+import (
+	"context"
+
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+)
+
+// Lines take notices from the owner of a run. The write is atomic, and sending it again after
+// [ErrUnavailable] has the effect of sending it once.
+type Lines interface {
+	// HandOver adds a notice to its line, makes the line if it is not there, and makes it due.
+	// Nothing is written if the line has had a notice of this event or of a later one; that is
+	// no error. Woken says that a wake-up for the line was sent in the same transaction.
+	HandOver(ctx context.Context, req HandOver) (woken bool, err error)
+}
+
+// HandOver is one notice for one endpoint. A commit has made its event part of the journal.
+type HandOver struct {
+	notice.Key
+	Event int64
+	Kind  notice.Kind
+	Seq   int64 // the segment that holds the event
+	Now   int64 // the caller's clock
+	Wake  bool  // the store may send the wake-up
+}
+
+// LineClaim asks for a line. Claim is random for each claim, as in [ClaimRequest].
+type LineClaim struct {
+	notice.Key
+	Claim    string
+	Now      int64 // the caller's clock
+	LeaseEnd int64
+	Due      int64 // when the sweep shall look, should the worker die
+}
+
+// LineWrite is one write of the worker that holds a line, on condition of its epoch. Writes change
+// one entry and never the line as a whole: owners of the run add others meanwhile.
+type LineWrite struct {
+	notice.Key
+	Epoch int64
+
+	// Event is the entry to change; 0 for none. Entry takes its place, or removes it if it is
+	// nil.
+	Event int64
+	Entry *notice.Entry
+
+	// Record is stored before anything else; a crash may leave it beside the entry.
+	Record *notice.Record
+
+	// Release gives the claim up, with the line due at Due, or in no index if that is 0, on
+	// condition that no entry was added since Adds.
+	Release   bool
+	Due, Adds int64
+}
+
+// RecordQuery says which records of a tenant are wanted, newest first, from behind the cursor.
+type RecordQuery struct {
+	Thread, Endpoint string // empty: of all
+	Dead             bool   // only those of dead notices
+	Cursor           string
+	Limit            int
+}
