@@ -1,0 +1,209 @@
+// Package signature signs and verifies the bodies of webhooks with shared secrets, in the schemes of
+// Standard Webhooks, Slack, GitHub and Discord. A signature covers the raw body: verify it before
+// anything is parsed.
+package signature
+
+import (
+	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/base64"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// Scheme is how a sender signs.
+type Scheme string
+
+const (
+	Standard Scheme = "standard" // Standard Webhooks: HMAC-SHA256 of id, time and body
+	Slack    Scheme = "slack"    // v0: HMAC-SHA256 of time and body
+	GitHub   Scheme = "github"   // X-Hub-Signature-256: HMAC-SHA256 of the body, without a time
+	Ed25519  Scheme = "ed25519"  // as Discord signs: Ed25519 of time and body, with its public key
+)
+
+// Schemes are all of them.
+var Schemes = []Scheme{Standard, Slack, GitHub, Ed25519}
+
+// Window is how far the time of a signed request may be from ours, in both directions.
+const Window = 5 * time.Minute
+
+// Reasons for which a request is refused. A caller is told no more than that.
+var (
+	ErrUnsigned  = errors.New("the request isn't signed")
+	ErrWrong     = errors.New("the signature doesn't match the body")
+	ErrStale     = errors.New("the request was signed too long ago, or the clocks differ by minutes")
+	ErrWrongKey  = errors.New("the key can't be read")
+	errUnwritten = fmt.Errorf("%w: write it as whsec_ and Base64, or as at least 24 characters", ErrWrongKey)
+)
+
+// Key reads a key of a scheme as it is stored as a secret: for Standard the Base64 behind whsec_, or
+// the bytes of any other text; for Ed25519 the public key in hexadecimal; otherwise the text itself.
+func Key(s Scheme, text string) ([]byte, error) {
+	switch encoded, ours := strings.CutPrefix(text, "whsec_"); {
+	case s == Standard && ours:
+		key, err := base64.StdEncoding.DecodeString(encoded)
+		if err != nil || len(key) < 16 {
+			return nil, errUnwritten
+		}
+		return key, nil
+	case s == Ed25519:
+		key, err := hex.DecodeString(text)
+		if err != nil || len(key) != ed25519.PublicKeySize {
+			return nil, fmt.Errorf("%w: write the public key as 64 hexadecimal digits", ErrWrongKey)
+		}
+		return key, nil
+	case s == Standard && len(text) < 24:
+		return nil, errUnwritten
+	case text == "":
+		return nil, fmt.Errorf("%w: it is empty", ErrWrongKey)
+	}
+	return []byte(text), nil
+}
+
+// Headers of Standard Webhooks.
+const (
+	HeaderID        = "Webhook-Id"
+	HeaderTimestamp = "Webhook-Timestamp"
+	HeaderSignature = "Webhook-Signature"
+)
+
+// Sign returns the value of [HeaderSignature] for a body: one signature for each key, so that a
+// receiver may still have the old one while keys are changed.
+func Sign(id string, at time.Time, body []byte, keys ...[]byte) string {
+	signed := make([]string, len(keys))
+	for i, key := range keys {
+		signed[i] = "v1," + base64.StdEncoding.EncodeToString(standard(key, id, seconds(at), body))
+	}
+	return strings.Join(signed, " ")
+}
+
+func seconds(at time.Time) string { return strconv.FormatInt(at.Unix(), 10) }
+
+func standard(key []byte, id, timestamp string, body []byte) []byte {
+	return sum(key, []byte(id+"."+timestamp+"."), body)
+}
+
+func sum(key []byte, parts ...[]byte) []byte {
+	mac := hmac.New(sha256.New, key)
+	for _, part := range parts {
+		mac.Write(part)
+	}
+	return mac.Sum(nil)
+}
+
+// Header returns a header of the request by its name, in whatever case; "" if it has none.
+type Header func(name string) string
+
+// Verify says whether one of the keys signed the body now. It returns what names the request among
+// those of its sender: a request of the same name is a replay. What the signature doesn't cover is
+// no part of it.
+func Verify(s Scheme, h Header, body []byte, now time.Time, keys ...[]byte) (name string, err error) {
+	check, known := checks[s]
+	if !known {
+		return "", fmt.Errorf("signature: no scheme %q", s)
+	}
+	return check(h, body, now, keys)
+}
+
+var checks = map[Scheme]func(h Header, body []byte, now time.Time, keys [][]byte) (string, error){
+	Standard: verifyStandard, Slack: verifySlack, GitHub: verifyGitHub, Ed25519: verifyEd25519,
+}
+
+func verifyStandard(h Header, body []byte, now time.Time, keys [][]byte) (string, error) {
+	id, timestamp, given := h(HeaderID), h(HeaderTimestamp), h(HeaderSignature)
+	if id == "" || timestamp == "" || given == "" {
+		return "", ErrUnsigned
+	}
+	if err := inTime(timestamp, now); err != nil {
+		return "", err
+	}
+	for _, one := range strings.Fields(given) {
+		encoded, ours := strings.CutPrefix(one, "v1,")
+		got, err := base64.StdEncoding.DecodeString(encoded)
+		if ours && err == nil && matches(got, keys, func(key []byte) []byte { return standard(key, id, timestamp, body) }) {
+			return id, nil
+		}
+	}
+	return "", ErrWrong
+}
+
+func verifySlack(h Header, body []byte, now time.Time, keys [][]byte) (string, error) {
+	timestamp := h("X-Slack-Request-Timestamp")
+	got, err := hexBehind("v0=", h("X-Slack-Signature"))
+	if err != nil || timestamp == "" {
+		return "", ErrUnsigned
+	}
+	if err := inTime(timestamp, now); err != nil {
+		return "", err
+	}
+	if !matches(got, keys, func(key []byte) []byte { return sum(key, []byte("v0:"+timestamp+":"), body) }) {
+		return "", ErrWrong
+	}
+	return hex.EncodeToString(got), nil
+}
+
+// verifyGitHub has no time to look at, so its requests are named by their content: one that is sent
+// again is a replay, whatever its delivery id, which isn't signed.
+func verifyGitHub(h Header, body []byte, _ time.Time, keys [][]byte) (string, error) {
+	got, err := hexBehind("sha256=", h("X-Hub-Signature-256"))
+	if err != nil {
+		return "", ErrUnsigned
+	}
+	if !matches(got, keys, func(key []byte) []byte { return sum(key, body) }) {
+		return "", ErrWrong
+	}
+	return hex.EncodeToString(got), nil
+}
+
+func verifyEd25519(h Header, body []byte, now time.Time, keys [][]byte) (string, error) {
+	timestamp := h("X-Signature-Timestamp")
+	got, err := hex.DecodeString(h("X-Signature-Ed25519"))
+	if err != nil || len(got) != ed25519.SignatureSize || timestamp == "" {
+		return "", ErrUnsigned
+	}
+	if err := inTime(timestamp, now); err != nil {
+		return "", err
+	}
+	signed := append([]byte(timestamp), body...)
+	for _, key := range keys {
+		if len(key) == ed25519.PublicKeySize && ed25519.Verify(key, signed, got) {
+			digest := sha256.Sum256(signed) // a signer could sign the same twice, in different ways
+			return hex.EncodeToString(digest[:]), nil
+		}
+	}
+	return "", ErrWrong
+}
+
+func hexBehind(prefix, header string) ([]byte, error) {
+	digits, ours := strings.CutPrefix(header, prefix)
+	got, err := hex.DecodeString(digits)
+	if !ours || err != nil || len(got) != sha256.Size {
+		return nil, ErrUnsigned
+	}
+	return got, nil
+}
+
+// matches compares in constant time, with every key.
+func matches(got []byte, keys [][]byte, want func(key []byte) []byte) bool {
+	found := false
+	for _, key := range keys {
+		found = hmac.Equal(got, want(key)) || found
+	}
+	return found
+}
+
+func inTime(timestamp string, now time.Time) error {
+	at, err := strconv.ParseInt(timestamp, 10, 64)
+	if err != nil {
+		return ErrUnsigned
+	}
+	if away := now.Unix() - at; away > int64(Window.Seconds()) || away < -int64(Window.Seconds()) {
+		return ErrStale
+	}
+	return nil
+}
