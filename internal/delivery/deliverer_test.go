@@ -236,7 +236,7 @@ func TestAfterADayANoticeIsDeadAndCanBeRedriven(t *testing.T) {
 		t.Fatalf("attempts %+v", r.Attempts)
 	}
 	b.answer, b.sent = func(delivery.Notice) delivery.Result { return delivered }, nil
-	if err := b.store.Redrive(t.Context(), ops, 3, b.clock.Now().UnixMilli()); err != nil {
+	if err := b.store.RedriveNotice(t.Context(), ops, 3, b.clock.Now().UnixMilli()); err != nil {
 		t.Fatal(err)
 	}
 	b.deliver()

@@ -19,7 +19,7 @@ type LineStore interface {
 	engine.Overdue
 	ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line, error)
 	WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line, error)
-	Redrive(ctx context.Context, k notice.Key, event, now int64) error
+	RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error
 	Line(ctx context.Context, k notice.Key) (notice.Line, error)
 	ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error)
 	Records(ctx context.Context, tenant string, q engine.RecordQuery) (records []notice.Record, next string, err error)
@@ -305,24 +305,24 @@ func testRecords(t *lineTest) {
 }
 
 func testRedriveNotice(t *lineTest) {
-	t.wantErr(t.store.Redrive(t.Context(), ops, 7, 1000), engine.ErrNotFound)
+	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 1000), engine.ErrNotFound)
 	t.handOver(ops, 7, 1000)
-	t.wantErr(t.store.Redrive(t.Context(), ops, 7, 1000), engine.ErrNotFound) // it is on its way
+	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 1000), engine.ErrNotFound) // it is on its way
 	l := t.claim(ops, "c1", 1000)
 	e, _ := l.Entries[7].After(notice.Gone, notice.Attempt{At: 1000, Took: 5, Status: 410, Error: "410 Gone"}, 0)
 	r := e.Record(ops, 7, notice.StateDead, 1005)
 	t.write(engine.LineWrite{Key: ops, Epoch: l.Epoch, Event: 7, Record: &r, Release: true, Adds: l.Adds})
-	if err := t.store.Redrive(t.Context(), ops, 7, 9000); err != nil {
+	if err := t.store.RedriveNotice(t.Context(), ops, 7, 9000); err != nil {
 		t.Fatal(err)
 	}
 	l = t.line(ops)
 	t.want("line", l, notice.Line{Epoch: 1, Claim: "c1", Last: 7, Adds: 2, Due: 9000,
 		Entries: map[int64]notice.Entry{7: {Kind: notice.Suspended, Seq: 107, Since: 9000, NotBefore: 9000, Tries: 1, Attempts: r.Attempts}}})
-	t.wantErr(t.store.Redrive(t.Context(), ops, 7, 9000), engine.ErrNotFound) // no dead letter any more
+	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 9000), engine.ErrNotFound) // no dead letter any more
 	l = t.claim(ops, "c2", 9000)
 	done := l.Entries[7].Record(ops, 7, notice.StateDelivered, 9005)
 	t.write(engine.LineWrite{Key: ops, Epoch: l.Epoch, Event: 7, Record: &done, Release: true, Adds: l.Adds})
-	t.wantErr(t.store.Redrive(t.Context(), ops, 7, 9000), engine.ErrNotFound) // it was delivered
+	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 9000), engine.ErrNotFound) // it was delivered
 }
 
 // testHandOverAtOnce: while several processes hand the notices over, in the order of events, one

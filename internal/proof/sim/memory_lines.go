@@ -121,8 +121,8 @@ func (m *Memory) WriteLine(_ context.Context, req engine.LineWrite) (notice.Line
 	return m.putLine(req.Key, l), nil
 }
 
-// Redrive implements delivery.Lines.
-func (m *Memory) Redrive(_ context.Context, k notice.Key, event, now int64) error {
+// RedriveNotice implements delivery.Lines.
+func (m *Memory) RedriveNotice(_ context.Context, k notice.Key, event, now int64) error {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	at := recordPlace{k, event}

@@ -176,9 +176,9 @@ func (s *Store) ofThread(ctx context.Context, doing, tenant, thread, prefix stri
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) { return true, each(it) })
 }
 
-// Redrive implements delivery.Lines. The record goes and the entry comes in one transaction, so
+// RedriveNotice implements delivery.Lines. The record goes and the entry comes in one transaction, so
 // that a copy of the request that arrives late finds no record, and adds nothing.
-func (s *Store) Redrive(ctx context.Context, k notice.Key, event, now int64) error {
+func (s *Store) RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error {
 	const doing = "redriving a notice"
 	for n := range mostConflicts {
 		it, err := s.get(ctx, doing, noticeRecordKey(k, event))

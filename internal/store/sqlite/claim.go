@@ -48,18 +48,25 @@ func (t *tx) refuseClaim(req engine.ClaimRequest) (core.Head, error) {
 
 // TakeOverdue implements [engine.Overdue].
 func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
-	const query = `UPDATE heads SET due = ?1 WHERE rowid IN
-		(SELECT rowid FROM heads WHERE due > 0 AND due <= ?2 ORDER BY due LIMIT ?3) RETURNING tenant, thread`
+	const heads = `UPDATE heads SET due = ?1 WHERE rowid IN
+		(SELECT rowid FROM heads WHERE due > 0 AND due <= ?2 ORDER BY due LIMIT ?3) RETURNING tenant, thread, ''`
+	const lines = `UPDATE delivery_lines SET due = ?1 WHERE rowid IN
+		(SELECT rowid FROM delivery_lines WHERE due > 0 AND due <= ?2 ORDER BY due LIMIT ?3) RETURNING tenant, thread, endpoint`
 	return write(ctx, db, func(t *tx) (taken []engine.Wakeup, err error) {
-		err = t.Each(func(s dbfile.Scanner) error {
-			var w engine.Wakeup
-			if err := s.Scan(&w.Tenant, &w.Thread); err != nil {
-				return dbfile.Unavailable(err)
+		for _, query := range []string{heads, lines} {
+			err = t.Each(func(s dbfile.Scanner) error {
+				var w engine.Wakeup
+				if err := s.Scan(&w.Tenant, &w.Thread, &w.Endpoint); err != nil {
+					return dbfile.Unavailable(err)
+				}
+				taken = append(taken, w)
+				return nil
+			}, query, next, now, limit-len(taken))
+			if err != nil {
+				return taken, err
 			}
-			taken = append(taken, w)
-			return nil
-		}, query, next, now, limit)
-		return taken, err
+		}
+		return taken, nil
 	})
 }
 
@@ -69,11 +76,15 @@ func (db *DB) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]en
 // claimed the run. A lease is found by its due time, which every claim sets.
 func (db *DB) FreeLeases(ctx context.Context) (int, error) {
 	const free = "UPDATE heads SET lease = 0, due = ? WHERE due > 0 AND lease <> 0 AND st <> 3"
+	const freeLines = "UPDATE delivery_lines SET lease = 0, due = ? WHERE due > 0 AND lease <> 0"
 	const show = "UPDATE queue SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"
 	const showIntake = "UPDATE intake SET visible_at = ?1, receipt = '' WHERE receipt <> '' AND visible_at > ?1"
 	return write(ctx, db, func(t *tx) (int, error) {
 		n, err := t.Exec(free, db.now())
 		if err != nil {
+			return 0, err
+		}
+		if _, err := t.Exec(freeLines, db.now()); err != nil {
 			return 0, err
 		}
 		for _, show := range []string{show, showIntake} {

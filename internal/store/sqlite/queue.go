@@ -21,17 +21,17 @@ func (db *DB) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) er
 // Remind is like Send, but does nothing if the queue has a visible wake-up for the thread, which is
 // enough. Reminders sent while workers are behind would only put them further behind.
 func (db *DB) Remind(ctx context.Context, w engine.Wakeup) error {
-	const query = `INSERT INTO queue (tenant, thread, visible_at) SELECT ?1, ?2, ?3
-		WHERE NOT EXISTS (SELECT 1 FROM queue WHERE tenant = ?1 AND thread = ?2 AND visible_at <= ?3)`
+	const query = `INSERT INTO queue (tenant, thread, endpoint, visible_at) SELECT ?1, ?2, ?3, ?4
+		WHERE NOT EXISTS (SELECT 1 FROM queue WHERE tenant = ?1 AND thread = ?2 AND endpoint = ?3 AND visible_at <= ?4)`
 	return exec(ctx, db, func(t *tx) error {
-		_, err := t.Exec(query, w.Tenant, w.Thread, db.now())
+		_, err := t.Exec(query, w.Tenant, w.Thread, w.Endpoint, db.now())
 		t.Notify(arrival{})
 		return err
 	})
 }
 
 func (t *tx) send(w engine.Wakeup, visibleAt int64) error {
-	_, err := t.Exec("INSERT INTO queue (tenant, thread, visible_at) VALUES (?, ?, ?)", w.Tenant, w.Thread, visibleAt)
+	_, err := t.Exec("INSERT INTO queue (tenant, thread, endpoint, visible_at) VALUES (?, ?, ?, ?)", w.Tenant, w.Thread, w.Endpoint, visibleAt)
 	t.Notify(arrival{})
 	return err
 }
@@ -58,9 +58,9 @@ func (db *DB) take(t *tx, tenant, receipt string) (engine.Delivery, error) {
 func (t *tx) hide(tenant, receipt string, now, until int64) (d engine.Delivery, err error) {
 	const query = `UPDATE queue SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
 		WHERE id = (SELECT id FROM queue WHERE tenant = ?3 AND visible_at <= ?4 ORDER BY visible_at, id LIMIT 1)
-		RETURNING id, receipt, attempts, tenant, thread`
+		RETURNING id, receipt, attempts, tenant, thread, endpoint`
 	err = t.Row(func(s dbfile.Scanner) error {
-		if err := s.Scan(&d.ID, &d.Receipt, &d.Attempts, &d.Tenant, &d.Thread); err != nil {
+		if err := s.Scan(&d.ID, &d.Receipt, &d.Attempts, &d.Tenant, &d.Thread, &d.Endpoint); err != nil {
 			return dbfile.Unavailable(err)
 		}
 		return nil
@@ -70,8 +70,8 @@ func (t *tx) hide(tenant, receipt string, now, until int64) (d engine.Delivery, 
 
 // bury moves a message to the dead letters.
 func (t *tx) bury(id string, attempts int, now int64) error {
-	const bury = `INSERT INTO dead (id, tenant, thread, attempts, cause, at)
-		SELECT id, tenant, thread, ?, cause, ? FROM queue WHERE id = ?`
+	const bury = `INSERT INTO dead (id, tenant, thread, endpoint, attempts, cause, at)
+		SELECT id, tenant, thread, endpoint, ?, cause, ? FROM queue WHERE id = ?`
 	n, err := messageNumber(id)
 	if err != nil {
 		return err

@@ -77,3 +77,8 @@ func (q queue) Dead(ctx context.Context) (dead []enginetest.Dead, err error) {
 	}
 	return dead, err
 }
+
+func TestLines(t *testing.T) {
+	t.Parallel()
+	enginetest.TestLines(t, func(t *testing.T) enginetest.LineStore { return fresh(t) })
+}

@@ -6,5 +6,8 @@ import _ "embed"
 //go:embed schema.sql
 var schema string
 
+//go:embed lines.sql
+var lines string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema}
+var Migrations = []string{schema, lines}
