@@ -100,7 +100,7 @@ const (
 	EventInterruptRecorded EventType = "interrupt.recorded"
 	EventCancelRecorded    EventType = "cancel.recorded"
 	// EventRunEnded says that and why the run ended, before its subscribers are notified. It is
-	// there only if somebody subscribed to the ends of runs; run.status follows.
+	// there only if an endpoint subscribed to the ends of runs; run.status follows.
 	EventRunEnded  EventType = "run.ended"
 	EventRunStatus EventType = "run.status"
 

@@ -6,7 +6,7 @@
 // says from which event on notices are owed. The owner of the run hands each one over to a line for
 // each endpoint, and the line delivers it without holding the run.
 //
-//	event committed, out.n set ── handed over to lines ── out.n removed ── run waits or is done
-//	                                     │
-//	                                     └─ line: attempt ── recorded ── attempt … delivered or dead
+//	event committed, out.n set ── handed over ── out.n removed ── run waits or is done
+//	                                 │
+//	                                 └─ line: attempt ── recorded … delivered or dead
 package notice

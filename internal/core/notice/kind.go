@@ -16,7 +16,7 @@ const (
 	Escalated    Kind = "escalated"     // it still waits, and others are asked
 	DeadlineNear Kind = "deadline_near" // its deadline is near
 	Decided      Kind = "decided"       // an answer, a deadline or a message ended the wait
-	Done         Kind = "done"          // the run ended, for whatever reason
+	Done         Kind = "done"          // the run ended, for any reason
 	Failed       Kind = "failed"        // the run ended in an error, or was stopped or blocked
 )
 
@@ -41,7 +41,7 @@ func (s Set) Of(e core.Event) (Kind, bool) {
 func kindsOf(e core.Event) []Kind {
 	switch e.Type {
 	case core.EventCallSuspended:
-		if kindOfCall(e) != core.KindInterrupt { // the caller who interrupts needs no notice
+		if kindOfCall(e) != core.KindInterrupt { // its caller needs no notice
 			return []Kind{Suspended}
 		}
 	case core.EventDecisionRecorded:

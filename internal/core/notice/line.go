@@ -44,8 +44,8 @@ func (l Line) Claimable(now int64, claim string) bool {
 	return l.Due != 0 && l.Due <= now+Early && (l.Lease == 0 || l.Lease < now) && l.Claim != claim
 }
 
-// Early is by how much, in ms, a line may be claimed ahead of its time: the clock of whoever handed
-// a notice over may be that much ahead of the worker's.
+// Early is by how much, in ms, a line may be claimed ahead of its time: the clock of the
+// worker that handed a notice over may be that much ahead of the worker's.
 const Early = 5000
 
 // Next returns the entry to attempt now; false if none is. First attempts are made in the order of

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -24,7 +25,7 @@ func TestTheSimulatedStoreKeepsTheContractOfStores(t *testing.T) {
 func TestTheSimulatedLinesKeepTheContractOfLines(t *testing.T) {
 	for name, written := range map[string]bool{"values": false, "stored form": true} {
 		t.Run(name, func(t *testing.T) {
-			enginetest.TestLines(t, func(*testing.T) enginetest.LineStore {
+			linestest.Test(t, func(*testing.T) linestest.Store {
 				m := sim.NewMemory(enginetest.AtMilli(1000))
 				m.Written = written
 				return m

@@ -1,6 +1,6 @@
-// Package signature signs and verifies the bodies of webhooks with shared secrets, in the schemes of
-// Standard Webhooks, Slack, GitHub and Discord. A signature covers the raw body: verify it before
-// anything is parsed.
+// Package signature signs and verifies the bodies of webhooks with shared secrets, in the schemes
+// of Standard Webhooks, Slack, GitHub and Discord. A signature covers the raw body: verify it
+// before anything is parsed.
 package signature
 
 import (
@@ -23,7 +23,7 @@ const (
 	Standard Scheme = "standard" // Standard Webhooks: HMAC-SHA256 of id, time and body
 	Slack    Scheme = "slack"    // v0: HMAC-SHA256 of time and body
 	GitHub   Scheme = "github"   // X-Hub-Signature-256: HMAC-SHA256 of the body, without a time
-	Ed25519  Scheme = "ed25519"  // as Discord signs: Ed25519 of time and body, with its public key
+	Ed25519  Scheme = "ed25519"  // as Discord: Ed25519 of time and body
 )
 
 // Schemes are all of them.
@@ -32,7 +32,7 @@ var Schemes = []Scheme{Standard, Slack, GitHub, Ed25519}
 // Window is how far the time of a signed request may be from ours, in both directions.
 const Window = 5 * time.Minute
 
-// Reasons for which a request is refused. A caller is told no more than that.
+// Reasons for which a request is refused. A caller learns no more than that.
 var (
 	ErrUnsigned  = errors.New("the request isn't signed")
 	ErrWrong     = errors.New("the signature doesn't match the body")
@@ -41,8 +41,9 @@ var (
 	errUnwritten = fmt.Errorf("%w: write it as whsec_ and Base64, or as at least 24 characters", ErrWrongKey)
 )
 
-// Key reads a key of a scheme as it is stored as a secret: for Standard the Base64 behind whsec_, or
-// the bytes of any other text; for Ed25519 the public key in hexadecimal; otherwise the text itself.
+// Key reads a key of a scheme as it is stored as a secret: for Standard the Base64 behind whsec_,
+// or the bytes of any other text; for Ed25519 the public key in hexadecimal; otherwise the text
+// itself.
 func Key(s Scheme, text string) ([]byte, error) {
 	switch encoded, ours := strings.CutPrefix(text, "whsec_"); {
 	case s == Standard && ours:
@@ -96,7 +97,7 @@ func sum(key []byte, parts ...[]byte) []byte {
 	return mac.Sum(nil)
 }
 
-// Header returns a header of the request by its name, in whatever case; "" if it has none.
+// Header returns a header of the request by its name, in any case; "" if it has none.
 type Header func(name string) string
 
 // Verify says whether one of the keys signed the body now. It returns what names the request among
@@ -148,7 +149,7 @@ func verifySlack(h Header, body []byte, now time.Time, keys [][]byte) (string, e
 }
 
 // verifyGitHub has no time to look at, so its requests are named by their content: one that is sent
-// again is a replay, whatever its delivery id, which isn't signed.
+// again is a replay, even under another delivery id, which isn't signed.
 func verifyGitHub(h Header, body []byte, _ time.Time, keys [][]byte) (string, error) {
 	got, err := hexBehind("sha256=", h("X-Hub-Signature-256"))
 	if err != nil {
@@ -172,7 +173,7 @@ func verifyEd25519(h Header, body []byte, now time.Time, keys [][]byte) (string,
 	signed := append([]byte(timestamp), body...)
 	for _, key := range keys {
 		if len(key) == ed25519.PublicKeySize && ed25519.Verify(key, signed, got) {
-			digest := sha256.Sum256(signed) // a signer could sign the same twice, in different ways
+			digest := sha256.Sum256(signed) // one message may have several signatures
 			return hex.EncodeToString(digest[:]), nil
 		}
 	}

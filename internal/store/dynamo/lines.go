@@ -176,8 +176,8 @@ func (s *Store) ofThread(ctx context.Context, doing, tenant, thread, prefix stri
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) { return true, each(it) })
 }
 
-// RedriveNotice implements delivery.Lines. The record goes and the entry comes in one transaction, so
-// that a copy of the request that arrives late finds no record, and adds nothing.
+// RedriveNotice implements delivery.Lines. The record goes and the entry comes in one transaction,
+// so that a copy of the request that arrives late finds no record, and adds nothing.
 func (s *Store) RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error {
 	const doing = "redriving a notice"
 	for n := range mostConflicts {
@@ -223,7 +223,7 @@ func (s *Store) tryRedrive(ctx context.Context, r notice.Record, now int64) (mov
 		return false, nil
 	}
 	switch _, reason := firstReason(err); aws.ToString(reason.Code) {
-	case reasonConflict, reasonThrottled, reasonCapacity, reasonRefused: // look again what is there
+	case reasonConflict, reasonThrottled, reasonCapacity, reasonRefused: // look again
 		return true, nil
 	}
 	return false, s.unavailable("redriving a notice", err)

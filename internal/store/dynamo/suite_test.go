@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
@@ -33,6 +34,6 @@ func TestLinks(t *testing.T) {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
-		enginetest.TestLines(t, func(t *testing.T) enginetest.LineStore { return s.on(t, nil) })
+		linestest.Test(t, func(t *testing.T) linestest.Store { return s.on(t, nil) })
 	})
 }

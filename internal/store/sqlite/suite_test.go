@@ -5,6 +5,7 @@ import (
 	"path/filepath"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
@@ -80,5 +81,5 @@ func (q queue) Dead(ctx context.Context) (dead []enginetest.Dead, err error) {
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	enginetest.TestLines(t, func(t *testing.T) enginetest.LineStore { return fresh(t) })
+	linestest.Test(t, func(t *testing.T) linestest.Store { return fresh(t) })
 }

@@ -1,33 +1,35 @@
-package enginetest
+// Package linestest is the contract of stores of delivery lines, as one suite for all of them.
+package linestest
 
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 )
 
-// LineStore is what a store of delivery lines is asked for: [engine.Lines], [engine.Overdue] and
-// the ports of package delivery, whose methods are repeated here so that its tests can import this
-// package.
-type LineStore interface {
+// Store is what a store of delivery lines is asked for.
+type Store interface {
 	engine.Lines
 	engine.Overdue
-	ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line, error)
-	WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line, error)
+	delivery.Lines
 	RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error
 	Line(ctx context.Context, k notice.Key) (notice.Line, error)
 	ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error)
 	Records(ctx context.Context, tenant string, q engine.RecordQuery) (records []notice.Record, next string, err error)
 }
 
-// TestLines checks a store of delivery lines. Open returns an empty one, closed by the test's
-// cleanup; its clock says what open was given.
-func TestLines(t *testing.T, open func(t *testing.T) LineStore) {
+// Test checks a store. Open returns an empty one, closed by the test's cleanup.
+func Test(t *testing.T, open func(t *testing.T) Store) {
 	for name, run := range map[string]func(*lineTest){
 		"a notice makes its line, which is due":                      testFirstNotice,
 		"a notice is handed over once, and none before it any more":  testHandOverOnce,
@@ -50,8 +52,14 @@ func TestLines(t *testing.T, open func(t *testing.T) LineStore) {
 // lineTest is one subtest with its store. Its methods fail the test if what they do does not work.
 type lineTest struct {
 	*testing.T
-	store LineStore
+	store Store
 }
+
+const (
+	tenant = "acme"
+	thread = "thr_a"
+	second = int64(1000)
+)
 
 var ops = notice.Key{Tenant: tenant, Thread: thread, Endpoint: "ops"}
 
@@ -116,12 +124,16 @@ func (t *lineTest) wantEvents(l notice.Line, want ...int64) {
 
 func (t *lineTest) want(what string, got, want any) {
 	t.Helper()
-	(&storeTest{T: t.T}).equal(what, got, want)
+	if diff := cmp.Diff(want, got, cmpopts.EquateEmpty()); diff != "" {
+		t.Fatalf("%s (-want +got):\n%s", what, diff)
+	}
 }
 
 func (t *lineTest) wantErr(err, want error) {
 	t.Helper()
-	(&storeTest{T: t.T}).wantErr(err, want)
+	if !errors.Is(err, want) {
+		t.Fatalf("got %v, want %v", err, want)
+	}
 }
 
 func testFirstNotice(t *lineTest) {
@@ -260,7 +272,7 @@ func testRecords(t *lineTest) {
 	other := notice.Key{Tenant: tenant, Thread: "thr_b", Endpoint: "chat"}
 	put := func(k notice.Key, event int64, s notice.State) notice.Record {
 		t.handOver(k, event, event*1000)
-		l := t.claim(k, numbered("claim", int(event)), event*1000)
+		l := t.claim(k, fmt.Sprint("claim ", event), event*1000)
 		e, _ := l.Entries[event].After(notice.Hopeless, notice.Attempt{At: event * 1000, Took: 5, Error: "refused"}, 0)
 		r := e.Record(k, event, s, event*1000+5)
 		req := engine.LineWrite{Key: k, Epoch: l.Epoch, Event: event, Record: &r, Release: true, Adds: l.Adds}
@@ -307,7 +319,7 @@ func testRecords(t *lineTest) {
 func testRedriveNotice(t *lineTest) {
 	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 1000), engine.ErrNotFound)
 	t.handOver(ops, 7, 1000)
-	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 1000), engine.ErrNotFound) // it is on its way
+	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 1000), engine.ErrNotFound) // in line
 	l := t.claim(ops, "c1", 1000)
 	e, _ := l.Entries[7].After(notice.Gone, notice.Attempt{At: 1000, Took: 5, Status: 410, Error: "410 Gone"}, 0)
 	r := e.Record(ops, 7, notice.StateDead, 1005)
@@ -318,67 +330,9 @@ func testRedriveNotice(t *lineTest) {
 	l = t.line(ops)
 	t.want("line", l, notice.Line{Epoch: 1, Claim: "c1", Last: 7, Adds: 2, Due: 9000,
 		Entries: map[int64]notice.Entry{7: {Kind: notice.Suspended, Seq: 107, Since: 9000, NotBefore: 9000, Tries: 1, Attempts: r.Attempts}}})
-	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 9000), engine.ErrNotFound) // no dead letter any more
+	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 9000), engine.ErrNotFound) // in line
 	l = t.claim(ops, "c2", 9000)
 	done := l.Entries[7].Record(ops, 7, notice.StateDelivered, 9005)
 	t.write(engine.LineWrite{Key: ops, Epoch: l.Epoch, Event: 7, Record: &done, Release: true, Adds: l.Adds})
-	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 9000), engine.ErrNotFound) // it was delivered
-}
-
-// testHandOverAtOnce: while several processes hand the notices over, in the order of events, one
-// worker takes them out. It sees each once, and the line leaves the index with the last.
-func testHandOverAtOnce(t *lineTest) {
-	const events = 30
-	seen := map[int64]int{}
-	errs := together(4, func(i int) error {
-		for ev := int64(1); ev <= events && i > 0; ev++ {
-			if _, err := t.store.HandOver(t.Context(), engine.HandOver{Key: ops, Event: ev, Kind: notice.Decided, Seq: ev, Now: 1000}); err != nil {
-				return err
-			}
-		}
-		if i > 0 {
-			return nil
-		}
-		return t.drain(seen, events)
-	})
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
-	for ev := int64(1); ev <= events; ev++ {
-		if seen[ev] != 1 {
-			t.Errorf("event %d was seen %d times", ev, seen[ev])
-		}
-	}
-	t.wantEvents(t.line(ops))
-	t.want("due", t.due(1<<40), []string(nil))
-}
-
-// drain works on the line until it has seen so many events. It takes one entry out with each write,
-// and gives the claim up with the last that it knows of.
-func (t *lineTest) drain(seen map[int64]int, events int) error {
-	for n := 0; len(seen) < events; n++ {
-		l, err := t.store.ClaimLine(t.Context(), claimOfLine(ops, numbered("claim", n), 1000))
-		if errors.Is(err, engine.ErrRefused) {
-			continue // nothing is due yet
-		}
-		for held := true; held && err == nil; {
-			ev, some := l.Next(1000)
-			if some {
-				seen[ev]++
-			}
-			req := engine.LineWrite{Key: ops, Epoch: l.Epoch, Event: ev, Adds: l.Adds, Release: len(l.Entries) <= 1}
-			held = !req.Release
-			l, err = t.store.WriteLine(t.Context(), req)
-			if errors.Is(err, engine.ErrRefused) { // more came meanwhile
-				held, req.Release = true, false
-				l, err = t.store.WriteLine(t.Context(), req)
-			}
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
+	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 9000), engine.ErrNotFound) // delivered
 }

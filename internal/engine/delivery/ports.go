@@ -10,12 +10,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Lines is what a worker needs of a store of lines. Each write is atomic, and sending it again after
-// [engine.ErrUnavailable] has the effect of sending it once.
+// Lines is what a worker needs of a store of lines. Each write is atomic, and sending it again
+// after [engine.ErrUnavailable] has the effect of sending it once.
 type Lines interface {
 	// ClaimLine makes the caller the worker of the line if [notice.Line.Claimable] holds: it
-	// raises epoch, sets lease, claim and due, and returns the line as it is then. A repeat of a
-	// claim that was granted returns the line as it is. [engine.ErrRefused] if the condition
+	// raises epoch, sets lease, claim and due, and returns the line as it is then. A repeat of
+	// a claim that was granted returns the line as it is. [engine.ErrRefused] if the condition
 	// does not hold or there is no such line.
 	ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line, error)
 
@@ -43,7 +43,8 @@ type Notice struct {
 
 // Endpoints send notices.
 type Endpoints interface {
-	// Send makes one attempt, and returns soon after ctx ends. It sends nothing twice by itself.
+	// Send makes one attempt, and returns soon after ctx ends. It sends nothing twice by
+	// itself.
 	Send(ctx context.Context, n Notice) Result
 
 	// Disable stops deliveries to the endpoint until an operator enables it.

@@ -9,8 +9,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
-	"github.com/dormouse-dev/dormouse/internal/delivery"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -157,7 +157,7 @@ func TestWhatIsHandedOverDuringAnAttemptIsDeliveredByTheSameClaim(t *testing.T) 
 	b.handOver(3)
 	b.answer = func(n delivery.Notice) delivery.Result {
 		if n.Event.Seq < 6 {
-			b.handOver(n.Event.Seq + 1) // after the worker saw the line, before it leaves it
+			b.handOver(n.Event.Seq + 1) // the worker has not seen this one
 		}
 		return delivered
 	}
@@ -188,8 +188,8 @@ func TestAFailedNoticeStopsNoOther(t *testing.T) {
 	b.wantState("4 delivered after 1", "3 delivered after 3")
 }
 
-// A receiver that is down for 12 hours gets every notice: the first attempts in the order of events,
-// and those that failed again.
+// A receiver that is down for 12 hours gets every notice: the first attempts in the order of
+// events, and those that failed again.
 func TestAReceiverThatIsDownForTwelveHoursGetsEveryNotice(t *testing.T) {
 	b := newBench(t)
 	up := b.clock.Now().Add(12 * time.Hour)
