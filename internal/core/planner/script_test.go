@@ -8,6 +8,8 @@ import (
 	"testing"
 )
 
+var update = flag.Bool("update", false, "write what is planned now into the scripts")
+
 // TestScripts plays the scripts in testdata/plans. Each is a specification to read: what is known
 // of a run, what happens to it, and the sequence of plans that [core.Decide] makes of that.
 //
@@ -48,7 +50,7 @@ func playScript(t *testing.T, path string) {
 		played.WriteString(block.prose + strings.Join(block.acts, "\n") + "\n----\n" + p.out.String() + "\n")
 	}
 	if got := strings.TrimRight(played.String(), "\n") + "\n"; got != string(raw) {
-		if flag.Lookup("update").Value.String() == "true" {
+		if *update {
 			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
 				t.Fatal(err)
 			}
