@@ -75,8 +75,8 @@ func TestStateMachineDocument(t *testing.T) {
 func stateMachine() string {
 	var b strings.Builder
 	b.WriteString("# State machines and phases\n\n" +
-		"The status changes of runs and tool calls, and the phases in which hooks run. Generated from\n" +
-		"`internal/core` by tests; do not edit.\n")
+		"This page lists the status changes of runs and tool calls, and the phases in which hooks run. It is\n" +
+		"generated from `internal/core`; do not edit it.\n")
 	b.WriteString("\n## Runs\n\n```mermaid\nstateDiagram-v2\n    [*] --> created\n")
 	diagram(&b, allRuns, runTransitions)
 	b.WriteString("```\n\n## Tool calls\n\n```mermaid\nstateDiagram-v2\n    [*] --> new\n")

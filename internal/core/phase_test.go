@@ -13,13 +13,13 @@ var phaseWords = map[Phase]struct {
 	when    string
 	effects []string
 }{
-	RunStart:          {"once per run, before its first step", []string{"end the run", "make it wait"}},
+	RunStart:          {"once per run, before its first step", []string{"end the run", "make the run wait"}},
 	StepStart:         {"before each model call", []string{"end the run"}},
 	BeforeInference:   {"directly before the model is called", []string{"add context", "override instructions or parameters", "include or exclude tools", "end the run"}},
-	AfterInference:    {"before the model's response is committed and stop rules are evaluated", []string{"drop calls", "end the run"}},
-	ToolGate:          {"for each call with valid arguments, again after a decision, and again before the call runs if the state has changed (so these hooks must be pure)", nil},
+	AfterInference:    {"before the model's response is committed and before stop rules are evaluated", []string{"drop calls", "end the run"}},
+	ToolGate:          {"for each call with valid arguments; again after a decision; if the state has changed, again before the call runs. These hooks must be pure.", nil},
 	BeforeToolExecute: {"before a call runs", []string{"refuse the call"}},
-	AfterToolExecute:  {"after each call, whether it ran or not, and when its tool begins to wait", []string{"append a note to the result"}},
+	AfterToolExecute:  {"after each call, whether or not it ran; also when a tool begins to wait", []string{"append a note to the result"}},
 	StepEnd:           {"after a step's tool calls, even if the step waits", []string{"end the run"}},
 	RunEnd:            {"once per run, after its end is committed", []string{"nothing"}},
 }
@@ -28,15 +28,15 @@ var phaseWords = map[Phase]struct {
 func phasesText() string {
 	var b strings.Builder
 	b.WriteString("\n## Phases of a run\n\n" +
-		"[Hooks](../guides/go-programs.md) run in this order. Phases 2 to 8 happen in each step, and 5 to 7\n" +
-		"for each call in it. If a run waits, the phases before the wait aren't repeated.\n\n" +
+		"[Hooks](../guides/go-programs.md) run in this order. Each step has phases 2 to 8, with phases 5\n" +
+		"to 7 for each tool call. After an answer, a waiting call repeats at most phases 5 to 7.\n\n" +
 		"Hooks of one phase don't see each other's results or failures. The next commit makes their results\n" +
-		"durable. After a crash before that commit, the hooks are called again, but their results count once.\n" +
-		"All hooks but `tool_gate` can change the shared state.\n\n" +
+		"durable. If a crash prevents that commit, the hooks are called again, but their results count once.\n" +
+		"Hooks of all phases except `tool_gate` can change the shared state.\n\n" +
 		"| phase | when its hooks are called | what else its hooks can do |\n|---|---|---|\n")
 	for i, p := range Phases {
 		words := phaseWords[p]
-		effects := "make the permissions for this call stricter, never looser; set its result"
+		effects := "make permissions for this call stricter, never looser; set the call's result"
 		if p != ToolGate {
 			effects = strings.Join(words.effects, ", ")
 		}

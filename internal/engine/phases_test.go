@@ -170,7 +170,7 @@ func documented(t *testing.T) (order []string, effects map[string][]string) {
 	for _, m := range phaseRow.FindAllStringSubmatch(string(text), -1) {
 		order = append(order, m[1])
 		effects[m[1]] = regexp.MustCompile("[a-z]+").FindAllString(m[2], -1)
-		if strings.Contains(string(text), "All hooks but `tool_gate` can change the shared state.") {
+		if strings.Contains(string(text), "Hooks of all phases except `tool_gate` can change the shared state.") {
 			effects[m[1]] = append(effects[m[1]], "state")
 		}
 	}
