@@ -11,8 +11,8 @@ import (
 
 const cliPage = "../../docs/reference/cli.md"
 
-const cliIntro = "# Command line\n\nThis page lists the commands, flags and exit codes of `dormouse` and `dormouse-proof`. Run `dormouse help COMMAND` for details and examples.\n" +
-	"The page is generated from the help texts.\n\nAll commands accept these flags: "
+const cliIntro = "# Command line\n\nRun `dormouse help COMMAND` for details and examples. <!-- Generated from the help texts -->\n" +
+	"\nAll commands accept these flags: "
 
 // TestTheCLIPageHasEveryCommand writes docs/reference/cli.md with -update. Otherwise it reports a
 // page that differs from the help texts.
@@ -81,7 +81,7 @@ func (c command) flagsAfter(long []command) string {
 		switch {
 		case len(c.flags)+len(missing) != len(other.flags) || len(missing) > 1:
 		case len(missing) == 1:
-			return fmt.Sprintf("as `%s`, without %s", other.usage, missing[0])
+			return fmt.Sprintf("same as `%s`, except %s", other.usage, missing[0])
 		default:
 			return "as `" + other.usage + "`"
 		}

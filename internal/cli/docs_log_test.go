@@ -25,28 +25,28 @@ var logged = map[string]string{
 	// Errors: an operator has to act.
 	"the disk is full: reads and the inbox are served, writes are refused until there is space":                        "Free at least 16 MB; the server then recovers by itself.",
 	"the disk returns errors or does not respond: check the disk and the system log; writes that fail are refused":     "Replace the disk, or stop the server and move the directory. Acknowledged data is safe.",
-	"the store is damaged: stop the server and examine its data directory; undamaged runs are served":                  "SQLite found a damaged page. Stop the server and run the command in `examine`.",
+	"the store is damaged: stop the server and examine its data directory; undamaged runs are served":                  "SQLite found a damaged page. Stop the server and run the command in the field `examine`.",
 	"the data directory is no longer the one that the server opened: the server stops, because new data would be lost": "Move the directory back and restart the server. The directory has all acknowledged data.",
-	"a write was refused because it would leave the run in an invalid state; this is a bug":                            "A bug: the run ends with `head_invariant`.",
+	"a write was refused because it would leave the run in an invalid state; this is a bug":                            "A bug. The run ends with the code `head_invariant`.",
 	"the run's version of the agent can't run":                                                                         "The run ends in error, because its agent version or a tool is missing.",
 	"a gate or a stop rule panicked; the call is denied or the run stopped":                                            "Fix the Go function; `stack` shows where.",
 	"the model failed":             "The run ends in error. The line has the endpoint's response, which callers don't see.",
 	"a tool or the model panicked": "Fix the tool or provider; `stack` shows where. If it was a tool, its call fails; if it was a model, it is asked again.",
 	"a step panicked":              "A bug, perhaps in a hook. The server retries the step 20 times, then moves it to the dead letters.",
 	"cannot read the token file; all callers are refused":                                                            "Make the file readable; until then requests get 503.",
-	"the token file has invalid lines; their tokens are refused":                                                     "Fix the lines that it names. Other lines work.",
-	"cannot write the recording: runs continue but are missing from it; add them later with the command runs record": "Check the `--record` file and its disk, then add the runs with `dormouse runs record`.",
+	"the token file has invalid lines; their tokens are refused":                                                     "Fix the lines that `error` names. Other lines work.",
+	"cannot write the recording: runs continue but are missing from it; add them later with the command runs record": "Check the `--record` file and its disk, then add the missing runs with `dormouse runs record`.",
 	"starting a run from the intake queue panicked":                                                                  "A bug. The request is retried.",
 	"starting a run from the intake queue failed":                                                                    "A bug. The request is retried, then moved to the dead letters.",
-	"request failed":                           "The caller got 500; `error` says why. Report it.",
-	"a request was refused with 503":           "`code` and `error` say why. Each code is logged at most every ten seconds; `others_since_last` counts the omitted lines. If a retry can help, the line is a WARN.",
+	"request failed":                           "The caller got 500. Report the line.",
+	"a request was refused with 503":           "Each `code` is logged at most once every ten seconds; `others_since_last` counts the omitted lines. If a retry can help, the level is WARN.",
 	"handler panicked":                         "A bug; the caller got 500.",
 	"request not understood":                   "The function was invoked by something other than API Gateway or its URL.",
 	"answer too large":                         "The response exceeded Lambda's limit. Request smaller pages.",
 	"a message made the function panic":        "A bug, perhaps in a hook. The message is retried.",
 	"cannot write metrics":                     "-Standard output failed. The function did its work.",
-	"the sweep failed; the next one continues": "`error` says why due runs weren't woken. If it repeats, deadlines and crash recovery are late.",
-	"the function cannot start":                "A setting, secret or permission is missing or wrong. `error` names it.",
+	"the sweep failed; the next one continues": "Due runs weren't woken. If this repeats, deadlines and crash recovery are late.",
+	"the function cannot start":                "A setting, secret or permission is missing or wrong.",
 
 	// Warnings: an operator has to act if they persist.
 	"step given up":    "The store was slow, or the worker's time for the step was nearly over. The step is retried. If it repeats, check the store.",
@@ -66,7 +66,7 @@ var logged = map[string]string{
 	"a newer version of the program wrote this run; only that version continues it":             "Happens after a rollback. Deploy the newer version again; runs and decisions are kept.",
 	"the store cannot say whether a newer run waits; the run does not yield":                    "-The run continues.",
 	"an MCP server did not answer a call":                                                       "The call failed, or its outcome is unknown. Check the server.",
-	"a preview could not be made":                                                               "The approver sees the arguments without a preview. Check the tool that makes it.",
+	"a preview could not be made":                                                               "The approver sees only the arguments. Check the tool that makes the [preview](../reference/agent-file.md#previews).",
 	"cannot read the agent's memory":                                                            "Check the agent's memory. The run continues without it.",
 	"cannot store in the agent's memory":                                                        "Check the agent's memory. The run continues; the note is lost.",
 	"not sent":                                                                                  "-A notification failed; it is sent again with the run's next step.",
@@ -75,20 +75,20 @@ var logged = map[string]string{
 	"some due entries could not be read; the next sweep tries again":                            "Deadlines and crash recovery are late. Check the store.",
 	"the clock was set, or the machine slept: stored times are compared with the new time":      "`by` is the difference. See [what clocks decide](../how-it-works/reliability.md#what-clocks-decide).",
 	"corrected times that were stored too far ahead of the clock":                               "-The clock had been ahead; `entries` wake-ups were rescheduled.",
-	"cannot correct times stored too far ahead of the clock; retrying":                          "`error` says why. Runs with such times wait until the correction succeeds.",
-	"cannot store agents that changed before the start; retrying":                               "`error` says why. The changed agents aren't served yet.",
+	"cannot correct times stored too far ahead of the clock; retrying":                          "Runs with such times wait until the correction succeeds.",
+	"cannot store agents that changed before the start; retrying":                               "The changed agents aren't served yet.",
 	"a tenant has nearly used up its storage; raise --tenant-bytes before its runs are refused": "The line appears once per tenant. See [quotas](../guides/run-in-production.md#quotas).",
-	"another server uses this data directory; give both the same agents and tokens: both run the agents of the server started last, and each accepts only its own tokens": "Check `--data`, unless two servers are intended.",
+	"another server uses this data directory; give both the same agents and tokens: both run the agents of the server started last, and each accepts only its own tokens": "If you didn't intend two servers, check `--data`.",
 	"a changed agent file has a mistake; a version that is in use stays in use":                                                                                           "Fix the file. If the line has no `version`, the agent isn't served at all. See [changed agent files](../guides/run-in-production.md#changed-agent-files).",
 	"cannot read the agents directory; the deployed versions stay in use":                                                                                                 "Check `--agents`. Changes apply once the directory is readable.",
-	"cannot store changed agents; retrying":                                                                                                                               "`error` says why. Deployed versions stay in use.",
+	"cannot store changed agents; retrying":                                                                                                                               "Deployed versions stay in use.",
 	"the agents directory has no agent file; no run can be started":                                                                                                       "Check `--agents`.",
 	"a tenant has tokens but no agent; list it under tenants in an agent file, or serve with --tenant":                                                                    "List the tenant under `tenants` in an agent file, or use `--tenant`.",
 	"cannot store the approval link key: new links stop working when the server stops":                                                                                    "The disk is full, or the directory is read-only.",
-	"a run is not recorded":                                                       "`error` says why. Use `dormouse runs record RUN FILE` later.",
+	"a run is not recorded":                                                       "Use `dormouse runs record RUN FILE` later.",
 	"receiving from the intake queue failed; retrying":                            "The store didn't respond. Check it.",
-	"a message of the intake queue was moved to the dead letters":                 "The request can't start a run; `reason` says why. On a server, the field `see` has the command that shows the message.",
-	"a message comes again":                                                       "The message is retried; `error` says why. It's a bug only at level ERROR.",
+	"a message of the intake queue was moved to the dead letters":                 "`reason` says why the request can't start a run. On a server, `see` has the command that shows the message.",
+	"a message comes again":                                                       "The message is retried. If the level is ERROR, it's a bug.",
 	"cannot return a message to the queue; it reappears when its visibility ends": "-SQS failed; the message returns minutes later.",
 	"cannot read the age of the oldest due entry":                                 "-The metric is missing once.",
 	"the sweep ran out of time; the next one continues":                           "If it repeats, raise the sweep's timeout.",
@@ -96,7 +96,7 @@ var logged = map[string]string{
 
 	// Progress.
 	"the data directory has no store and --must-exist is set; the server does not start": "The directory was moved or emptied, or `--data` is wrong.",
-	"the store cannot be opened; the server does not start":                              "`error` says what to do. The store is damaged, replaced, too old or too new, or the disk fails.",
+	"the store cannot be opened; the server does not start":                              "`error` says what to do. The store is damaged, replaced, too old or too new, or the disk failed.",
 	"created an empty store, because the data directory had none":                        "If this isn't the first start, stop the server: `--data` is wrong, or the directory was emptied.",
 	"took over the runs of a stopped process":                                            "-The previous server was killed; its `runs` continue.",
 	"agent":                       "-An agent is served, in this version.",
@@ -244,9 +244,9 @@ func logPage(lines map[string]*logLine) string {
 	var b strings.Builder
 	b.WriteString(`# Log lines
 
-The log lines that may need action, each with the start of its ` + "`msg`" + `. A server logs to standard error;
-functions on AWS log to their log groups. Alarm on ERROR, and investigate a WARN that persists. Report
-bugs. The page is generated from the code.
+This page lists the log lines that may need action, by the start of their ` + "`msg`" + `. The field
+` + "`error`" + `, if present, gives the cause. A server logs to standard error; functions on AWS log to their log groups. Alarm
+on ERROR, and investigate a WARN that persists. Report bugs. <!-- Generated from the code -->
 `)
 	for _, level := range []string{"ERROR", "WARN", "INFO"} {
 		fmt.Fprintf(&b, "\n## %s\n\n|line|only on|meaning and remedy|\n|---|---|---|\n", level)

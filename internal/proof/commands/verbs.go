@@ -24,7 +24,7 @@ var exitCodes = []cmdline.ExitCode{
 	{Code: cmdline.ExitUnreachable, Means: []string{
 		"no server answers at the address"}},
 	{Code: cmdline.ExitBroken, Means: []string{
-		"torture: a violation: an acknowledged action was lost or duplicated, or a tool ran without approval"}},
+		"torture: an acknowledged action was lost or duplicated, or a tool ran without approval"}},
 }
 
 // app is one invocation of the program, for the verbs of this package.
