@@ -44,14 +44,14 @@ var CallOutcomes = []CallOutcomeWord{
 	{CallOutcomeBlocked, "no", "A permission or a hook denied the call and ended the run."},
 	{CallOutcomeSetByRule, "no", "A hook supplied the result."},
 	{CallOutcomeDeniedByPerson, "no", "The approver denied the call."},
-	{CallOutcomeDeclined, "no", "The client or the person answered with a cancel."},
+	{CallOutcomeDeclined, "no", "The client or the person answered with `cancel`."},
 	{CallOutcomeTimedOut, "no", "The deadline passed before an answer arrived."},
 	{CallOutcomeAbandoned, "maybe", "A new message abandoned the call while it waited. If it waited as `unknown_outcome`, the tool may have run."},
-	{CallOutcomeOutOfTime, "maybe", "The tool was still running when its time was up."},
+	{CallOutcomeOutOfTime, "maybe", "The tool was still running when its time limit passed."},
 	{CallOutcomeLost, "maybe", "The worker crashed while the tool ran, so the outcome is unknown."},
 	{CallOutcomeNotFinished, "no", "The model called the tool `finish`, but the run couldn't end yet."},
-	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. `may_have_run` says whether the call may have taken effect."},
-	{CallOutcomeRunEnded, "maybe", "The run ended for another reason before the call had a result. `may_have_run` says whether the call may have taken effect."},
+	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. If the call may have taken effect, `may_have_run` is true."},
+	{CallOutcomeRunEnded, "maybe", "Like `run_cancelled`, but the run ended for another reason."},
 }
 
 // CallOutcome is the outcome of the call whose result the message is; empty for a placeholder and

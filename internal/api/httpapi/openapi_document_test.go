@@ -138,7 +138,7 @@ func buildDocument() (doc openDoc, missing []string) {
 var tags = []struct{ name, about string }{
 	{"runs", "Start, read, stream, interrupt, retry and cancel runs."},
 	{"decisions", "List suspended calls and answer them, directly or through approval links."},
-	{"events", "Events and decisions of all runs of the tenant. A reader gets every event unless the workers' clock differences and the store's index delay add up to 10 seconds. If the server can't tell whether a commit succeeded, it checks again for up to 15 minutes, for at most 8 commits at a time."},
+	{"events", "Events and decisions of all runs of the tenant. A reader may miss an event if the differences between the workers' clocks and the delay of the store's index total 10 seconds or more. If the server doesn't know whether a commit succeeded, it keeps checking for up to 15 minutes, at most 8 commits at a time."},
 	{"threads", "Conversations with their messages and runs."},
 	{"agents", "The deployed agents."},
 	{"server", "The server itself."},

@@ -15,14 +15,14 @@ const eventsFile = "../../../docs/reference/events.md"
 
 const eventsIntro = `# Events
 
-The types of events that a run stores and sends, and their members. The OpenAPI document (` + "`GET /openapi.json`" + `) has their schemas, with examples from real
-runs, in the schema ` + "`Event`" + `.
+The types of events that a run stores and sends, and their members. The schema ` + "`Event`" + ` of the OpenAPI
+document (` + "`GET /openapi.json`" + `) has their schemas and examples from real runs.
 
 Read the events of [a run](api.md#runs) or [a thread](api.md#threads) as pages or as a stream. ` + "`GET /v1/events`" + ` has the suspensions, decisions and
-ends of all runs. Its stream also sends ` + "`counts`" + `, the number of suspended calls by kind, which isn't stored.
+ends of all runs. Its stream also sends the event ` + "`counts`" + `: the number of suspended calls by kind. This event isn't stored.
 
-Stored events never change. New types and members may be added; ignore those you don't know. An incompatible change raises the version ` + "`v`" + `.
-**Live** events show what is happening now. They aren't stored, and a reader may miss one or get it twice. A ` + "`?`" + ` marks optional members.
+Stored events never change. New types and members may be added; ignore unknown ones. An incompatible change raises the version ` + "`v`" + `.
+**Live** events show what is happening now. They aren't stored, and a reader may miss one or receive it twice. A ` + "`?`" + ` marks optional members.
 
 ## Members of every event
 
@@ -101,7 +101,7 @@ func eventsPage() string {
 			fmt.Fprintf(&p, "|`%s`|%s|%s|\n", e.of, cell(about), members)
 		}
 	}
-	p.WriteString("\n## Call outcomes\n\n`outcome` says how a call ended. *Ran* says whether the tool ran to its end.\n\n|outcome|ran|meaning|\n|---|---|---|\n")
+	p.WriteString("\n## Call outcomes\n\nThese are the values of the member `outcome`. The column *ran* shows whether the tool ran to its end.\n\n|outcome|ran|meaning|\n|---|---|---|\n")
 	for _, w := range core.CallOutcomes {
 		fmt.Fprintf(&p, "|`%s`|%s|%s|\n", w.Outcome, w.Ran, cell(w.Means))
 	}

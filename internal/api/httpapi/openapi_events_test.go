@@ -29,15 +29,15 @@ type eventGroup struct {
 var eventGroups = []eventGroup{
 	{"Runs and turns", []event{
 		{core.EventRunStatus, "The status of the run changed.", false},
-		{core.EventTurnStarted, "A turn began. `cause` says what started it.", false},
-		{core.EventRunStarted, "The run began. If it's a retry, `retry_of` is the run it continues.", false},
+		{core.EventTurnStarted, "A turn began, for the reason in `cause`.", false},
+		{core.EventRunStarted, "The run began. If the run is a retry, `retry_of` is the id of the earlier run.", false},
 		{core.EventTurnEnded, "The turn ended: the run is done or suspended.", false},
 		{core.EventActivationEnded, "A worker stopped working on the run: the run is done or suspended, or its next step is due.", false},
 	}},
 	{"Messages and requests", []event{
 		{core.EventMessageReceived, "A user message was added to the conversation. If it answers a call, its text is the call's result.", false},
 		{core.EventMessageQueued, "A user message was queued. When the run ends, it starts the thread's next run.", false},
-		{core.EventInterruptRecorded, "A caller interrupted the run. `applied: false` means it had no effect: the run was already interrupted or done.", false},
+		{core.EventInterruptRecorded, "A caller interrupted the run. `applied: false` means that the interrupt had no effect because the run was already interrupted or done.", false},
 		{core.EventCancelRecorded, "A caller cancelled the run.", false},
 	}},
 	{"The model", []event{
@@ -52,15 +52,15 @@ var eventGroups = []eventGroup{
 	{"Tool calls", []event{
 		{core.EventCallReady, "The model requested a tool call.", false},
 		{core.EventCallInvalid, "The arguments were refused. The call fails with `invalid_arguments`.", false},
-		{core.EventCallStarted, "The tool started. A live event (`live: true`) is sent at the start. A second event is stored with the outcome or, if the call is at-most-once, before the tool starts.", false},
+		{core.EventCallStarted, "The tool started. A live event (`live: true`) is sent at the start. If the call is at-most-once, another event is stored before the tool starts; otherwise it is stored with the outcome.", false},
 		{core.EventCallProgress, "The tool reported its progress.", true},
-		{core.EventCallSuspended, "The call waits for an answer. A run's `pending` and the inbox have the same members. They also set `requests`, `said`, `tool_details` and `fingerprint`, which the event omits.", false},
+		{core.EventCallSuspended, "The call waits for an answer. Entries of a run's `pending` and of the inbox have the same members. They also set `requests`, `said`, `tool_details` and `fingerprint`, which the event omits.", false},
 		{core.EventCallInvalidAnswer, "A client sent a result that doesn't match the call's schema. The server refused it, and the call still waits. At most 8 such events are recorded per suspension.", false},
-		{core.EventDecisionRecorded, "The run processed a decision. `applied` says whether it took effect.", false},
+		{core.EventDecisionRecorded, "The run processed a decision. `applied` is true if the decision took effect.", false},
 		{core.EventCallResuming, "The call resumes after its decision.", false},
 		{core.EventCallSucceeded, "The call has a result.", false},
-		{core.EventCallFailed, "The call failed. `outcome` says why.", false},
-		{core.EventCallCancelled, "The call was cancelled. `outcome` says why.", false},
+		{core.EventCallFailed, "The call failed. `outcome` gives the reason.", false},
+		{core.EventCallCancelled, "The call was cancelled. `outcome` gives the reason.", false},
 	}},
 	{"State, hooks and memory", []event{
 		{core.EventStateDelta, "Tools or hooks changed the shared state.", false},

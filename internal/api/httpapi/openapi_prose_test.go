@@ -3,37 +3,37 @@ package httpapi
 // conventions is the beginning of docs/reference/api.md.
 const conventions = `# HTTP API
 
-All operations of version 1, with their roles and status codes. The OpenAPI 3.1 document also has every member, each
-operation's error codes, examples, and access on AWS. Get it from ` + "`GET /openapi.json`" + ` on your server, or read
-[the file](../../internal/api/httpapi/openapi.json). This page is generated from the routes.
+All operations of version 1, generated from the routes, with their roles and status codes. The OpenAPI 3.1 document
+also describes all members, error codes and access on AWS, and has examples. Get it with ` + "`GET /openapi.json`" + `, or read
+[the file](../../internal/api/httpapi/openapi.json).
 
 ## Conventions
 
 | topic | rule |
 |---|---|
 | Body | One JSON object in UTF-8, at most 1 MiB, as ` + "`application/json`" + `. Unknown or repeated members and unknown parameters are refused. An optional member may be ` + "`null`" + `; an optional parameter may be empty. |
-| Responses | New members may be added; ignore those you don't know. |
+| Responses | New members may be added; ignore unknown members. |
 | Ids | Opaque, with a prefix: ` + "`run_`" + `, ` + "`thr_`" + `, ` + "`sus_`" + ` (suspension), ` + "`lnk_`" + ` (link). Another tenant's ids return 404. |
 | Times | RFC 3339, UTC, milliseconds: ` + "`2026-03-01T12:00:00.000Z`" + ` |
 | Errors | ` + "`application/problem+json`" + ` with a stable ` + "`code`" + `; see [all codes](errors.md). 429 has ` + "`Retry-After`" + `. |
 | Tokens | ` + "`Authorization: Bearer TOKEN`" + `. A token belongs to one tenant. Without ` + "`--tokens`" + ` the server listens only on loopback and accepts every caller. |
 | Roles | Each operation requires one of the roles in its row. ` + "`admin`" + ` includes all others. See [who may do what](../how-it-works/concepts.md#who-may-do-what). |
-| Idempotency | Requests with the same ` + "`Idempotency-Key`" + ` (at most 255 bytes) and body take effect once. The first returns 202, a repeat 200, and the same key with another body 422. A conversation's keys are kept for 30 days. |
-| Pages | A page has ` + "`items`" + `, and ` + "`next`" + ` if there are more. Pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
-| Waiting | To wait up to 20 seconds, send ` + "`Prefer: wait=N`" + ` for a run or ` + "`wait=N`" + ` for a page of events. To wait longer, open a stream. |
-| Streams | Server-sent events. Reconnect with ` + "`Last-Event-ID`" + ` to miss no event and get none twice; only ` + "`GET /v1/events`" + ` may repeat some. A stream ends after at most 15 minutes. A 307 redirects to the stream's address. |
-| Live text | Events name the part of the text that they belong to. On ` + "`text.delta`" + `, append to the part. On ` + "`text.ended`" + `, replace the part. On ` + "`step.reset`" + `, clear unfinished parts. AWS has no live text. |
-| Decisions | The first one counts and returns 202. A repeat returns 200 with ` + "`same: true`" + `, a different one 409 with the ` + "`winner`" + `. |
-| Inputs | Text, or a list of parts: ` + "`text`, `image`, `document`" + `, with bytes in base64. |
-| Limits | Id in a path 256 bytes; metadata 2,048 and permissions 1,024 bytes; 100 decisions in a request; 32 queued messages; 500 links per run; a page ends at 1 MiB. |
+| Idempotency | Requests with the same ` + "`Idempotency-Key`" + ` (at most 255 bytes) and body take effect once. The first returns 202; a repeat returns 200. The same key with another body returns 422. A conversation's keys are kept for 30 days. |
+| Pages | A page has ` + "`items`" + `, and ` + "`next`" + ` if more items follow. Pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
+| Waiting | To wait up to 20 seconds, send the header ` + "`Prefer: wait=N`" + ` for a run, or the parameter ` + "`wait=N`" + ` for a page of events. To wait longer, open a stream. |
+| Streams | Server-sent events. If you reconnect with ` + "`Last-Event-ID`" + `, you receive each later event once, except that ` + "`GET /v1/events`" + ` may repeat events. A stream ends after at most 15 minutes. A 307 redirects to the stream's address. |
+| Live text | Each event names its part of the text. On ` + "`text.delta`" + `, append to the part. On ` + "`text.ended`" + `, replace the part. On ` + "`step.reset`" + `, clear unfinished parts. AWS has no live text. |
+| Decisions | The first decision counts and returns 202. A repeat returns 200 with ` + "`same: true`" + `; a different decision returns 409 with the first one as ` + "`winner`" + `. |
+| Inputs | Text, or a list of parts: ` + "`text`, `image`, `document`" + `. Bytes are sent in base64. |
+| Limits | Id in a path: 256 bytes; metadata: 2,048 bytes; permissions: 1,024 bytes; 100 decisions in a request; 32 queued messages; 500 links per run; a page ends at 1 MiB. |
 
 The tables leave out the role ` + "`admin`" + ` and these status codes:
 
 - all operations: 400, 403 ` + "`forbidden`" + `, 500, 503
-- with a role: 401, 403 ` + "`role_required`" + ` and ` + "`not_admitted`" + `
-- with a body: 413, 415
-- with an id in the path: 404
-- that store something: 507 ` + "`disk_full`" + `
+- operations with a role: 401, 403 ` + "`role_required`" + ` and ` + "`not_admitted`" + `
+- operations with a body: 413, 415
+- operations with an id in the path: 404
+- operations that store something: 507 ` + "`disk_full`" + `
 `
 
 // description is the description of the OpenAPI document: what holds for all operations.
