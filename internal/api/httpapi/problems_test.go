@@ -33,11 +33,11 @@ func problemsDocument() string {
 	b.WriteString(`# Errors
 
 Every error of the HTTP API is an ` + "`application/problem+json`" + ` document (RFC 9457) with ` + "`type`, `title`, `status`, `code`" + ` and
-usually ` + "`detail`" + `. Programs should test ` + "`code`" + `, which never changes; ` + "`detail`" + ` explains the error to people and contains nothing confidential. A refused
-request has stored nothing unless the table says otherwise. If a request has several decisions, each gets its own code.
+usually ` + "`detail`" + `. Programs should test ` + "`code`" + `; codes never change. ` + "`detail`" + ` explains the error to people and contains nothing confidential.
+Unless the table says otherwise, a refused request stored nothing. If a request has several decisions, each gets its own code.
 
-If a response has the header ` + "`Retry-After`" + `, try again after that many seconds. A 503 or 507 without this header lasts until the operator acts. This page is
-generated from problem.go in internal/api/httpapi.
+If a response has the header ` + "`Retry-After`" + `, try again after that many seconds. A 503 or 507 without this header lasts until the operator acts.
+This page is generated from internal/api/httpapi/problem.go.
 
 |status|code|meaning and remedy|
 |--:|---|---|
