@@ -34,8 +34,8 @@ test: ## all tests in random order, a slice of each long suite
 	@GOGC=400 go run ./internal/proof/testrun -short -shuffle=on -p=4 $(FLAGS) ./...
 
 # Under the race detector, tests on SQLite spend more than half of their time in its C code, which is
-# translated to Go. That one package goes unwatched: it touches only memory that it allocated itself.
-# The driver that copies into that memory, and the locks of SQLite, are watched.
+# translated to Go. That package goes unwatched. The driver that copies into its memory, the locks of
+# SQLite and our store are watched.
 race: ## all tests with the race detector if there is a C compiler; two long simulator tests run in part
 	$(if $(RACE),,@echo "there is no C compiler, so the race detector is left out")
 	GOGC=400 go test $(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -shuffle=on -p=4 $(FLAGS) ./...

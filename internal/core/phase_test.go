@@ -29,7 +29,8 @@ func phasesText() string {
 	var b strings.Builder
 	b.WriteString("\n## Phases of a run\n\n" +
 		"[Hooks](../guides/go-programs.md) run in this order. Each step has phases 2 to 8, with phases 5\n" +
-		"to 7 for each tool call. After an answer, a waiting call repeats at most phases 5 to 7.\n\n" +
+		"to 7 for each tool call. Once a waiting call has its answer, it repeats at\n" +
+		"most phases 5 to 7.\n\n" +
 		"Hooks of one phase don't see each other's results or failures. The next commit makes their results\n" +
 		"durable. If a crash prevents that commit, the hooks are called again, but their results count once.\n" +
 		"Hooks of all phases except `tool_gate` can change the shared state.\n\n" +

@@ -179,7 +179,7 @@ func givenPart() part {
 		"user":      expressionPart("The expression matches the last user message."),
 		"tool":      textPart("This tool has a result that the model has not answered yet."),
 		"result":    expressionPart("The expression matches a result that the model has not answered yet, as JSON without spaces; the members of recorded results are sorted by name."),
-		"no_result": onOff("true: the model has answered every result."),
+		"no_result": onOff("true: there is no result that the model hasn't answered."),
 		"step":      counter("The number of the model's turn since the last user message, from 1.", 1),
 	}).with(part{"not": valued("no_result", true).with(part{"anyOf": []part{given("tool"), given("result")}})})
 }

@@ -138,7 +138,7 @@ func buildDocument() (doc openDoc, missing []string) {
 var tags = []struct{ name, about string }{
 	{"runs", "Start, read, stream, interrupt, retry and cancel runs."},
 	{"decisions", "List suspended calls and answer them, directly or through approval links."},
-	{"events", "Events and decisions of all runs of the tenant. A reader may miss an event if the differences between the workers' clocks and the delay of the store's index total 10 seconds or more. If the server doesn't know whether a commit succeeded, it keeps checking for up to 15 minutes, at most 8 commits at a time."},
+	{"events", "Events and decisions of all runs of the tenant. A reader may miss an event if workers' clocks differ by several seconds and the store's index is delayed, by 10 seconds in total. An event whose commit may have failed is delivered once the server knows that it succeeded. The server checks for up to 15 minutes, at most 8 commits at a time."},
 	{"threads", "Conversations with their messages and runs."},
 	{"agents", "The deployed agents."},
 	{"server", "The server itself."},

@@ -18,7 +18,7 @@ also describes all members, error codes and access on AWS, and has examples. Get
 | Errors | ` + "`application/problem+json`" + ` with a stable ` + "`code`" + `; see [all codes](errors.md). 429 has ` + "`Retry-After`" + `. |
 | Tokens | ` + "`Authorization: Bearer TOKEN`" + `. A token belongs to one tenant. Without ` + "`--tokens`" + ` the server listens only on loopback and accepts every caller. |
 | Roles | Each operation requires one of the roles in its row. ` + "`admin`" + ` includes all others. See [who may do what](../how-it-works/concepts.md#who-may-do-what). |
-| Idempotency | Requests with the same ` + "`Idempotency-Key`" + ` (at most 255 bytes) and body take effect once. The first returns 202; a repeat returns 200. The same key with another body returns 422. A conversation's keys are kept for 30 days. |
+| Idempotency | Requests with the same ` + "`Idempotency-Key`" + ` (at most 255 bytes) and body take effect once. The first returns 202; a repeat returns 200. The same key with another body returns 422. Keys sent to an existing thread expire after 30 days. |
 | Pages | A page has ` + "`items`" + `, and ` + "`next`" + ` if more items follow. Pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
 | Waiting | To wait up to 20 seconds, send the header ` + "`Prefer: wait=N`" + ` for a run, or the parameter ` + "`wait=N`" + ` for a page of events. To wait longer, open a stream. |
 | Streams | Server-sent events. If you reconnect with ` + "`Last-Event-ID`" + `, you receive each later event once, except that ` + "`GET /v1/events`" + ` may repeat events. A stream ends after at most 15 minutes. A 307 redirects to the stream's address. |

@@ -217,7 +217,7 @@ func (a *api) runRoutes() []route {
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls/{call}", name: "readCall", tag: "runs", title: "Read a tool call", roles: canRead,
 			answers: []answered{answers(200, wire.Call{}, "The call at this moment.")},
 			codes:   []refusal.Code{refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.readCall},
-		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Stream events with a ticket", stream: true,
+		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Stream events at the address in a 307", stream: true,
 			about: "`readEvents`, `readThreadEvents` and `readTenantEvents` redirect here if streams have a separate address. The ticket opens this one stream and is valid for " +
 				"one minute. If the connection breaks, request the events at the original address again to get a new ticket.",
 			params: []param{inQuery("after", "A cursor: return only later events."), forRuns(followParam), lastParam, forTenant(agentParam), forTenant(typesParam)},

@@ -130,7 +130,7 @@ func TestWhatAThousandRunsCost(t *testing.T) {
 		{"DynamoDB reads", c.read, "read request units"},
 		{"SQS requests", float64(c.sends + 2*c.invocations), "requests: each message is sent, received and deleted"},
 		{"`StepFunction`", float64(c.invocations), "Lambda invocations"},
-		{"HTTP API", float64(1 + c.approvals), "requests, each with a Lambda invocation: a start and two decisions"},
+		{"HTTP API", float64(1 + c.approvals), "requests, each with a Lambda invocation: per run, a start and two decisions"},
 	} {
 		if line := fmt.Sprintf("|%s|%s|%s|", row.what, thousands(row.n), row.unit); !strings.Contains(string(page), line) {
 			t.Errorf("docs/guides/deploy-on-aws.md does not say:\n%s", line)

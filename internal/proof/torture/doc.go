@@ -4,5 +4,6 @@
 // shows everything that was acknowledged.
 //
 // It uses only the HTTP API and, if given one, a ledger in which tools record their external
-// effects. It never reads the store.
+// effects. It never reads the store. If this package's own process is killed with SIGKILL, its
+// server keeps running.
 package torture
