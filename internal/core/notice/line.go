@@ -15,7 +15,9 @@ type Line struct {
 	Claim string `json:"claim"` // the last claim; stays after a release
 	Last  int64  `json:"last"`  // the newest event that was handed over; never goes back
 	Adds  int64  `json:"adds"`  // how many entries were ever added; see [Line.Leave]
-	// when there is something to do; 0: never, and the line is in no index
+	At    int64  `json:"at"`    // when there is something to do
+	// when the sweep shall wake the line; 0: never, nothing is left. Only the sweep reads it,
+	// and it moves the time on before it sends a wake-up
 	Due int64 `json:"due"`
 
 	Entries map[int64]Entry `json:"entries"` // by the event's number
@@ -41,7 +43,7 @@ type Attempt struct {
 
 // Claimable says whether a claim at now would be granted: the condition that every store enforces.
 func (l Line) Claimable(now int64, claim string) bool {
-	return l.Due != 0 && l.Due <= now+Early && (l.Lease == 0 || l.Lease < now) && l.Claim != claim
+	return l.Due != 0 && l.At <= now+Early && (l.Lease == 0 || l.Lease < now) && l.Claim != claim
 }
 
 // Early is by how much, in ms, a line may be claimed ahead of its time: the clock of the
@@ -165,7 +167,7 @@ func (l Line) add(event int64, e Entry, now int64) Line {
 	}
 	l.Entries[event] = e
 	l.Adds++
-	l.Due = now
+	l.At, l.Due = now, now
 	return l
 }
 

@@ -116,7 +116,7 @@ func (m *Memory) WriteLine(_ context.Context, req engine.LineWrite) (notice.Line
 		delete(l.Entries, req.Event)
 	}
 	if req.Release {
-		l.Lease, l.Due = 0, req.Due
+		l.Lease, l.At, l.Due = 0, req.Due, req.Due
 	}
 	return m.putLine(req.Key, l), nil
 }

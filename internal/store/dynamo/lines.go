@@ -36,6 +36,7 @@ func (s *Store) HandOver(ctx context.Context, req engine.HandOver) (woken bool, 
 	u.set(entryAttribute(req.Event), text(encoded(notice.Entry{Kind: req.Kind, Seq: req.Seq, Since: req.Now})))
 	u.set(attrLast, number(req.Event))
 	u.add(attrAdds, 1)
+	u.set(attrAt, number(req.Now))
 	s.setDue(u, req.Now)
 	u.require("attribute_not_exists({last}) OR {last} < :last")
 	_, _, err = s.changeLine(ctx, "handing a notice over", u)
@@ -50,7 +51,7 @@ func (s *Store) ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Lin
 	u.set(attrClaim, text(req.Claim))
 	s.setDue(u, req.Due)
 	u.add(attrEpoch, 1)
-	u.require("{due} <= :early AND (attribute_not_exists({lease}) OR {lease} < :now)")
+	u.require("attribute_exists({due}) AND {at} <= :early AND (attribute_not_exists({lease}) OR {lease} < :now)")
 	u.require("attribute_not_exists({claim}) OR {claim} <> :claim")
 	u.value("early", number(req.Now+notice.Early))
 	u.value("now", number(req.Now))
@@ -83,6 +84,7 @@ func (s *Store) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Lin
 	u.value("epoch", number(req.Epoch))
 	if req.Release {
 		u.remove(attrLease)
+		u.put(attrAt, unlessZero(req.Due))
 		s.setDue(u, req.Due)
 		u.require("{adds} = :adds")
 		u.value("adds", number(req.Adds))
@@ -123,7 +125,7 @@ func (s *Store) changeLine(ctx context.Context, doing string, u *update) (l noti
 
 func readLine(it item) (notice.Line, error) {
 	l := notice.Line{Epoch: numberAt(it, attrEpoch), Lease: numberAt(it, attrLease), Claim: textAt(it, attrClaim), Last: numberAt(it, attrLast),
-		Adds: numberAt(it, attrAdds), Due: numberAt(it, attrDue), Entries: map[int64]notice.Entry{}}
+		Adds: numberAt(it, attrAdds), At: numberAt(it, attrAt), Due: numberAt(it, attrDue), Entries: map[int64]notice.Entry{}}
 	for name := range it {
 		digits, ours := strings.CutPrefix(name, entryName)
 		event, err := strconv.ParseInt(digits, 10, 64)
@@ -209,6 +211,7 @@ func (s *Store) tryRedrive(ctx context.Context, r notice.Record, now int64) (mov
 	u := &update{key: lineKey(r.Key)}
 	u.set(entryAttribute(r.Event), text(encoded(entry)))
 	u.add(attrAdds, 1)
+	u.set(attrAt, number(now))
 	s.setDue(u, now)
 	gone := &update{key: noticeRecordKey(r.Key, r.Event)}
 	gone.require("{body} = :body")

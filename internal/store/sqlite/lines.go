@@ -16,13 +16,13 @@ import (
 
 const (
 	ofLine      = " WHERE tenant = ?1 AND thread = ?2 AND endpoint = ?3"
-	lineColumns = "endpoint, epoch, lease, claim, last, adds, due"
+	lineColumns = "endpoint, epoch, lease, claim, last, adds, at, due"
 )
 
 // HandOver implements [engine.Lines]. The wake-up is sent in the same transaction.
 func (db *DB) HandOver(ctx context.Context, req engine.HandOver) (woken bool, err error) {
-	const add = `INSERT INTO delivery_lines (tenant, thread, endpoint, last, adds, due) VALUES (?1, ?2, ?3, ?4, 1, ?5)
-		ON CONFLICT (tenant, thread, endpoint) DO UPDATE SET last = excluded.last, adds = adds + 1, due = excluded.due WHERE last < excluded.last`
+	const add = `INSERT INTO delivery_lines (tenant, thread, endpoint, last, adds, at, due) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5)
+		ON CONFLICT (tenant, thread, endpoint) DO UPDATE SET last = excluded.last, adds = adds + 1, at = excluded.at, due = excluded.due WHERE last < excluded.last`
 	entry := tables.Text(notice.Entry{Kind: req.Kind, Seq: req.Seq, Since: req.Now})
 	return write(ctx, db, func(t *tx) (bool, error) {
 		n, err := t.Exec(add, req.Tenant, req.Thread, req.Endpoint, req.Event, req.Now)
@@ -44,7 +44,7 @@ func (t *tx) putEntry(k notice.Key, event int64, entry string) error {
 // ClaimLine implements delivery.Lines. It has the condition of [notice.Line.Claimable].
 func (db *DB) ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line, error) {
 	const claim = `UPDATE delivery_lines SET epoch = epoch + 1, lease = ?4, claim = ?5, due = ?6` + ofLine +
-		` AND due <> 0 AND due <= ?7 AND (lease = 0 OR lease < ?8) AND claim <> ?5`
+		` AND due <> 0 AND at <= ?7 AND (lease = 0 OR lease < ?8) AND claim <> ?5`
 	return write(ctx, db, func(t *tx) (notice.Line, error) {
 		n, err := t.Exec(claim, req.Tenant, req.Thread, req.Endpoint, req.LeaseEnd, req.Claim, req.Due, req.Now+notice.Early, req.Now)
 		if err != nil {
@@ -88,7 +88,7 @@ func (t *tx) writeLine(req engine.LineWrite, now int64) error {
 		}
 	}
 	if req.Release {
-		if _, err := t.Exec("UPDATE delivery_lines SET lease = 0, due = ?4"+ofLine, k.Tenant, k.Thread, k.Endpoint, req.Due); err != nil {
+		if _, err := t.Exec("UPDATE delivery_lines SET lease = 0, at = ?4, due = ?4"+ofLine, k.Tenant, k.Thread, k.Endpoint, req.Due); err != nil {
 			return err
 		}
 	}
@@ -114,7 +114,7 @@ func (t *tx) putRecord(r notice.Record, now int64) error {
 // RedriveNotice implements delivery.Lines.
 func (db *DB) RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error {
 	const take = "DELETE FROM notice_records" + ofLine + " AND event = ?4 AND dead = 1 RETURNING " + recordColumns
-	const add = "UPDATE delivery_lines SET adds = adds + 1, due = ?4" + ofLine
+	const add = "UPDATE delivery_lines SET adds = adds + 1, at = ?4, due = ?4" + ofLine
 	return exec(ctx, db, func(t *tx) error {
 		var r notice.Record
 		err := t.Row(func(s dbfile.Scanner) error { return scanNoticeRecord(s, k.Tenant, &r) }, take, k.Tenant, k.Thread, k.Endpoint, event)
@@ -150,7 +150,7 @@ func (t *tx) line(k notice.Key) (l notice.Line, err error) {
 const entryColumns = "endpoint, event, body"
 
 func scanLine(s dbfile.Scanner, l *notice.Line, endpoint *string) error {
-	if err := s.Scan(endpoint, &l.Epoch, &l.Lease, &l.Claim, &l.Last, &l.Adds, &l.Due); err != nil {
+	if err := s.Scan(endpoint, &l.Epoch, &l.Lease, &l.Claim, &l.Last, &l.Adds, &l.At, &l.Due); err != nil {
 		return dbfile.Unavailable(err)
 	}
 	return nil

@@ -35,6 +35,7 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 		"a notice is handed over once, and none before it any more":  testHandOverOnce,
 		"lines of a thread are apart, and those of other tenants":    testLinesApart,
 		"a line is claimed when it is due, by one at a time":         testClaimLine,
+		"a line that the sweep woke is claimed":                      testClaimSwept,
 		"a repeated claim is the same claim":                         testClaimLineAgain,
 		"a claim whose lease is over is lost":                        testLineIsFenced,
 		"a write changes its entry and nothing else":                 testWriteLine,
@@ -141,7 +142,7 @@ func testFirstNotice(t *lineTest) {
 	t.wantErr(err, engine.ErrNotFound)
 	t.handOver(ops, 7, 1000)
 	l := t.line(ops)
-	t.want("line", l, notice.Line{Last: 7, Adds: 1, Due: 1000, Entries: map[int64]notice.Entry{7: {Kind: notice.Suspended, Seq: 107, Since: 1000}}})
+	t.want("line", l, notice.Line{Last: 7, Adds: 1, At: 1000, Due: 1000, Entries: map[int64]notice.Entry{7: {Kind: notice.Suspended, Seq: 107, Since: 1000}}})
 	t.want("due before", t.due(999), []string(nil))
 	t.want("due", t.due(1000), []string{"acme/thr_a/ops"})
 }
@@ -193,6 +194,15 @@ func testClaimLine(t *lineTest) {
 		t.Fatalf("epoch %d after the second claim", l.Epoch)
 	}
 	t.wantEvents(l, 7, 8)
+}
+
+// testClaimSwept: the sweep moves the due time of a line on before it sends the wake-up.
+func testClaimSwept(t *lineTest) {
+	t.handOver(ops, 7, 1000)
+	if due, err := t.store.TakeOverdue(t.Context(), 2000, 60_000, 10); err != nil || len(due) != 1 {
+		t.Fatalf("due: %v, %v", due, err)
+	}
+	t.wantEvents(t.claim(ops, "c1", 2000), 7)
 }
 
 func testClaimLineAgain(t *lineTest) {
@@ -328,7 +338,7 @@ func testRedriveNotice(t *lineTest) {
 		t.Fatal(err)
 	}
 	l = t.line(ops)
-	t.want("line", l, notice.Line{Epoch: 1, Claim: "c1", Last: 7, Adds: 2, Due: 9000,
+	t.want("line", l, notice.Line{Epoch: 1, Claim: "c1", Last: 7, Adds: 2, At: 9000, Due: 9000,
 		Entries: map[int64]notice.Entry{7: {Kind: notice.Suspended, Seq: 107, Since: 9000, NotBefore: 9000, Tries: 1, Attempts: r.Attempts}}})
 	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 9000), engine.ErrNotFound) // in line
 	l = t.claim(ops, "c2", 9000)

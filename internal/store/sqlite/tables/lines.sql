@@ -4,7 +4,7 @@
 CREATE TABLE delivery_lines (
 	tenant TEXT NOT NULL, thread TEXT NOT NULL, endpoint TEXT NOT NULL,
 	epoch INTEGER NOT NULL DEFAULT 0, lease INTEGER NOT NULL DEFAULT 0, claim TEXT NOT NULL DEFAULT '',
-	last INTEGER NOT NULL, adds INTEGER NOT NULL, due INTEGER NOT NULL,
+	last INTEGER NOT NULL, adds INTEGER NOT NULL, at INTEGER NOT NULL, due INTEGER NOT NULL,
 	PRIMARY KEY (tenant, thread, endpoint)
 );
 CREATE INDEX delivery_lines_due ON delivery_lines (due) WHERE due > 0;
