@@ -52,9 +52,9 @@ var eventGroups = []eventGroup{
 	{"Tool calls", []event{
 		{core.EventCallReady, "The model requested a tool call.", false},
 		{core.EventCallInvalid, "The arguments were refused. The call fails with `invalid_arguments`.", false},
-		{core.EventCallStarted, "The tool started. A live event (`live: true`) is sent at the start. If the call is at-most-once, another event is stored before the tool starts; otherwise it is stored with the outcome.", false},
+		{core.EventCallStarted, "The tool started. At the start, readers get a live event (`live: true`). The stored event follows with the outcome; if the call is at-most-once, it is stored before the tool starts.", false},
 		{core.EventCallProgress, "The tool reported its progress.", true},
-		{core.EventCallSuspended, "The call waits for an answer. Entries of a run's `pending` and of the inbox have the same members. They also set `requests`, `said`, `tool_details` and `fingerprint`, which the event omits.", false},
+		{core.EventCallSuspended, "The call waits for an answer. Entries of a run's `pending` and of the inbox have the same members. Only those entries set `requests`, `said`, `tool_details` and `fingerprint`.", false},
 		{core.EventCallInvalidAnswer, "A client sent a result that doesn't match the call's schema. The server refused it, and the call still waits. At most 8 such events are recorded per suspension.", false},
 		{core.EventDecisionRecorded, "The run processed a decision. `applied` is true if the decision took effect.", false},
 		{core.EventCallResuming, "The call resumes after its decision.", false},
