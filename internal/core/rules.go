@@ -33,6 +33,6 @@ type Terms struct {
 	Approvers []string
 	// the run makes way for a newer one of its agent that waits, see [Head.MakesWay]
 	Yield bool
-	// ms that a run waits for a model that does not answer; [Limits.Outage] if 0
+	// ms that a run waits for a model that does not answer; if 0, the default of package plans
 	Outage int64
 }

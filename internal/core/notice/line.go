@@ -160,12 +160,29 @@ func (l Line) Redrive(r Record, now int64) Line {
 	return l.add(r.Event, Entry{Kind: r.Kind, Seq: r.Seq, Since: now, NotBefore: now, Tries: max(r.Tries, 1), Attempts: r.Attempts}, now)
 }
 
-func (l Line) add(event int64, e Entry, now int64) Line {
+// With returns the line with e as its entry for an event, or without one if e is nil.
+func (l Line) With(event int64, e *Entry) Line {
 	l.Entries = maps.Clone(l.Entries)
-	if l.Entries == nil {
-		l.Entries = map[int64]Entry{}
+	switch {
+	case e == nil:
+		delete(l.Entries, event)
+	case l.Entries == nil:
+		l.Entries = map[int64]Entry{event: *e}
+	default:
+		l.Entries[event] = *e
 	}
-	l.Entries[event] = e
+	return l
+}
+
+// Released returns the line as its worker gives it up, due again at a time; at 0 it leaves the
+// index.
+func (l Line) Released(due int64) Line {
+	l.Lease, l.At, l.Due = 0, due, due
+	return l
+}
+
+func (l Line) add(event int64, e Entry, now int64) Line {
+	l = l.With(event, &e)
 	l.Adds++
 	l.At, l.Due = now, now
 	return l

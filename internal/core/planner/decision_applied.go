@@ -11,7 +11,7 @@ import (
 // A decision goes from the inbox to the call that is suspended on exactly the suspension it names:
 // applyDecision, apply. The call then has its result, or is cleared to run: settleResuming.
 
-// Via of decisions that the run itself made, see [DecisionRecord].
+// Via of decisions that the run itself made, see [core.DecisionRecord].
 const (
 	ViaMessage  = "message"
 	ViaDeadline = "deadline"

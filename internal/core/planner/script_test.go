@@ -11,7 +11,7 @@ import (
 var update = flag.Bool("update", false, "write what is planned now into the scripts")
 
 // TestScripts plays the scripts in testdata/plans. Each is a specification to read: what is known
-// of a run, what happens to it, and the sequence of plans that [core.Decide] makes of that.
+// of a run, what happens to it, and the sequence of plans that [planner.Decide] makes of that.
 //
 //	# Lines with a number sign are prose.
 //

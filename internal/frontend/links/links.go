@@ -33,8 +33,8 @@ type LinkOrder struct {
 
 // MakeLink records an approval link for one recipient and one suspension that waits for an
 // approval. The record is stored before the link can be signed, so every link that was ever handed
-// out is listed. A link whose recipient could only deny is refused with [CodeNotAnApprover] or
-// [CodeSeparationOfDuties].
+// out is listed. A link whose recipient could only deny is refused with
+// [refusal.CodeNotAnApprover] or [refusal.CodeSeparationOfDuties].
 func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o LinkOrder) (engine.Link, error) {
 	if err := checkRecipient(o.For); err != nil {
 		return engine.Link{}, err

@@ -43,7 +43,8 @@ func (f *Reader) Calls(ctx context.Context, c frontend.Caller, run string, q Lis
 	return page, nil
 }
 
-// Call reads one tool call of a run, by its id. [CodeCallNotFound] if the run has none of that id.
+// Call reads one tool call of a run, by its id. [refusal.CodeCallNotFound] if the run has none of
+// that id.
 func (f *Reader) Call(ctx context.Context, c frontend.Caller, run, id string) (wire.Call, error) {
 	p, err := f.Find(ctx, c.Tenant, run)
 	if err != nil {

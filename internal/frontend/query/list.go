@@ -17,9 +17,9 @@ import (
 )
 
 // List says which part of a list is wanted: the rows that fit all of its filters. A page is read in
-// pieces until it is full. It ends early once it is heavy ([pageBytes]) or enough rows were scanned
-// ([mostLooked]): it may be short, even empty, and have a next one. A cursor is good for the
-// filters of the page it came with.
+// pieces until it is full. It ends early once it is heavy ([journal.PageBytes]) or enough rows were
+// scanned ([mostLooked]): it may be short, even empty, and have a next one. A cursor is good for
+// the filters of the page it came with.
 type List struct {
 	Status        string            // of runs: one of [RunStatuses]; empty for all
 	Agent         string            // empty for all

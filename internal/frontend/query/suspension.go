@@ -9,8 +9,8 @@ import (
 )
 
 // Suspension finds what waits, or waited, under the id of a suspension alone. One of the two is
-// set: the call while it waits, or what became of it. [CodeCallNotFound] also for an id that does
-// not say its thread.
+// set: the call while it waits, or what became of it. [refusal.CodeCallNotFound] also for an id
+// that does not say its thread.
 func (f *Reader) Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error) {
 	p, err := f.SuspensionPlace(ctx, c.Tenant, sus)
 	if err != nil {

@@ -73,7 +73,8 @@ func (m *Memory) ClaimLine(_ context.Context, req engine.LineClaim) (notice.Line
 	return m.putLine(req.Key, l), nil
 }
 
-// PutRecord is the first half of a write of a line that has a record.
+// PutRecord is the first half of a write of a line that has a record. The other half is WriteLine
+// without it.
 func (m *Memory) PutRecord(r notice.Record) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -86,12 +87,6 @@ func (m *Memory) putRecord(r notice.Record) {
 	if _, there := m.records[at]; !there || r.State != notice.StateDead {
 		m.records[at] = r
 	}
-}
-
-// UpdateLine is the second half.
-func (m *Memory) UpdateLine(req engine.LineWrite) (notice.Line, error) {
-	req.Record = nil
-	return m.WriteLine(context.Background(), req)
 }
 
 // WriteLine implements delivery.Lines: both halves at once.
@@ -108,15 +103,9 @@ func (m *Memory) WriteLine(_ context.Context, req engine.LineWrite) (notice.Line
 	if req.Release && it.Adds != req.Adds {
 		return m.readLine(it.Line), engine.ErrRefused
 	}
-	l := it.Line
-	l.Entries = maps.Clone(l.Entries)
-	if req.Entry != nil {
-		l.Entries[req.Event] = *req.Entry
-	} else {
-		delete(l.Entries, req.Event)
-	}
+	l := it.With(req.Event, req.Entry)
 	if req.Release {
-		l.Lease, l.At, l.Due = 0, req.Due, req.Due
+		l = l.Released(req.Due)
 	}
 	return m.putLine(req.Key, l), nil
 }

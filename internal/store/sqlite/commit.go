@@ -91,7 +91,7 @@ func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 }
 
 // putSegment never lets an older put replace a newer one. A marked segment gets its position in the
-// feed of its tenant, see [schemaFeed].
+// feed of its tenant, see [feedNext].
 func (t *tx) putSegment(tenant string, rows commitRows, now int64) error {
 	const (
 		into  = "INSERT INTO segments (tenant, thread, seq, w, prev, body, marks, feed) VALUES (?1, ?2, ?3, ?4, ?5, ?6, "

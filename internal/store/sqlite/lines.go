@@ -76,7 +76,11 @@ func (db *DB) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line,
 		if err := t.writeLine(req, db.now()); err != nil {
 			return notice.Line{}, err
 		}
-		return t.line(req.Key)
+		l := old.With(req.Event, req.Entry)
+		if req.Release {
+			l = l.Released(req.Due)
+		}
+		return l, nil
 	})
 }
 
