@@ -28,11 +28,12 @@ func (a *activation) recall(ctx context.Context) (text, failure string, err erro
 	return text, "", nil
 }
 
-// commitMemory gives the conversation to the agent's memory, best effort. An error is the
-// journal's: nothing was given yet.
+// commitMemory gives the conversation to the agent's memory, best effort. It gives up if the agent
+// was not loaded, because too many workers crashed before. An error is the journal's: nothing was
+// given yet.
 func (a *activation) commitMemory(ctx context.Context) (failure string, err error) {
 	if !a.remembers() {
-		return "", nil
+		return "given_up", nil
 	}
 	req, err := a.conversation(ctx)
 	if err != nil {

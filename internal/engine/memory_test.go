@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -213,6 +214,29 @@ func TestAMemoryThatKillsItsProcessIsGivenUp(t *testing.T) {
 				t.Errorf("hooks called %d times, %d failures", lives, r.count(core.EventHookFailed))
 			}
 		})
+	}
+}
+
+// A worker that takes a run over after too many crashes doesn't load its agent. It can't give the
+// run to the agent's memory, and says so.
+func TestAMemoryThatIsNotLoadedAnyMoreIsGivenUp(t *testing.T) {
+	m := &memory{}
+	r := newRig(t, says("done"))
+	store := &failing{Store: r.db}
+	r.store, r.memory = store, m
+	limits := plans.DefaultLimits
+	limits.Claims = limits.BodyTries - 1
+	r.build(engine.Options{Limits: limits})
+	r.watching("p").does(core.RunEnd, func(visit) { store.next = true })
+	r.start("hi")
+	for range 8 {
+		r.workOrDie()
+		r.clock.Advance(3 * time.Minute)
+		r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+	}
+	r.wantEnd(core.NaturalEnd, "")
+	if got := r.failures(); len(got) != 1 || !strings.Contains(got[0], "given_up") || len(m.given) != 0 {
+		t.Errorf("given %d times, journaled %v", len(m.given), got)
 	}
 }
 
