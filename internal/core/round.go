@@ -102,15 +102,19 @@ func ofRound(h Head, seq int64, calls []ToolCall) (kept []ToolCall) {
 // FindSuspended finds the call that was suspended under an id, in the segment the id names.
 func FindSuspended(segment Segment, suspension string) (call SuspendedCall, at int64, ok bool) {
 	for _, e := range segment.Events {
-		if e.Type != EventCallSuspended {
-			continue
-		}
-		var s SuspendedCall
-		if json.Unmarshal(e.Data, &s) == nil && s.Suspension.ID == suspension {
+		if s, ok := SuspendedIn(e); ok && s.Suspension.ID == suspension {
 			return s, e.At, true
 		}
 	}
 	return SuspendedCall{}, 0, false
+}
+
+// SuspendedIn is the call that an event says was suspended; false for another event.
+func SuspendedIn(e Event) (call SuspendedCall, ok bool) {
+	if e.Type != EventCallSuspended || json.Unmarshal(e.Data, &call) != nil {
+		return SuspendedCall{}, false
+	}
+	return call, true
 }
 
 // CheckChain holds segments from..h.Seq against the head: none missing, each naming the one before,

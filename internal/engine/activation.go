@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/invariant"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
@@ -25,6 +26,8 @@ type activation struct {
 
 	refused bool // a write of it broke an invariant
 
+	subscriptions []notice.Subscription // of the run, as they were when it was claimed
+
 	previewing time.Duration // that the previews in the view took
 
 	// of the bodies that ran since the last commit; nil if there are none, or no reader follows
@@ -39,7 +42,6 @@ func newActivation(e *Engine, head core.Head) *activation {
 	return &activation{e: e, began: e.o.Clock.Now(), view: plans.View{
 		Head:       head,
 		Limits:     e.o.Limits,
-		Notify:     e.o.Notifier != nil,
 		Gates:      plans.NewGateMemo(),
 		Fresh:      func() string { return e.o.Random.Text(16) },
 		Conditions: plans.Conditions{Orphaned: head.Orphaned()},

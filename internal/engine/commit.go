@@ -28,6 +28,7 @@ func (a *activation) commit(ctx context.Context, c *plans.Commit) error {
 	}
 	a.report.Commits++
 	a.view = a.view.After(w.Head, c)
+	a.announce(c.Segment)
 	a.endLive()
 	if c.Wake != nil && !w.Woken {
 		return a.wake(ctx, req.Wake.For)

@@ -13,16 +13,23 @@ import (
 
 // Options are an engine's surroundings. Store, Waker, Agents, Clock and Random are required.
 type Options struct {
-	Store    Store
-	Waker    Waker
-	Agents   Agents
-	Clock    Clock
-	Random   Random
-	Notifier Notifier   // nil: no one is notified of suspensions
-	Control  RunControl // nil: no run yields for it, and nothing but a stored cancel cancels
-	Newest   Newest     // nil: no run makes way for newer ones
-	Live     Live       // nil: no live text
-	Logger   *slog.Logger
+	Store  Store
+	Waker  Waker
+	Agents Agents
+	Clock  Clock
+	Random Random
+
+	// Subscribers are notified of events by way of Lines; nil: none are.
+	Subscribers Subscribers
+	Lines       Lines
+
+	// Announce is called once a call has begun to wait, for the log; nil for none.
+	Announce func(WaitingCall)
+
+	Control RunControl // nil: no run yields for it, and nothing but a stored cancel cancels
+	Newest  Newest     // nil: no run makes way for newer ones
+	Live    Live       // nil: no live text
+	Logger  *slog.Logger
 
 	// Lease is how long one activation may take, where the context of a step has no deadline;
 	// one that has says it by that. Margin of it is kept for writing down what was done: bodies

@@ -13,6 +13,9 @@ import (
 // prepare loads what the run is pinned to and the round it is in.
 func (a *activation) prepare(ctx context.Context) error {
 	h := a.view.Head
+	if err := a.subscribe(ctx); err != nil {
+		return fmt.Errorf("reading who is notified: %w", err)
+	}
 	// the run ends as a crash loop, and what may be to blame is not touched again
 	if h.Tries > a.e.o.Limits.Claims {
 		a.agent.Rules, a.view.Rules = noRules{}, noRules{}

@@ -31,20 +31,11 @@ func (a *activation) send(ctx context.Context, keys []string) error {
 	return nil
 }
 
+// sendOne sends an entry. There is nothing to send for one that an older program wrote, or whose
+// subscribers are gone.
 func (a *activation) sendOne(ctx context.Context, out core.Out) error {
-	h := a.view.Head
-	seq, ok := core.SuspensionSeq(out.Sus)
-	if out.Kind != planner.OutNotify || !ok || a.e.o.Notifier == nil {
-		return nil // no suspension or notifier to send a notice for
+	if out.Kind != planner.OutNotices || len(a.subscriptions) == 0 {
+		return nil
 	}
-	segments, err := retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, seq, seq) })
-	if err != nil {
-		return err
-	}
-	for _, s := range segments {
-		if call, _, ok := core.FindSuspended(s, out.Sus); ok {
-			return a.e.o.Notifier.Notify(ctx, Notice{h.Tenant, h.Thread, h.Run, call})
-		}
-	}
-	return nil
+	return a.handOver(ctx, out)
 }

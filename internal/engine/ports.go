@@ -202,18 +202,6 @@ type ToolRequest struct {
 	Again bool
 }
 
-// Notifier tells approvers that a call waits. Notices are delivered at least once. On an error the
-// entry stays in the outbox and is retried.
-type Notifier interface {
-	Notify(ctx context.Context, n Notice) error
-}
-
-// Notice is one notification about a suspended call.
-type Notice struct {
-	Tenant, Thread, Run string
-	Call                core.SuspendedCall
-}
-
 // Definition is a stored version of an agent.
 type Definition struct {
 	Tenant, Name, Digest string

@@ -39,7 +39,6 @@ type rig struct {
 	ran      []string   // "tool(arguments)" of every body, in order
 	keys     []string   // and their idempotency keys
 	again    int        // how many of them were told that they may have begun before
-	notified []engine.Notice
 	thread   string
 
 	terms     core.Terms

@@ -227,7 +227,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	board := live.NewBoard(o.clock)
 	slots := newSlots(o.workers())
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
-		Notifier: notices{o}, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
+		Announce: o.announce, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	ended.front = query.New(front)
@@ -334,13 +334,10 @@ func (s *Server) Wait() error {
 	return s.err
 }
 
-// notices logs that a call waits.
-type notices struct{ o Options }
-
-func (n notices) Notify(_ context.Context, what engine.Notice) error {
-	n.o.Logger.Info("a call waits for an answer", "run", what.Run, "tool", what.Call.ToolName, "kind", what.Call.Kind,
-		"answer", n.o.command("decide", what.Run, what.Call.Suspension.ID, flags(what.Call.Kind)))
-	return nil
+// announce logs that a call waits.
+func (o Options) announce(what engine.WaitingCall) {
+	o.Logger.Info("a call waits for an answer", "run", what.Run, "tool", what.Call.ToolName, "kind", what.Call.Kind,
+		"answer", o.command("decide", what.Run, what.Call.Suspension.ID, flags(what.Call.Kind)))
 }
 
 // flags are those of `dormouse decide` that answer a kind of wait.

@@ -2,7 +2,6 @@ package awsenv
 
 import (
 	"cmp"
-	"context"
 	"fmt"
 	"io"
 	"log/slog"
@@ -57,17 +56,13 @@ func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (S
 // Engine returns an engine that writes to the log of one invocation.
 func (s Step) Engine(log *slog.Logger) *engine.Engine {
 	return engine.New(engine.Options{Store: s.Store, Waker: s.Wake, Agents: s.Agents, Clock: s.Clock, Random: s.Random, Logger: log,
-		Notifier: notices{log, s.command}, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
+		Announce: announce(log, s.command), Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
 }
 
-// notices logs that a call is waiting for an answer.
-type notices struct {
-	log     *slog.Logger
-	command string
-}
-
-func (n notices) Notify(_ context.Context, what engine.Notice) error {
-	n.log.Info("a call waits for an answer", "run", what.Run, "thread", what.Thread, "tool", what.Call.ToolName, "kind", what.Call.Kind.String(),
-		"answer", fmt.Sprintf("%s decide %s %s", n.command, what.Run, what.Call.Suspension.ID))
-	return nil
+// announce logs that a call waits for an answer.
+func announce(log *slog.Logger, command string) func(engine.WaitingCall) {
+	return func(what engine.WaitingCall) {
+		log.Info("a call waits for an answer", "run", what.Run, "thread", what.Thread, "tool", what.Call.ToolName, "kind", what.Call.Kind.String(),
+			"answer", fmt.Sprintf("%s decide %s %s", command, what.Run, what.Call.Suspension.ID))
+	}
 }

@@ -37,6 +37,9 @@ func (s Set) Of(e core.Event) (Kind, bool) {
 	return "", false
 }
 
+// Ends says whether a subscriber is notified of ends of runs.
+func (s Set) Ends() bool { return slices.Contains(s, Done) || slices.Contains(s, Failed) }
+
 // kindsOf returns the kinds that fit an event, the most specific first.
 func kindsOf(e core.Event) []Kind {
 	switch e.Type {

@@ -38,6 +38,9 @@ func (d *draft) decide() (plans.Plan, error) {
 	if d.parked() {
 		return d.park(), nil
 	}
+	if d.owesNotices() {
+		return plans.SendOutbox{Keys: []string{core.OutboxNotices}}, nil
+	}
 	if d.h.End != nil {
 		return d.afterEnd()
 	}

@@ -85,6 +85,7 @@ func (d *draft) event(t core.EventType, data any, message int) {
 		e.Data = core.Encode(data)
 	}
 	d.seg.Events = append(d.seg.Events, e)
+	d.owe(e)
 }
 
 // message adds a message and returns its index from 1. User messages and results clear ModelSawAll,

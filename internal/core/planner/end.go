@@ -91,6 +91,9 @@ func (d *draft) seal(r core.Reason) {
 	// models' and callers' words; the head is small
 	r.Code, r.Detail = core.Clip(r.Code, 100), core.Clip(r.Detail, 500)
 	d.h.End = &r
+	if d.v.Notices.Ends() {
+		d.event(core.EventRunEnded, r, 0)
+	}
 	d.h.NotBefore, d.h.Outage = 0, nil
 	d.h.TimedOut = map[string]int{}
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0

@@ -10,7 +10,10 @@ import (
 )
 
 const (
-	OutNotify core.OutKind = "notify" // tells people that a call waits for them
+	// hands the events from one on over to the lines of those who subscribed to them
+	OutNotices core.OutKind = "notices"
+	// of heads that an older program wrote; nothing is sent for it
+	OutNotify core.OutKind = "notify"
 	// gives the run to the agent's memory, once, whether it takes it or not; given up if that
 	// seems to kill the process
 	OutMemory core.OutKind = "memory"
@@ -29,6 +32,25 @@ func (d *draft) takeOut(sent plans.Sent) {
 	}
 	delete(d.h.Out, sent.Key)
 	d.must = true
+}
+
+// owe notes that subscribers are owed an event of this commit. The entry names the first event that
+// is owed; the later ones follow from the journal.
+func (d *draft) owe(e core.Event) {
+	if _, subscribed := d.v.Notices.Of(e); !subscribed {
+		return
+	}
+	if _, owed := d.h.Out[core.OutboxNotices]; !owed {
+		d.h.Out[core.OutboxNotices] = core.Out{Kind: OutNotices, Event: e.Seq, Seq: d.seq()}
+	}
+}
+
+// owesNotices says whether committed events are to be handed over before anything else is done: a
+// body or a model call may take minutes. What cannot be handed over now stays in the outbox, and
+// keeps the run from waiting and from being done, but from nothing else.
+func (d *draft) owesNotices() bool {
+	_, owed := d.v.Head.Out[core.OutboxNotices]
+	return owed && !d.v.NotSent && !d.v.LeaseEnding && !slices.ContainsFunc(d.v.Sent, func(s plans.Sent) bool { return s.Key == core.OutboxNotices })
 }
 
 // empty works the outbox off: first the commit that names it, then the sending, and if that fails a

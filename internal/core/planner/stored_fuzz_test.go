@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
@@ -148,11 +149,19 @@ func FuzzDecideOnStored(f *testing.F) {
 	})
 }
 
+// subscribed is what a subscriber to everything is notified of.
+func subscribed(any bool) notice.Set {
+	if any {
+		return notice.Kinds
+	}
+	return nil
+}
+
 func viewOf(h core.Head, segments []core.Segment, now int64, flags uint16) plans.View {
 	flag := func(n int) bool { return flags>>n&1 != 0 }
 	v := plans.View{Head: h, Round: core.ReadRound(h, segments), State: core.ReadState(h, segments), Now: now, Put: 1, Limits: plans.DefaultLimits,
 		Rules: oddRules{core.Terms{Parallel: flag(0), Continue: flag(1), Memory: flag(2)}}, Fresh: func() string { return "f" },
-		Notify: flag(3), Conditions: plans.Conditions{TimeUp: flag(4), ModelAsked: flag(5), Cancelled: flag(6)}, Results: plans.Results{NotSent: flag(7)}}
+		Notices: subscribed(flag(3)), Conditions: plans.Conditions{TimeUp: flag(4), ModelAsked: flag(5), Cancelled: flag(6)}, Results: plans.Results{NotSent: flag(7)}}
 	if flag(8) {
 		v.Failure = &plans.ModelFailure{Reason: core.Reason{Kind: core.Failed}, Retryable: flag(9)}
 	}

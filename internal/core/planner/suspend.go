@@ -34,9 +34,6 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 	d.place(call)
 	d.round.Keep(sus)
 	d.event(core.EventCallSuspended, sus, 0)
-	if d.v.Notify && kind != core.KindInterrupt { // the caller who interrupts needs no notice
-		d.h.Out[core.NoticeKey(t.Suspension.ID)] = core.Out{Kind: OutNotify, Call: call.ID, Sus: t.Suspension.ID}
-	}
 	d.must = true
 	return nil
 }

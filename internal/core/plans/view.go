@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 )
 
 // View is everything the planner may look at.
@@ -24,7 +25,7 @@ type View struct {
 	Hooked map[core.Phase]bool // phases in which some hook wants to be called
 
 	Limits      Limits
-	Notify      bool                       // approvers are notified of suspensions
+	Notices     notice.Set                 // what anyone has subscribed to
 	Payloads    map[string]json.RawMessage // what the signals in the inbox refer to, by digest
 	UsedCallIDs map[string]bool            // call ids the thread has used; needed with Turn
 	Fresh       func() string              // unguessable text, new each time

@@ -106,14 +106,13 @@ type cast struct {
 	together   int            // bodies that ran beside others
 	remembered map[string]int // runs that were given to the agents' memory
 	// the tool that each deployed version denies beyond the one before
-	denied   []string
-	pins     map[string]string // by run
-	asked    map[string]bool   // what gates were asked, see askedAbout
-	notified map[string]bool   // suspensions that somebody was told of
+	denied []string
+	pins   map[string]string // by run
+	asked  map[string]bool   // what gates were asked, see askedAbout
 }
 
 func newCast(s *stage) *cast {
-	return &cast{s: s, flights: newFlights(s), keys: map[string]int{}, began: map[string]int64{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, asked: map[string]bool{}, notified: map[string]bool{}}
+	return &cast{s: s, flights: newFlights(s), keys: map[string]int{}, began: map[string]int64{}, happened: map[string]core.Outcome{}, effects: map[string]int{}, remembered: map[string]int{}, pins: map[string]string{}, asked: map[string]bool{}}
 }
 
 // Load implements [engine.Agents].
@@ -204,15 +203,6 @@ func (c *cast) Terms() core.Terms {
 	terms := c.s.plan.terms
 	terms.Approvers = c.s.plan.people.approvers.list
 	return terms
-}
-
-// Notify fails now and then.
-func (c *cast) Notify(_ context.Context, n engine.Notice) error {
-	if c.s.w.Chance(c.s.faults.Rate) {
-		return errors.New("nobody home")
-	}
-	c.notified[n.Call.Suspension.ID] = true
-	return nil
 }
 
 // truthful says whether whoever answers unknown outcomes says what happened.

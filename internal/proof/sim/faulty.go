@@ -6,7 +6,9 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
@@ -15,6 +17,11 @@ type FullStore interface {
 	engine.Store
 	frontend.Store
 	engine.Overdue
+	engine.Lines
+	delivery.Lines
+	Line(ctx context.Context, k notice.Key) (notice.Line, error)
+	ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error)
+	Records(ctx context.Context, tenant string, q engine.RecordQuery) ([]notice.Record, string, error)
 }
 
 // Store puts faults between its users and an inner store. Wake-ups never ride in the inner store's

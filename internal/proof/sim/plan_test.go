@@ -51,6 +51,8 @@ type plan struct {
 	dynamo  bool
 	written bool
 	lag     int64
+
+	endpoints int // how many subscribe to the runs, see [endpoints]
 }
 
 func planOf(seed uint64) plan {
@@ -82,6 +84,7 @@ func planOf(seed uint64) plan {
 	}
 	p.terms.Yield = rand.New(rand.NewPCG(seed, 80)).IntN(4) == 0
 	p.overlap(rand.New(rand.NewPCG(seed, 81)))
+	p.endpoints = int(seed / 3 % 4)
 	return p
 }
 

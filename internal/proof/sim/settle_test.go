@@ -20,6 +20,31 @@ func (s *stage) settle(ctx context.Context) {
 		of.end(ctx)
 	}
 	_ = s.w.Sleep(ctx, 2*lease)
+	for _, of := range s.tenants() {
+		of.deliver(ctx)
+	}
+}
+
+// deliver waits until no line has anything left, which is as long as a receiver that failed is left
+// alone.
+func (s *stage) deliver(ctx context.Context) {
+	for range 20 {
+		left := false
+		for _, t := range s.threads {
+			lines, err := s.db.ThreadLines(ctx, s.tenant, t.id)
+			for _, l := range lines {
+				left = left || l.Due != 0
+			}
+			if err != nil {
+				s.wrong("reading the lines of %s: %v", t.id, err)
+			}
+		}
+		if !left {
+			break
+		}
+		_ = s.w.Sleep(ctx, 2*time.Hour)
+	}
+	s.receivers.delivered(ctx)
 }
 
 // end brings every thread of one tenant to its end.

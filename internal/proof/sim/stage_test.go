@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
@@ -33,6 +34,7 @@ type stage struct {
 	watched    *watched
 	referee    *referee
 	follower   *feedFollower
+	receivers  *receivers
 	front      desk
 	luck       *luck
 	cast       *cast
@@ -135,7 +137,7 @@ func (s *stage) build(ctx context.Context) {
 	s.settleNextDoor()
 	for _, of := range s.tenants() {
 		of.watched, of.referee, of.follower = watch(of), newReferee(of), of.follow()
-		of.cast = newCast(of)
+		of.cast, of.receivers = newCast(of), newReceivers(of)
 	}
 	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
 	front := desk{query.New(frontend.New(frontend.Options{Store: store, Catalog: casts{s}, Waker: queue, Clock: s.wrongClock(), Random: s.luck,
@@ -144,7 +146,9 @@ func (s *stage) build(ctx context.Context) {
 		clock := s.wrongClock()
 		w := &worker{s: s, clock: clock, store: store, queue: queue}
 		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: casts{s}, Clock: clock, Random: s.w,
-			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Notifier: casts{s}, Control: casts{s}, Newest: newest{s, store}, Scheduler: s.w})
+			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Subscribers: casts{s}, Lines: store, Control: casts{s}, Newest: newest{s, store}, Scheduler: s.w})
+		w.deliverer = delivery.New(delivery.Options{Lines: store, Journal: store, Endpoints: casts{s}, Waker: queue, Clock: clock, Random: s.w,
+			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
 	for range max(p.sweeps, 1) {

@@ -7,7 +7,9 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -61,22 +63,28 @@ func (c *storyCast) Current(_ context.Context, tenant, name string) (engine.Defi
 
 func (c *storyCast) Deployed(context.Context, string) ([]engine.Definition, error) { return nil, nil }
 
-func (p *performance) notifier() engine.Notifier {
-	if !p.setting.notify {
-		return nil
+// Of implements [engine.Subscribers].
+func (c *storyCast) Of(context.Context, core.Head) ([]notice.Subscription, error) {
+	if !c.p.setting.notify {
+		return nil, nil
 	}
-	return p.cast
+	return []notice.Subscription{{Endpoint: "people", On: notice.Set{notice.Suspended}}}, nil
 }
 
-// Notify implements [engine.Notifier].
-func (c *storyCast) Notify(_ context.Context, n engine.Notice) error {
+// Send implements [delivery.Endpoints].
+func (c *storyCast) Send(_ context.Context, n delivery.Notice) delivery.Result {
 	if c.deaf > 0 {
 		c.deaf--
-		return errors.New("nobody home")
+		return delivery.Result{Outcome: notice.Refused, Error: "nobody home"}
 	}
-	c.notices[n.Call.ToolName]++
-	return nil
+	if call, ok := core.SuspendedIn(n.Event); ok {
+		c.notices[call.ToolName]++
+	}
+	return delivery.Result{Outcome: notice.Delivered}
 }
+
+// Disable implements [delivery.Endpoints].
+func (c *storyCast) Disable(context.Context, notice.Key, string) error { return nil }
 
 // storyAgents is the cast as one process sees it.
 type storyAgents struct {

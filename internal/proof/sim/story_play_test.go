@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
@@ -161,12 +162,13 @@ func (p *performance) work(ctx context.Context) {
 		of := &process{}
 		store, queue := p.connect(of)
 		e := engine.New(engine.Options{Store: store, Waker: queue, Agents: storyAgents{p.cast, of}, Clock: p.w, Random: p.w,
-			Lease: lease, Margin: margin, Grain: sweepPeriod, Notifier: p.notifier(), Scheduler: p.w, Limits: p.limits()})
+			Lease: lease, Margin: margin, Grain: sweepPeriod, Subscribers: p.cast, Lines: store, Scheduler: p.w, Limits: p.limits()})
+		d := delivery.New(delivery.Options{Lines: store, Journal: store, Endpoints: p.cast, Waker: queue, Clock: p.w, Random: p.w, Lease: lease, Margin: margin, Grain: sweepPeriod})
 		survive(func() {
 			for {
 				p.await(ctx, queue)
 				of.mustLive()
-				p.handle(ctx, e, queue)
+				p.handle(ctx, e, d, queue)
 				of.mustLive()
 			}
 		})
@@ -191,14 +193,14 @@ func (p *performance) await(context.Context, *processQueue) {
 	}
 }
 
-func (p *performance) handle(ctx context.Context, e *engine.Engine, queue *processQueue) {
+func (p *performance) handle(ctx context.Context, e *engine.Engine, d *delivery.Deliverer, queue *processQueue) {
 	rung := p.bell.next()
 	got, err := queue.Receive(ctx, 1)
 	if err != nil || len(got) == 0 {
 		p.w.Await(rung, nil)
 		return
 	}
-	if _, err := e.Step(ctx, got[0].Wakeup); err != nil {
+	if err := stepOrDeliver(ctx, e, d, got[0].Wakeup); err != nil {
 		if !errors.Is(err, engine.ErrUnavailable) && err.Error() != leaseOver {
 			p.wrong("a step failed: %v", err)
 		}
@@ -207,6 +209,15 @@ func (p *performance) handle(ctx context.Context, e *engine.Engine, queue *proce
 		return
 	}
 	_ = queue.Ack(ctx, got[0])
+}
+
+func stepOrDeliver(ctx context.Context, e *engine.Engine, d *delivery.Deliverer, w engine.Wakeup) (err error) {
+	if w.Endpoint != "" {
+		_, err = d.Deliver(ctx, w)
+		return err
+	}
+	_, err = e.Step(ctx, w)
+	return err
 }
 
 // sweep looks when there is something to find: looking in vain is nothing that a crash could

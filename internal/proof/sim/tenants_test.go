@@ -129,6 +129,10 @@ func (a storeOfAll) at(tenant string) sim.FullStore {
 	return a.FullStore
 }
 
+func (a storeOfAll) HandOver(ctx context.Context, req engine.HandOver) (bool, error) {
+	return a.at(req.Tenant).HandOver(ctx, req)
+}
+
 func (a storeOfAll) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
 	return a.at(req.Tenant).Claim(ctx, req)
 }
@@ -250,10 +254,6 @@ func (a casts) Current(ctx context.Context, tenant, name string) (engine.Definit
 
 func (a casts) Deployed(ctx context.Context, tenant string) ([]engine.Definition, error) {
 	return a.of(tenant).Deployed(ctx, tenant)
-}
-
-func (a casts) Notify(ctx context.Context, n engine.Notice) error {
-	return a.of(n.Tenant).Notify(ctx, n)
 }
 
 func (a casts) ShouldYield(ctx context.Context, run engine.RunRef) bool {

@@ -10,7 +10,6 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/invariant"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -210,7 +209,7 @@ func (w *halved) DueBefore(now int64, limit int) []sim.Entry { return w.m.DueBef
 
 func (w *halved) Move(e sim.Entry, next int64) bool {
 	won := w.m.Move(e, next)
-	if h, err := w.m.Load(context.Background(), e.Tenant, e.Thread); won && (err != nil || h.Due != next) {
+	if h, err := w.m.Load(context.Background(), e.Tenant, e.Thread); won && e.Endpoint == "" && (err != nil || h.Due != next) {
 		w.s.wrong("the sweep took %s and left it due at %d", e.Thread, h.Due)
 	}
 	return won
@@ -241,7 +240,6 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	if w.s.table != nil {
 		w.landed(old, h)
 	}
-	w.untold(old, h)
 	w.count(old, h)
 	if why := idle(h); why != "" {
 		w.s.wrong("I-5: %s: %s", why, core.Encode(h))
@@ -273,18 +271,6 @@ func (w *watched) firstDeadline(h core.Head) (id string, first int64) {
 		}
 	}
 	return id, first
-}
-
-// untold: what must be sent stays in the head until it was, or until nobody needs it any more.
-func (w *watched) untold(old, h core.Head) {
-	for key, out := range old.Out {
-		if _, still := h.Out[key]; still || out.Kind != planner.OutNotify || h.Run != old.Run || h.End != nil {
-			continue
-		}
-		if c := h.Calls[out.Call]; c.Status == core.CallSuspended && c.Sus == out.Sus && !w.s.cast.notified[out.Sus] {
-			w.s.wrong("nobody was told of %s, and nobody will be: %s", out.Sus, core.Encode(h))
-		}
-	}
 }
 
 func (w *watched) remember(ctx context.Context, old, h core.Head) {

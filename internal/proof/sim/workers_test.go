@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -59,11 +60,12 @@ func (b *bell) Nack(ctx context.Context, d engine.Delivery, delay time.Duration,
 }
 
 type worker struct {
-	s      *stage
-	clock  *skewed
-	store  sim.Store
-	queue  sim.Queue
-	engine *engine.Engine
+	s         *stage
+	clock     *skewed
+	store     sim.Store
+	queue     sim.Queue
+	engine    *engine.Engine
+	deliverer *delivery.Deliverer
 }
 
 // work takes one message after the other. When its process is lost, another one takes its place a
@@ -94,7 +96,7 @@ func (w *worker) once(ctx context.Context) (worked bool) {
 	if err != nil || len(got) == 0 {
 		return false
 	}
-	if _, err := w.engine.Step(inTenant(ctx, got[0].Tenant), got[0].Wakeup); err != nil {
+	if err := w.handle(inTenant(ctx, got[0].Tenant), got[0].Wakeup); err != nil {
 		if !errors.Is(err, engine.ErrUnavailable) && err.Error() != leaseOver {
 			w.s.wrong("a step failed: %v", err)
 		}
@@ -103,6 +105,15 @@ func (w *worker) once(ctx context.Context) (worked bool) {
 	}
 	_ = w.queue.Ack(ctx, got[0])
 	return true
+}
+
+func (w *worker) handle(ctx context.Context, of engine.Wakeup) (err error) {
+	if of.Endpoint != "" {
+		_, err = w.deliverer.Deliver(ctx, of)
+		return err
+	}
+	_, err = w.engine.Step(ctx, of)
+	return err
 }
 
 const leaseOver = "engine: the lease is too near its end to start a body that must not run twice"

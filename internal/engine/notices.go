@@ -1,0 +1,101 @@
+package engine
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+)
+
+// Subscribers says who is notified of what happens in a run. What it says of a run may change while
+// the run waits.
+type Subscribers interface {
+	// Of returns the subscriptions to a run. [ErrUnavailable] if they can't be read now.
+	Of(ctx context.Context, h core.Head) ([]notice.Subscription, error)
+}
+
+// subscribe reads who is notified of what happens in this activation. A commit notes what they are
+// owed, so that a subscription that is made later gets nothing that was committed before.
+func (a *activation) subscribe(ctx context.Context) (err error) {
+	if a.e.o.Subscribers == nil {
+		return nil
+	}
+	a.subscriptions, err = retrying(ctx, a.e, func() ([]notice.Subscription, error) { return a.e.o.Subscribers.Of(ctx, a.view.Head) })
+	a.view.Notices = notice.All(a.subscriptions)
+	return err
+}
+
+// handOver gives the committed events from one on to the lines of their subscribers, in the order of
+// the journal: an endpoint's line takes none that is older than its newest. A notice that was handed
+// over before, by an owner that was lost since, is refused there and is no error.
+func (a *activation) handOver(ctx context.Context, out core.Out) error {
+	segments, err := a.journal(ctx, out.Seq)
+	if err != nil {
+		return err
+	}
+	unwoken := map[string]bool{}
+	for _, s := range segments {
+		for _, e := range s.Events {
+			if e.Seq < out.Event {
+				continue
+			}
+			if err := a.handOverTo(ctx, s.Seq, e, unwoken); err != nil {
+				return err
+			}
+		}
+	}
+	for _, endpoint := range slices.Sorted(maps.Keys(unwoken)) {
+		a.wakeLine(ctx, endpoint)
+	}
+	return nil
+}
+
+// handOverTo gives one event to each of its subscribers. It notes whose lines have to be woken.
+func (a *activation) handOverTo(ctx context.Context, seq int64, e core.Event, unwoken map[string]bool) error {
+	h := a.view.Head
+	for _, s := range a.subscriptions {
+		kind, subscribed := s.On.Of(e)
+		if !subscribed {
+			continue
+		}
+		req := HandOver{Key: notice.Key{Tenant: h.Tenant, Thread: h.Thread, Endpoint: s.Endpoint}, Event: e.Seq, Kind: kind, Seq: seq, Now: a.now(), Wake: true}
+		woken, err := retrying(ctx, a.e, func() (bool, error) { return a.e.o.Lines.HandOver(ctx, req) })
+		if err != nil {
+			return err
+		}
+		if !woken {
+			unwoken[s.Endpoint] = true
+		}
+	}
+	return nil
+}
+
+// wakeLine sends the wake-up of a line. It is a hint: the line is due, and the sweep finds it.
+func (a *activation) wakeLine(ctx context.Context, endpoint string) {
+	w := Wakeup{Tenant: a.view.Head.Tenant, Thread: a.view.Head.Thread, Endpoint: endpoint}
+	if err := a.e.o.Waker.Send(ctx, w, 0); err != nil {
+		a.e.o.Logger.Warn("the wake-up for a delivery could not be sent; the sweep finds it", "thread", w.Thread, "endpoint", endpoint, "error", err)
+	}
+}
+
+// WaitingCall is a call that has begun to wait for an answer.
+type WaitingCall struct {
+	Tenant, Thread, Run string
+	Call                core.SuspendedCall
+}
+
+// announce says which calls a commit made wait, for people who watch the log. After a crash it may
+// say nothing: subscribers are notified all the same.
+func (a *activation) announce(s *core.Segment) {
+	if a.e.o.Announce == nil || s == nil {
+		return
+	}
+	h := a.view.Head
+	for _, e := range s.Events {
+		if call, ok := core.SuspendedIn(e); ok && call.Kind != core.KindInterrupt {
+			a.e.o.Announce(WaitingCall{h.Tenant, h.Thread, h.Run, call})
+		}
+	}
+}
