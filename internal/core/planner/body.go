@@ -93,14 +93,15 @@ func (d *draft) before(call core.ToolCall, s core.State) (i int, runs bool, err 
 
 // readyUpTo folds in the effects up to a refusal, because the refusing hook saw what earlier hooks
 // wrote. Calls that were let through are marked ready: this commit contains their hooks' effects,
-// so neither this owner nor a later one calls those hooks again.
+// so neither this owner nor a later one calls those hooks again. An earlier answer may be a refusal,
+// too, if the commit with it was refused because of a signal: it waits for its own call.
 //
 //	owner 1   c1: let through ── c2: refused ── commit {effects of both, c1 ready} ── crash
 //	owner 2   c1: ready, so its body runs without the hooks
 func (d *draft) readyUpTo(refusal int) error {
 	for i := range refusal + 1 {
 		done := d.v.Fired[i]
-		if done.Phase != core.BeforeToolExecute || d.took[i] {
+		if done.Phase != core.BeforeToolExecute || d.took[i] || i < refusal && (done.Refuse != "" || done.Conflict != "") {
 			continue
 		}
 		if err := d.take(i); err != nil {

@@ -8,7 +8,6 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
@@ -83,7 +82,7 @@ func (p *scriptPlayer) activation(line string) {
 	p.head.Epoch, p.head.Rev, p.head.Tries, p.head.Claim, p.head.Lease = p.head.Epoch+1, p.head.Rev+1, p.head.Tries+1, "worker", p.now+60_000
 	p.head.Status = core.RunRunning
 	v := plans.View{Head: p.head.Clone(), Round: core.ReadRound(p.head, p.journal), State: core.ReadState(p.head, p.journal), Rules: p.rules,
-		Limits: plans.DefaultLimits, Notices: notice.Set{notice.Suspended}, Hooked: map[core.Phase]bool{}, Gates: plans.NewGateMemo(),
+		Limits: plans.DefaultLimits, Notices: p.rules.notices(), Hooked: map[core.Phase]bool{}, Gates: plans.NewGateMemo(),
 		Conditions: plans.Conditions{Orphaned: p.head.Orphaned()},
 		Fresh:      func() string { p.fresh++; return "f" + strconv.Itoa(p.fresh) }}
 	for phase := range p.hooks {

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
@@ -14,6 +15,7 @@ import (
 // limit.
 type scriptRules struct {
 	terms core.Terms
+	quiet bool // nobody is notified when a call waits
 	tools map[string]*scriptTool
 }
 
@@ -87,6 +89,8 @@ func (r *scriptRules) agent(line string) string {
 			r.terms.Parallel = true
 		case "continue":
 			r.terms.Continue = true
+		case "quiet":
+			r.quiet = true
 		case "memory":
 			r.terms.Memory = true
 		case "step-calls":
@@ -106,6 +110,13 @@ func (r *scriptRules) agent(line string) string {
 		}
 	}
 	return ""
+}
+
+func (r *scriptRules) notices() notice.Set {
+	if r.quiet {
+		return nil
+	}
+	return notice.Set{notice.Suspended}
 }
 
 func (r *scriptRules) Tool(name string) (core.ToolSpec, bool) {
