@@ -14,6 +14,20 @@ type RunStatusData struct {
 	UpdatedAt Time `json:"updated_at"`
 }
 
+// RunEndedData is the data of run.ended.
+type RunEndedData struct {
+	// Why the run ended.
+	Reason string `json:"reason"`
+	// The reason in detail, for programs.
+	Code string `json:"code,omitempty"`
+	// The reason in detail, for people.
+	Detail string `json:"detail,omitempty"`
+	// Who cancelled the run.
+	By string `json:"by,omitempty"`
+	// The entry point, such as "api", "link" or "queue".
+	Via string `json:"via,omitempty"`
+}
+
 // RunStartedData is the data of run.started.
 type RunStartedData struct {
 	// The principal, such as "token:anna". Empty if callers have no names.

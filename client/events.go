@@ -55,6 +55,7 @@ type EventPage struct {
 // The types of events, and what [Event.Decode] decodes their data into.
 const (
 	EventRunStatus         = "run.status"          // [RunStatusData]
+	EventRunEnded          = "run.ended"           // [RunEndedData]
 	EventRunStarted        = "run.started"         // [RunStartedData]
 	EventTurnStarted       = "turn.started"        // [TurnStartedData]
 	EventMessageReceived   = "message.received"    // [MessageReceivedData]

@@ -52,6 +52,7 @@ var logged = map[string]string{
 	"step given up":    "The store was slow, or the worker's time for the step was nearly over. The step is retried. If it repeats, check the store.",
 	"receiving failed": "The store didn't respond. Check it.",
 	"a notice could not be delivered and is a dead letter":                    "-The endpoint refused it for a day, or it is gone.",
+	"the wake-up for a delivery could not be sent; the sweep finds it":        "-The sweep delivers it.",
 	"the wake-up for the next delivery could not be sent; the sweep finds it": "-The sweep delivers it.",
 	"an attempt to deliver a notice failed":                                   "-It is made again.",
 	"another worker took the line over":                                       "-It goes on with the deliveries.",

@@ -34,12 +34,12 @@ type rig struct {
 	onAsk  func(context.Context, engine.Prompt) error
 	prompt engine.Prompt // the last one
 
-	tools    map[string]toolRule
-	mu       sync.Mutex // of what bodies that run side by side write
-	ran      []string   // "tool(arguments)" of every body, in order
-	keys     []string   // and their idempotency keys
-	again    int        // how many of them were told that they may have begun before
-	thread   string
+	tools  map[string]toolRule
+	mu     sync.Mutex // of what bodies that run side by side write
+	ran    []string   // "tool(arguments)" of every body, in order
+	keys   []string   // and their idempotency keys
+	again  int        // how many of them were told that they may have begun before
+	thread string
 
 	terms     core.Terms
 	deadlines map[core.Kind]core.Deadline

@@ -70,7 +70,8 @@ func TestOpenAPIEventsPage(t *testing.T) {
 		shown[string(one.of)] = append(shown[string(one.of)], httpapi.EventSample{About: one.about, Event: one.find(t, told)})
 	}
 	for kind := range wire.EventData {
-		if len(shown[kind]) == 0 {
+		// no agent of a story can subscribe to the end of its runs yet
+		if len(shown[kind]) == 0 && kind != string(core.EventRunEnded) {
 			t.Errorf("%s has no example", kind)
 		}
 	}

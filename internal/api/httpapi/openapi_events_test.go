@@ -29,6 +29,7 @@ type eventGroup struct {
 var eventGroups = []eventGroup{
 	{"Runs and turns", []event{
 		{core.EventRunStatus, "The status of the run changed.", false},
+		{core.EventRunEnded, "The end of the run is certain. Stored only if a subscriber is notified of ends; `run.status` follows.", false},
 		{core.EventTurnStarted, "A turn began, for the reason in `cause`.", false},
 		{core.EventRunStarted, "The run began. If the run is a retry, `retry_of` is the id of the earlier run.", false},
 		{core.EventTurnEnded, "The turn ended: the run is done or suspended.", false},

@@ -151,6 +151,7 @@ var abouts = map[string]string{
 
 	"RunStatusData":         "Data of `run.status`.",
 	"RunStartedData":        "Data of `run.started`.",
+	"RunEndedData":          "Data of `run.ended`.",
 	"TurnStartedData":       "Data of `turn.started`.",
 	"MessageReceivedData":   "Data of `message.received`.",
 	"MessageQueuedData":     "Data of `message.queued`.",
@@ -652,6 +653,12 @@ var members = map[string]member{
 	"RequestRecordedData.by":      {whoBy, nil},
 	"RequestRecordedData.via":     {whoVia, nil},
 	"RequestRecordedData.applied": {"Whether the request changed anything.", nil},
+
+	"RunEndedData.reason": {"Why the run ended.", reasons},
+	"RunEndedData.code":   {"The reason in detail, for programs.", nil},
+	"RunEndedData.detail": {"The reason in detail, for people.", nil},
+	"RunEndedData.by":     {"Who cancelled the run.", nil},
+	"RunEndedData.via":    {whoVia, nil},
 
 	"TurnEndedData.status":         {"Whether the run is done or suspended.", enumOf("done", "suspended")},
 	"TurnEndedData.reason":         {"Why the run ended.", reasons},

@@ -4,6 +4,7 @@ package wire
 // type without data. It holds all types.
 var EventData = map[string]func() any{
 	"run.status":          func() any { return new(RunStatusData) },
+	"run.ended":           func() any { return new(RunEndedData) },
 	"run.started":         func() any { return new(RunStartedData) },
 	"turn.started":        func() any { return new(TurnStartedData) },
 	"message.received":    func() any { return new(MessageReceivedData) },

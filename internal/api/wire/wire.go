@@ -51,6 +51,7 @@ type (
 	ResumeRequest         = client.ResumeRequest
 	Run                   = client.Run
 	RunError              = client.RunError
+	RunEndedData          = client.RunEndedData
 	RunStartedData        = client.RunStartedData
 	RunStatusData         = client.RunStatusData
 	SaidData              = client.SaidData
