@@ -30,6 +30,7 @@ var layers = []struct {
 	{"callers' requests, and agent definitions", []string{"internal/frontend", "internal/agent"}},
 	{"intake queue", []string{"internal/queue/intake"}},
 	{"retries of remote tool calls", []string{"internal/tool/remote"}},
+	{"what receivers of notices are sent", []string{"internal/notify"}},
 	{"adapters, which don't import one another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/secret/ssmsecret",
 		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live"}},
 	{"public Go API, and registry of your tools and hooks", []string{".", "internal/program"}},
@@ -37,7 +38,7 @@ var layers = []struct {
 	{"commands, and packages for AWS functions with your code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdasweep"}},
 	{"package for a command with your code", []string{"command"}},
 	{"main packages", []string{"cmd/", "functions/", "examples/"}},
-	{"reader of template.yaml", []string{"internal/template"}},
+	{"reader of template.yaml", []string{"internal/aws/template"}},
 	{"proof: tests, never imported by product code", []string{"internal/proof"}},
 	{"the proof program", []string{"cmd/dormouse-proof"}},
 }

@@ -53,6 +53,7 @@ var logged = map[string]string{
 	"receiving failed": "The store didn't respond. Check it.",
 	"a notice could not be delivered and is a dead letter":                    "-The endpoint refused it for a day, or it is gone.",
 	"the wake-up for a delivery could not be sent; the sweep finds it":        "-The sweep delivers it.",
+	"a notice could not be prepared; it is attempted again":                   "-The store did not respond.",
 	"the wake-up for the next delivery could not be sent; the sweep finds it": "-The sweep delivers it.",
 	"an attempt to deliver a notice failed":                                   "-It is made again.",
 	"another worker took the line over":                                       "-It goes on with the deliveries.",

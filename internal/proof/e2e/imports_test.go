@@ -13,7 +13,7 @@ import (
 // would share its mistakes too.
 func TestTheStandInsKnowNothingOfTheProduct(t *testing.T) {
 	const module = "github.com/dormouse-dev/dormouse/"
-	folders := []string{"internal/template", "internal/proof/awsdouble", "internal/proof/e2e/stack", "internal/proof/e2e/lambda",
+	folders := []string{"internal/aws/template", "internal/proof/awsdouble", "internal/proof/e2e/stack", "internal/proof/e2e/lambda",
 		"internal/proof/e2e/gateway", "internal/proof/e2e/servers", "internal/proof/e2e/platform"}
 	for _, folder := range folders {
 		files, err := filepath.Glob(filepath.Join("../../..", folder, "*.go"))

@@ -8,7 +8,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/template"
+	"github.com/dormouse-dev/dormouse/internal/aws/template"
 )
 
 var functionName = regexp.MustCompile(`:function:([^:/]+)`)

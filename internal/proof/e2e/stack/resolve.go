@@ -9,7 +9,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/template"
+	"github.com/dormouse-dev/dormouse/internal/aws/template"
 )
 
 // Resolve reads what the SAM translator made.

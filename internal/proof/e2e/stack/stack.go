@@ -17,7 +17,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/template"
+	"github.com/dormouse-dev/dormouse/internal/aws/template"
 )
 
 // Stack is what a template says, with all references resolved. Maps go by logical id.

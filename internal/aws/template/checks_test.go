@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-const root = "../../" // of the repository
+const root = "../../../" // of the repository
 
 // readTemplate returns the text of the template that is deployed.
 func readTemplate(t *testing.T) []byte {

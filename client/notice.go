@@ -1,0 +1,48 @@
+package client
+
+// The kinds of notices: what a subscriber is notified of.
+const (
+	NoticeSuspended    = "suspended"     // a call waits for an answer
+	NoticeReminded     = "reminded"      // it still waits, and its approvers are reminded
+	NoticeEscalated    = "escalated"     // it still waits, and other approvers are asked
+	NoticeDeadlineNear = "deadline_near" // its deadline is near
+	NoticeDecided      = "decided"       // an answer, a deadline or a message ended the wait
+	NoticeDone         = "done"          // the run ended, for any reason
+	NoticeFailed       = "failed"        // the run ended in an error, or was stopped or blocked
+)
+
+// Notice is what a webhook receives: something that happened in a run. A receiver may get a notice
+// more than once, each time with the same ID.
+type Notice struct {
+	// The same at each attempt. It is also the header webhook-id.
+	ID string `json:"id"`
+	// What happened, such as [NoticeSuspended].
+	Type string `json:"type"`
+	// When it happened.
+	Timestamp Time `json:"timestamp"`
+	// The tenant of the run.
+	Tenant string `json:"tenant"`
+	// The event of the run's journal that the notice is about.
+	Event Event `json:"event"`
+	// The run as it is when the notice is sent, which may be later than the event. With "done"
+	// and "failed": its output, usage and outcome.
+	Run *Run `json:"run,omitempty"`
+	// What an approver has to see, with "suspended", "reminded", "escalated" and
+	// "deadline_near". Nil if the call no longer waits.
+	Approval *Approval `json:"approval,omitempty"`
+	// Where a person can answer. Nil if nobody may answer by a link.
+	Links *NoticeLinks `json:"links,omitempty"`
+}
+
+// NoticeLinks are signed links for a person who may answer a call. To open one changes nothing: the
+// page shows the call and asks for the answer.
+type NoticeLinks struct {
+	// The page with the call.
+	Show string `json:"show"`
+	// The same page, with the approval prepared.
+	Approve string `json:"approve,omitempty"`
+	// The same page, with the denial prepared.
+	Deny string `json:"deny"`
+	// When the links expire.
+	ExpiresAt Time `json:"expires_at"`
+}

@@ -1,0 +1,46 @@
+package notice
+
+import "encoding/json"
+
+// Target is where notices go, and which: what an agent file, a start or a tenant asks for. It names
+// a secret and never holds its value.
+type Target struct {
+	// in its list; the id of the endpoint contains it
+	Name string `json:"name"`
+	On   Set    `json:"on"`
+
+	URL string `json:"url,omitempty"`
+	// in place of URL: addresses that get mail
+	Mail []string `json:"mail,omitempty"`
+	// how a body is written; empty: [FormatStandard]
+	Format Format `json:"format,omitempty"`
+	// of [FormatTemplate]: a JSON value with placeholders
+	Template json.RawMessage `json:"template,omitempty"`
+	// the name of the secret that signs; its value is one key, or two while it is rotated
+	Secret string `json:"secret,omitempty"`
+	// the endpoint may be at an address that the operator allows beside public ones
+	AllowPrivate bool `json:"allow_private,omitempty"`
+}
+
+// Format is how the body of a notice is written.
+type Format string
+
+const (
+	FormatStandard Format = "standard" // the notice as JSON, signed as Standard Webhooks say
+	FormatSlack    Format = "slack"    // a message for an incoming webhook of Slack
+	FormatTeams    Format = "teams"    // an adaptive card for a workflow of Microsoft Teams
+	FormatTemplate Format = "template" // JSON as the target's template says
+)
+
+// Formats are all of them.
+var Formats = []Format{FormatStandard, FormatSlack, FormatTeams, FormatTemplate}
+
+// The ids of endpoints, by where their targets come from. A tenant's are random: TenantEndpoint and
+// some text.
+const TenantEndpoint = "wh_"
+
+// AgentEndpoint is the id of an endpoint that an agent file names.
+func AgentEndpoint(agent, name string) string { return "agent/" + agent + "/" + name }
+
+// RunEndpoint is the id of an endpoint that the start of a run names.
+func RunEndpoint(run, name string) string { return "run/" + run + "/" + name }
