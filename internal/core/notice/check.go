@@ -1,0 +1,204 @@
+package notice
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/url"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
+)
+
+// How many targets a list may have, and how long the members of one may be, in bytes.
+const (
+	MostAgentTargets = 10
+	MostRunTargets   = 5
+
+	mostAddresses   = 10
+	longestURL      = 2048
+	longestTemplate = 8 << 10
+)
+
+// FieldError is a mistake in one member of a target. Field is the member's name as in JSON, behind
+// its place in the list if there is one: notify[1].url. Problem says what is wrong and what to do,
+// and repeats no text that may be a secret.
+type FieldError struct{ Field, Problem string }
+
+func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
+
+// CheckTargets checks a list of targets that the member field holds. The error is a [*FieldError].
+func CheckTargets(field string, targets []Target, most int) error {
+	if len(targets) > most {
+		return &FieldError{field, fmt.Sprintf("%d targets are too many; name at most %d", len(targets), most)}
+	}
+	for i, t := range targets {
+		err := t.Check()
+		if err == nil && slices.ContainsFunc(targets[:i], func(o Target) bool { return o.Name == t.Name }) {
+			err = &FieldError{"name", fmt.Sprintf("%q is used twice; rename one", t.Name)}
+		}
+		if err != nil {
+			e := err.(*FieldError)
+			return &FieldError{fmt.Sprintf("%s[%d].%s", field, i, e.Field), e.Problem}
+		}
+	}
+	return nil
+}
+
+// Check returns the first mistake in a target, as a [*FieldError]; nil if there is none. It knows
+// nothing of addresses and secrets that exist.
+func (t Target) Check() error {
+	for _, check := range []struct {
+		field   string
+		problem func() string
+	}{{"name", t.wrongName}, {"on", t.wrongOn}, {"url", t.wrongURL}, {"mail", t.wrongMail}, {"format", t.wrongFormat},
+		{"template", t.wrongTemplate}, {"secret", t.wrongSecret}} {
+		if problem := check.problem(); problem != "" {
+			return &FieldError{check.field, problem}
+		}
+	}
+	return nil
+}
+
+var (
+	targetName  = regexp.MustCompile(TargetName)
+	secretName  = regexp.MustCompile(SecretName)
+	mailAddress = regexp.MustCompile(MailAddress)
+)
+
+// The forms of texts in a target.
+const (
+	TargetName  = `^[a-z0-9][a-z0-9_-]{0,31}$`
+	SecretName  = `^[A-Z][A-Z0-9_]{0,127}$`
+	MailAddress = `^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]{0,250}[A-Za-z0-9])?$`
+)
+
+func (t Target) wrongName() string {
+	switch {
+	case t.Name == "":
+		return "missing; give the target a name"
+	case !targetName.MatchString(t.Name):
+		return fmt.Sprintf("%q is not a valid name; use a-z, 0-9, - and _, at most 32, beginning with a letter or digit", t.Name)
+	}
+	return ""
+}
+
+func (t Target) wrongOn() string {
+	if len(t.On) == 0 {
+		return "missing; name at least one of " + list(Kinds)
+	}
+	for i, kind := range t.On {
+		switch {
+		case !slices.Contains(Kinds, kind):
+			return fmt.Sprintf("can't be %q; use one of %s", kind, list(Kinds))
+		case slices.Contains(t.On[:i], kind):
+			return fmt.Sprintf("%q is given twice; keep one", kind)
+		}
+	}
+	return ""
+}
+
+func (t Target) wrongURL() string {
+	if t.URL == "" {
+		if len(t.Mail) == 0 {
+			return "missing; set url or mail"
+		}
+		return ""
+	}
+	if len(t.Mail) > 0 {
+		return "url and mail are both set; use a target for each"
+	}
+	u, err := url.Parse(t.URL)
+	switch {
+	case len(t.URL) > longestURL:
+		return fmt.Sprintf("%d bytes are too long; use at most %d", len(t.URL), longestURL)
+	case err != nil || u.Opaque != "" || u.Hostname() == "" || strings.HasSuffix(u.Host, ":") || strings.ContainsFunc(t.URL, unprintable):
+		return "not an absolute URL in plain ASCII; write it as in https://hooks.example.com/dormouse"
+	case u.Scheme != "https" && u.Scheme != "http":
+		return "must begin with https://"
+	case u.Scheme == "http" && !t.AllowPrivate:
+		return "http is not encrypted; use https, or allow_private for a service on a private address"
+	case u.User != nil:
+		return "holds a user name or password; remove them"
+	case strings.Contains(t.URL, "#"):
+		return "a service never receives what follows #; remove it"
+	}
+	return ""
+}
+
+// unprintable says whether a character can't be in a URL as it is.
+func unprintable(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
+
+func (t Target) wrongMail() string {
+	if len(t.Mail) > mostAddresses {
+		return fmt.Sprintf("%d addresses are too many; name at most %d", len(t.Mail), mostAddresses)
+	}
+	for i, address := range t.Mail {
+		switch {
+		case !mailAddress.MatchString(address) || strings.Contains(address, ".."):
+			return fmt.Sprintf("%q is not a mail address; write it as in ops@example.com", address)
+		case slices.Contains(t.Mail[:i], address):
+			return fmt.Sprintf("%q is given twice; keep one", address)
+		case t.AllowPrivate:
+			return "allow_private belongs to a url; remove it"
+		}
+	}
+	return ""
+}
+
+func (t Target) wrongFormat() string {
+	switch {
+	case t.Format == "":
+	case len(t.Mail) > 0:
+		return "belongs to a url; remove it"
+	case !slices.Contains(Formats, t.Format):
+		return fmt.Sprintf("can't be %q; use one of %s", t.Format, list(Formats))
+	}
+	return ""
+}
+
+func (t Target) wrongTemplate() string {
+	given := !core.IsNull(t.Template)
+	switch {
+	case given != (t.Format == FormatTemplate):
+		if given {
+			return "belongs to format template; set that format, or remove the template"
+		}
+		return "missing; format template needs the JSON that is sent"
+	case len(t.Template) > longestTemplate:
+		return fmt.Sprintf("%d bytes are too long; use at most %d", len(t.Template), longestTemplate)
+	case given && !json.Valid(t.Template):
+		return "not valid JSON"
+	case given:
+		if err := strict.Check(t.Template); err != nil {
+			return err.Error()
+		}
+	}
+	return ""
+}
+
+func (t Target) wrongSecret() string {
+	signed := t.URL != "" && (t.Format == "" || t.Format == FormatStandard)
+	switch {
+	case t.Secret == "" && signed:
+		return "missing; format standard needs the name of the secret that signs"
+	case t.Secret == "":
+	case len(t.Mail) > 0:
+		return "belongs to a url; remove it"
+	case !secretName.MatchString(t.Secret): // it may be a key
+		return "must be the name of a secret, not the secret itself; use A-Z, 0-9 and _, beginning with a letter"
+	case strings.HasPrefix(t.Secret, "DORMOUSE_SECRET_"):
+		return "names the environment variable; write it without DORMOUSE_SECRET_"
+	}
+	return ""
+}
+
+func list[T ~string](words []T) string {
+	texts := make([]string, len(words))
+	for i, word := range words {
+		texts[i] = string(word)
+	}
+	return strings.Join(texts, ", ")
+}
