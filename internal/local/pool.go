@@ -34,6 +34,8 @@ type pool struct {
 	arrived <-chan struct{}
 	log     *slog.Logger
 
+	deliveries *deliveries
+
 	mu   sync.Mutex
 	busy map[engine.Wakeup]working
 }
@@ -75,12 +77,30 @@ func (p *pool) once(taking, work context.Context, steps *sync.WaitGroup) bool {
 		p.slots.GiveUp(newcomers)
 		return false
 	}
+	if d.Endpoint != "" {
+		p.slots.GiveUp(newcomers)
+		p.places.Free(d.Tenant)
+		p.deliver(work, d, steps)
+		return true
+	}
 	steps.Go(func() {
 		defer p.places.Free(d.Tenant)
 		defer p.slots.GiveUp(d.Tenant)
 		p.handle(work, d)
 	})
 	return true
+}
+
+// deliver acknowledges the wake-up of a line, then works on the line beside the steps. Should the
+// process end in between, the line is still due.
+func (p *pool) deliver(work context.Context, d engine.Delivery, steps *sync.WaitGroup) {
+	begun := p.deliveries.begin(d.Wakeup)
+	steps.Go(func() {
+		p.settle(work, d, func() error { return p.queue.Ack(work, d) })
+		if begun {
+			p.deliveries.deliver(work, d.Wakeup)
+		}
+	})
 }
 
 func (p *pool) handle(ctx context.Context, d engine.Delivery) {

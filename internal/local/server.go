@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -102,6 +103,8 @@ type inner struct {
 	// [sparing]
 	raw     *slog.Logger
 	clock   engine.Clock // nil but in tests
+	notify  delivery.Endpoints
+	whom    engine.Subscribers
 	elapsed func() time.Duration
 }
 
@@ -227,13 +230,15 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	board := live.NewBoard(o.clock)
 	slots := newSlots(o.workers())
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
-		Announce: o.announce, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
+		Announce: o.announce, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: o.whom, Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	ended.front = query.New(front)
 	step := newSteps(o.clock, o.elapsed)
 	work := &pool{offset: step.now, workers: o.workers(), slots: slots, places: newPlaces(o.steps().Most, o.steps().Tenant, o.workers()), queue: d.db, engine: eng,
-		clock: o.clock, arrived: d.db.Arrived(), log: o.Logger}
+		clock: o.clock, arrived: d.db.Arrived(), log: o.Logger,
+		deliveries: newDeliveries(delivery.Options{Lines: d.db, Journal: d.db, Endpoints: o.notify, Waker: d.db, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
+			Lease: times.lease, Margin: times.margin, Grain: times.sweep})}
 	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: o.clock, period: times.sweep, log: o.Logger}
 	care := &upkeep{db: d.db, clock: o.clock, step: step, period: times.sweep, log: o.raw, doctor: o.command("doctor", "--data", o.Data), owed: agents.Unstored(), again: func(ctx context.Context) error {
 		if o.Watch {
