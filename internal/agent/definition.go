@@ -12,6 +12,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
 
@@ -53,6 +54,8 @@ type Definition struct {
 	Servers map[string]Server `json:"servers,omitempty"` // MCP servers that tools name
 	// bytes of a tool's result that are kept; 0: as many as by default
 	Results int64 `json:"results,omitempty"`
+	// who is notified of its runs
+	Notify []notice.Target `json:"notify,omitempty"`
 }
 
 // YieldToNewer is the [Definition.YieldWhen] of an agent whose runs make way for newer ones that

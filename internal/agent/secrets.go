@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Secrets are the names of the secrets that the model, the tools and the servers of the definition
-// need, each once.
+// Secrets are the names of the secrets that the model, the tools, the servers and the notices of the
+// definition name, each once.
 func (d Definition) Secrets() []string {
 	names := d.Model.Secrets()
 	for _, t := range d.Tools {
@@ -21,6 +21,9 @@ func (d Definition) Secrets() []string {
 		for _, name := range SecretsIn(d.Servers[server].Headers) {
 			names = AddName(names, name)
 		}
+	}
+	for _, t := range d.Notify {
+		names = AddName(names, t.Secret)
 	}
 	return names
 }

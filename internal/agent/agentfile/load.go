@@ -68,6 +68,7 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) agen
 	s.terms(o, &d)
 	s.extras(o, &d)
 	s.callers(o, &d)
+	d.Notify = s.notify(o)
 	d.Servers = s.servers(o.Take("servers"))
 	s.serving(d, o.Member("servers"), nodes)
 	s.exclusive(d, nodes)

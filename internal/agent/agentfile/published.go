@@ -151,6 +151,7 @@ func agentPart() part {
 		"memory":    filled("The name of a memory built into the program. What it recalls is added to requests; at the end it receives the conversation. dormouse has: notes."),
 		"effects":   listOf("What follows tool results.", effectPart()),
 		"servers":   serversPart(),
+		"notify":    notifyPart(),
 		"results":   sizePart("How much of a tool's result is kept and shown to the model: bytes, or with KiB or MiB; from 1KiB to 1MiB, default 256KiB. The rest is cut, with a note."),
 	}, "model")
 }

@@ -265,6 +265,7 @@ budget: {x: 1}
 deadlines: {x: 1}
 finish: {x: 1}
 effects: [{x: 1, name: e, tools: [t], go: f}]
+notify: [{x: 1, name: n, on: [done], url: "https://example.com/", secret: S}]
 `
 
 // asked is one whose model is asked over a network, as everywhere is.
@@ -288,8 +289,8 @@ func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`in ([a-z ]+); it takes ([a-z_, ]+)|value, or one of ([a-z_, ]+) with`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 25 {
-		t.Fatalf("%d kinds of mapping, want 25: %v", len(kinds), err)
+	if len(kinds) != 26 {
+		t.Fatalf("%d kinds of mapping, want 26: %v", len(kinds), err)
 	}
 	named := map[string]bool{}
 	for _, m := range kinds {

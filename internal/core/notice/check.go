@@ -16,8 +16,8 @@ import (
 const (
 	MostAgentTargets = 10
 	MostRunTargets   = 5
+	MostAddresses    = 10 // of mail
 
-	mostAddresses   = 10
 	longestURL      = 2048
 	longestTemplate = 8 << 10
 )
@@ -92,7 +92,7 @@ func (t Target) wrongOn() string {
 	for i, kind := range t.On {
 		switch {
 		case !slices.Contains(Kinds, kind):
-			return fmt.Sprintf("can't be %q; use one of %s", kind, list(Kinds))
+			return fmt.Sprintf("cannot be %q; it is one of %s", kind, list(Kinds))
 		case slices.Contains(t.On[:i], kind):
 			return fmt.Sprintf("%q is given twice; keep one", kind)
 		}
@@ -132,8 +132,8 @@ func (t Target) wrongURL() string {
 func unprintable(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 
 func (t Target) wrongMail() string {
-	if len(t.Mail) > mostAddresses {
-		return fmt.Sprintf("%d addresses are too many; name at most %d", len(t.Mail), mostAddresses)
+	if len(t.Mail) > MostAddresses {
+		return fmt.Sprintf("%d addresses are too many; name at most %d", len(t.Mail), MostAddresses)
 	}
 	for i, address := range t.Mail {
 		switch {
@@ -154,7 +154,7 @@ func (t Target) wrongFormat() string {
 	case len(t.Mail) > 0:
 		return "belongs to a url; remove it"
 	case !slices.Contains(Formats, t.Format):
-		return fmt.Sprintf("can't be %q; use one of %s", t.Format, list(Formats))
+		return fmt.Sprintf("cannot be %q; it is one of %s", t.Format, list(Formats))
 	}
 	return ""
 }

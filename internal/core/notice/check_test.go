@@ -51,7 +51,7 @@ func TestMistakesInTargetsNameTheirField(t *testing.T) {
 		{pager(func(p *notice.Target) { p.Name = "a/b" }), `name: "a/b" is not a valid name`},
 		{pager(func(p *notice.Target) { p.Name = strings.Repeat("a", 33) }), "name: "},
 		{pager(func(p *notice.Target) { p.On = nil }), "on: missing; name at least one of suspended, "},
-		{pager(func(p *notice.Target) { p.On = notice.Set{"paused"} }), `on: can't be "paused"`},
+		{pager(func(p *notice.Target) { p.On = notice.Set{"paused"} }), `on: cannot be "paused"`},
 		{pager(func(p *notice.Target) { p.On = notice.Set{notice.Done, notice.Done} }), `on: "done" is given twice`},
 		{pager(func(p *notice.Target) { p.URL = "" }), "url: missing; set url or mail"},
 		{pager(func(p *notice.Target) { p.Mail = []string{"a@example.com"} }), "url: url and mail are both set"},
@@ -75,7 +75,7 @@ func TestMistakesInTargetsNameTheirField(t *testing.T) {
 		{mail(func(m *notice.Target) { m.AllowPrivate = true }), "mail: allow_private belongs to a url"},
 		{mail(func(m *notice.Target) { m.Format = notice.FormatSlack }), "format: belongs to a url"},
 		{mail(func(m *notice.Target) { m.Secret = "KEY" }), "secret: belongs to a url"},
-		{pager(func(p *notice.Target) { p.Format = "discord" }), `format: can't be "discord"`},
+		{pager(func(p *notice.Target) { p.Format = "discord" }), `format: cannot be "discord"`},
 		{pager(func(p *notice.Target) { p.Template = json.RawMessage(`{}`) }), "template: belongs to format template"},
 		{pager(func(p *notice.Target) { p.Format = notice.FormatTemplate }), "template: missing"},
 		{pager(func(p *notice.Target) { p.Format, p.Template = notice.FormatTemplate, json.RawMessage(`{`) }), "template: not valid JSON"},
@@ -101,11 +101,11 @@ func TestListsOfTargets(t *testing.T) {
 	same := func(*notice.Target) {}
 	for want, targets := range map[string][]notice.Target{
 		"": {pager(same), mail(same)},
-		`notify[1].name: "pager" is used twice; rename one`:                           {pager(same), pager(same)},
-		"notify[1].url: must begin with https://":                                     {mail(same), pager(func(p *notice.Target) { p.URL = "ftp://a.example" })},
-		"notify: 3 targets are too many; name at most 2":                              {pager(same), mail(same), pager(same)},
-		"notify[0].name: missing; give the target a name":                             {pager(func(p *notice.Target) { p.Name = "" })},
-		`notify[0].format: can't be "x"; use one of standard, slack, teams, template`: {pager(func(p *notice.Target) { p.Format = "x" })},
+		`notify[1].name: "pager" is used twice; rename one`:                              {pager(same), pager(same)},
+		"notify[1].url: must begin with https://":                                        {mail(same), pager(func(p *notice.Target) { p.URL = "ftp://a.example" })},
+		"notify: 3 targets are too many; name at most 2":                                 {pager(same), mail(same), pager(same)},
+		"notify[0].name: missing; give the target a name":                                {pager(func(p *notice.Target) { p.Name = "" })},
+		`notify[0].format: cannot be "x"; it is one of standard, slack, teams, template`: {pager(func(p *notice.Target) { p.Format = "x" })},
 	} {
 		got := ""
 		if err := notice.CheckTargets("notify", targets, 2); err != nil {

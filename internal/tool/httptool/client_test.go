@@ -5,7 +5,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 )
 
 func TestAClientReachesWhatAnHTTPToolWould(t *testing.T) {
@@ -58,6 +61,17 @@ func TestADeployIsToldOfServersThatNobodyAllowsAndOfTheirSecrets(t *testing.T) {
 		if !strings.Contains(lacks, want) {
 			t.Errorf("%q is not in %q", want, lacks)
 		}
+	}
+}
+
+func TestADeployChecksTheTargetsOfNotices(t *testing.T) {
+	w := newWorld(t)
+	d := agent.Definition{Name: "desk", Notify: []notice.Target{{Name: "pager", URL: "https://pager.example.com/", Secret: "PAGER_KEY"},
+		{Name: "inside", URL: "http://localhost:9000/", AllowPrivate: true}}}
+	want := []string{"agent desk: the secret PAGER_KEY is not set; set the environment variable DORMOUSE_SECRET_PAGER_KEY",
+		"agent desk: notify target inside sets allow_private, but the operator does not allow localhost:9000; allow it with --allow-private-hosts localhost:9000"}
+	if diff := cmp.Diff(want, w.caller().Lacks(d)); diff != "" {
+		t.Errorf("lacks (-want +got):\n%s", diff)
 	}
 }
 

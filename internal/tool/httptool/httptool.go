@@ -65,7 +65,7 @@ func New(o Options) *Caller {
 }
 
 // Lacks returns a sentence for the operator for each reason why this process cannot call an HTTP
-// tool or a server of a definition.
+// tool, a server or a notify target of a definition.
 func (c *Caller) Lacks(d agent.Definition) []string {
 	var lacks []string
 	for _, name := range d.Secrets() {
@@ -91,6 +91,12 @@ func (c *Caller) Lacks(d agent.Definition) []string {
 		if s := d.Servers[name]; s.AllowPrivate {
 			scheme, host := target(s.URL)
 			lacks = append(lacks, c.closed(d.Name, "server "+name, scheme, host)...)
+		}
+	}
+	for _, t := range d.Notify {
+		if t.AllowPrivate {
+			scheme, host := target(t.URL)
+			lacks = append(lacks, c.closed(d.Name, "notify target "+t.Name, scheme, host)...)
 		}
 	}
 	return append(lacks, c.outOfReach(d)...)
