@@ -1,6 +1,9 @@
 package notice
 
-import "encoding/json"
+import (
+	"encoding/json"
+	"strings"
+)
 
 // Target is where notices go, and which: what an agent file, a start or a tenant asks for. It names
 // a secret and never holds its value.
@@ -44,3 +47,6 @@ func AgentEndpoint(agent, name string) string { return "agent/" + agent + "/" + 
 
 // RunEndpoint is the id of an endpoint that the start of a run names.
 func RunEndpoint(run, name string) string { return "run/" + run + "/" + name }
+
+// OfRun says whether an endpoint is one that the start of a run names.
+func OfRun(endpoint string) bool { return strings.HasPrefix(endpoint, "run/") }

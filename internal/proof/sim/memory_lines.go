@@ -124,6 +124,29 @@ func (m *Memory) RedriveNotice(_ context.Context, k notice.Key, event, now int64
 	return nil
 }
 
+// Record implements delivery.Lines.
+func (m *Memory) Record(_ context.Context, k notice.Key, event int64) (notice.Record, error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	r, there := m.records[recordPlace{k, event}]
+	if !there {
+		return r, engine.ErrNotFound
+	}
+	return r, nil
+}
+
+// ForgetNotice implements delivery.Lines.
+func (m *Memory) ForgetNotice(_ context.Context, k notice.Key, event int64) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := recordPlace{k, event}
+	if m.records[at].State != notice.StateDead {
+		return engine.ErrNotFound
+	}
+	delete(m.records, at)
+	return nil
+}
+
 // Line implements delivery.Lines.
 func (m *Memory) Line(_ context.Context, k notice.Key) (notice.Line, error) {
 	m.mu.Lock()

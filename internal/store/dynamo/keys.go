@@ -36,6 +36,12 @@ const (
 	prefixNotice     = "NR#"
 	prefixDeadNotice = "NX#"
 
+	// of what belongs to a tenant's endpoints, and within it of its webhooks and of endpoints
+	// that are disabled
+	prefixEndpoints = "W#"
+	prefixWebhook   = "WH#"
+	prefixDisabled  = "WX#"
+
 	skHead    = "#H"
 	skAlone   = "#"
 	skCurrent = "#CURRENT"
@@ -73,6 +79,14 @@ func linkKey(tenant, run, id string) key {
 }
 
 func tenantKey(tenant string) key { return key{tenantsPK, "#" + escape(tenant)} }
+
+func endpointsPK(tenant string) string { return prefixEndpoints + escape(tenant) }
+
+func webhookKey(tenant, id string) key { return key{endpointsPK(tenant), prefixWebhook + escape(id)} }
+
+func disabledKey(tenant, endpoint string) key {
+	return key{endpointsPK(tenant), prefixDisabled + escape(endpoint)}
+}
 
 // segmentSK contains the stamp, so that no put of a segment can replace another, regardless of its
 // sender and its delay.

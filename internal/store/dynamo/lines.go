@@ -213,12 +213,8 @@ func (s *Store) tryRedrive(ctx context.Context, r notice.Record, now int64) (mov
 	u.add(attrAdds, 1)
 	u.set(attrAt, number(now))
 	s.setDue(u, now)
-	gone := &update{key: noticeRecordKey(r.Key, r.Event)}
-	gone.require("{body} = :body")
-	gone.value("body", text(encoded(r)))
 	_, err = s.api.TransactWriteItems(ctx, &dynamodb.TransactWriteItemsInput{TransactItems: []types.TransactWriteItem{
-		{Delete: &types.Delete{TableName: &s.o.Table, Key: gone.key.attributes(), ConditionExpression: gone.condition(),
-			ExpressionAttributeNames: gone.names, ExpressionAttributeValues: gone.values}},
+		s.deleteRecord(r),
 		{Update: &types.Update{TableName: &s.o.Table, Key: u.key.attributes(), UpdateExpression: u.changes(),
 			ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values}},
 	}})

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -65,6 +67,39 @@ func readNoticeRecord(it item) (r notice.Record, err error) {
 	}
 	r.Key, r.Event = notice.Key{Tenant: at.Tenant, Thread: at.Thread, Endpoint: endpoint}, event
 	return r, nil
+}
+
+// Record implements delivery.Lines.
+func (s *Store) Record(ctx context.Context, k notice.Key, event int64) (notice.Record, error) {
+	it, err := s.get(ctx, "reading the record of a notice", noticeRecordKey(k, event))
+	switch {
+	case err != nil:
+		return notice.Record{}, err
+	case it == nil:
+		return notice.Record{}, engine.ErrNotFound
+	}
+	return readNoticeRecord(it)
+}
+
+// ForgetNotice implements delivery.Lines.
+func (s *Store) ForgetNotice(ctx context.Context, k notice.Key, event int64) error {
+	r, err := s.Record(ctx, k, event)
+	if err == nil && r.State != notice.StateDead {
+		err = engine.ErrNotFound
+	}
+	if err != nil {
+		return err
+	}
+	return s.remove(ctx, "forgetting a notice", s.deleteRecord(r))
+}
+
+// deleteRecord deletes the record of a notice on condition that it is still the same.
+func (s *Store) deleteRecord(r notice.Record) types.TransactWriteItem {
+	gone := &update{key: noticeRecordKey(r.Key, r.Event)}
+	gone.require("{body} = :body")
+	gone.value("body", text(encoded(r)))
+	return types.TransactWriteItem{Delete: &types.Delete{TableName: &s.o.Table, Key: gone.key.attributes(), ConditionExpression: gone.condition(),
+		ExpressionAttributeNames: gone.names, ExpressionAttributeValues: gone.values}}
 }
 
 // Records implements delivery.Lines. Those of a thread are read from the table, those of a tenant

@@ -7,6 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks/webhookstest"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
@@ -35,5 +37,12 @@ func TestLines(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
 		linestest.Test(t, func(t *testing.T) linestest.Store { return s.on(t, nil) })
+	})
+}
+
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		webhookstest.Test(t, func(t *testing.T) webhooks.Store { return s.on(t, nil) })
 	})
 }

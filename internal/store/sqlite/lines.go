@@ -230,6 +230,25 @@ func scanNoticeRecord(s dbfile.Scanner, tenant string, r *notice.Record) error {
 	return nil
 }
 
+const ofNotice = " FROM notice_records" + ofLine + " AND event = ?4"
+
+// Record implements delivery.Lines.
+func (db *DB) Record(ctx context.Context, k notice.Key, event int64) (r notice.Record, err error) {
+	err = db.readOne(ctx, func(s dbfile.Scanner) error { return scanNoticeRecord(s, k.Tenant, &r) }, "SELECT "+recordColumns+ofNotice, k.Tenant, k.Thread, k.Endpoint, event)
+	return r, err
+}
+
+// ForgetNotice implements delivery.Lines.
+func (db *DB) ForgetNotice(ctx context.Context, k notice.Key, event int64) error {
+	return exec(ctx, db, func(t *tx) error {
+		n, err := t.Exec("DELETE"+ofNotice+" AND dead = 1", k.Tenant, k.Thread, k.Endpoint, event)
+		if err == nil && n == 0 {
+			err = engine.ErrNotFound
+		}
+		return err
+	})
+}
+
 const listNotices = "n"
 
 // Records implements delivery.Lines.

@@ -8,6 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks/webhookstest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
@@ -82,4 +84,9 @@ func (q queue) Dead(ctx context.Context) (dead []enginetest.Dead, err error) {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	linestest.Test(t, func(t *testing.T) linestest.Store { return fresh(t) })
+}
+
+func TestWebhooks(t *testing.T) {
+	t.Parallel()
+	webhookstest.Test(t, func(t *testing.T) webhooks.Store { return fresh(t) })
 }

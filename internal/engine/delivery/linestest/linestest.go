@@ -22,9 +22,16 @@ type Store interface {
 	engine.Lines
 	engine.Overdue
 	delivery.Lines
-	RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error
+	records
 	Line(ctx context.Context, k notice.Key) (notice.Line, error)
 	ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error)
+}
+
+// records are what became of notices.
+type records interface {
+	RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error
+	ForgetNotice(ctx context.Context, k notice.Key, event int64) error
+	Record(ctx context.Context, k notice.Key, event int64) (notice.Record, error)
 	Records(ctx context.Context, tenant string, q engine.RecordQuery) (records []notice.Record, next string, err error)
 }
 
@@ -44,6 +51,7 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 		"a released line is due when it says":                        testReleaseLine,
 		"what was delivered or given up is listed, newest first":     testRecords,
 		"a dead notice is redriven once":                             testRedriveNotice,
+		"a dead notice is forgotten once, and no other":              testForgetNotice,
 		"many hand over and one works, and each notice is seen once": testHandOverAtOnce,
 	} {
 		t.Run(name, func(t *testing.T) { run(&lineTest{t, open(t)}) })
@@ -345,4 +353,36 @@ func testRedriveNotice(t *lineTest) {
 	done := l.Entries[7].Record(ops, 7, notice.StateDelivered, 9005)
 	t.write(engine.LineWrite{Key: ops, Epoch: l.Epoch, Event: 7, Record: &done, Release: true, Adds: l.Adds})
 	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 7, 9000), engine.ErrNotFound) // delivered
+}
+
+func testForgetNotice(t *lineTest) {
+	end := func(event int64, s notice.State) notice.Record {
+		t.handOver(ops, event, event*1000)
+		l := t.claim(ops, fmt.Sprint("claim ", event), event*1000)
+		e, _ := l.Entries[event].After(notice.Hopeless, notice.Attempt{At: event * 1000, Took: 5, Error: "refused"}, 0)
+		r := e.Record(ops, event, s, event*1000+5)
+		t.write(engine.LineWrite{Key: ops, Epoch: l.Epoch, Event: event, Record: &r, Release: true, Adds: l.Adds})
+		return r
+	}
+	delivered, dead := end(1, notice.StateDelivered), end(2, notice.StateDead)
+	for _, want := range []notice.Record{delivered, dead} {
+		r, err := t.store.Record(t.Context(), ops, want.Event)
+		if err != nil {
+			t.Fatal(err)
+		}
+		t.want("record", r, want)
+	}
+	foreign := notice.Key{Tenant: "other", Thread: thread, Endpoint: "ops"}
+	_, err := t.store.Record(t.Context(), foreign, 2)
+	t.wantErr(err, engine.ErrNotFound)
+	t.wantErr(t.store.ForgetNotice(t.Context(), foreign, 2), engine.ErrNotFound)
+	t.wantErr(t.store.ForgetNotice(t.Context(), ops, 1), engine.ErrNotFound) // delivered
+	if err := t.store.ForgetNotice(t.Context(), ops, 2); err != nil {
+		t.Fatal(err)
+	}
+	t.wantErr(t.store.ForgetNotice(t.Context(), ops, 2), engine.ErrNotFound)
+	t.wantErr(t.store.RedriveNotice(t.Context(), ops, 2, 9000), engine.ErrNotFound)
+	if _, err := t.store.Record(t.Context(), ops, 1); err != nil {
+		t.Fatal(err)
+	}
 }

@@ -9,5 +9,8 @@ var schema string
 //go:embed lines.sql
 var lines string
 
+//go:embed webhooks.sql
+var webhooks string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines}
+var Migrations = []string{schema, lines, webhooks}
