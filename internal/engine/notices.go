@@ -27,9 +27,9 @@ func (a *activation) subscribe(ctx context.Context) (err error) {
 	return err
 }
 
-// handOver gives the committed events from one on to the lines of their subscribers, in the order of
-// the journal: an endpoint's line takes none that is older than its newest. A notice that was handed
-// over before, by an owner that was lost since, is refused there and is no error.
+// handOver gives the committed events from one on to the lines of their subscribers, in the order
+// of the journal: an endpoint's line takes none that is older than its newest. A notice that was
+// handed over before, by an owner that was lost since, is refused there and is no error.
 func (a *activation) handOver(ctx context.Context, out core.Out) error {
 	segments, err := a.journal(ctx, out.Seq)
 	if err != nil {

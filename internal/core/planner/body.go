@@ -93,8 +93,8 @@ func (d *draft) before(call core.ToolCall, s core.State) (i int, runs bool, err 
 
 // readyUpTo folds in the effects up to a refusal, because the refusing hook saw what earlier hooks
 // wrote. Calls that were let through are marked ready: this commit contains their hooks' effects,
-// so neither this owner nor a later one calls those hooks again. An earlier answer may be a refusal,
-// too, if the commit with it was refused because of a signal: it waits for its own call.
+// so neither this owner nor a later one calls those hooks again. An earlier answer may be a
+// refusal, too, if the commit with it was refused because of a signal: it waits for its own call.
 //
 //	owner 1   c1: let through ── c2: refused ── commit {effects of both, c1 ready} ── crash
 //	owner 2   c1: ready, so its body runs without the hooks

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -98,8 +99,20 @@ func subscription(endpoint string) notice.Subscription {
 	return notice.Subscription{}
 }
 
-// delivered demands that each event of the journals that an endpoint subscribed to has arrived or is
-// a dead letter, and that no line has anything left to do.
+// owedBy counts the events that a subscriber has to be told.
+func owedBy(segments []core.Segment, on notice.Set) (n int64) {
+	for _, s := range segments {
+		for _, e := range s.Events {
+			if _, subscribed := on.Of(e); subscribed {
+				n++
+			}
+		}
+	}
+	return n
+}
+
+// delivered demands that each event of the journals that an endpoint subscribed to has arrived or
+// is a dead letter, and that no line has anything left to do.
 func (r *receivers) delivered(ctx context.Context) {
 	for _, t := range r.s.threads {
 		h, err := r.s.db.Load(ctx, r.s.tenant, t.id)
@@ -117,8 +130,15 @@ func (r *receivers) delivered(ctx context.Context) {
 }
 
 func (r *receivers) deliveredTo(ctx context.Context, k notice.Key, sub notice.Subscription, segments []core.Segment) {
-	if l, err := r.s.db.Line(ctx, k); err == nil && (l.Due != 0 || len(l.Entries) > 0) {
+	l, err := r.s.db.Line(ctx, k)
+	switch owed := owedBy(segments, sub.On); {
+	case errors.Is(err, engine.ErrNotFound) && owed == 0:
+	case err != nil:
+		r.s.wrong("the line of %s to %s: %v", k.Thread, k.Endpoint, err)
+	case l.Due != 0 || len(l.Entries) > 0:
 		r.s.wrong("the line of %s to %s is not worked off: %s", k.Thread, k.Endpoint, core.Encode(l))
+	case l.Adds != owed:
+		r.s.wrong("ND-5: the line of %s to %s took %d notices, and %d events are subscribed to", k.Thread, k.Endpoint, l.Adds, owed)
 	}
 	records, _, err := r.s.db.Records(ctx, k.Tenant, engine.RecordQuery{Thread: k.Thread, Endpoint: k.Endpoint, Limit: 10_000})
 	if err != nil {
