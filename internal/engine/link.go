@@ -17,6 +17,8 @@ type Link struct {
 	Maker string `json:"by,omitempty"`
 	// of that token, so that another token of the same name does not count as it
 	Fingerprint string `json:"fp,omitempty"`
+	// the endpoint of notices that the server made it for, without a token; empty of others
+	Endpoint string `json:"ep,omitempty"`
 
 	Made     int64 `json:"made"`
 	Expires  int64 `json:"expires"`

@@ -33,10 +33,14 @@ func (c Caller) listed(callers []string) bool {
 }
 
 // behind is the maker of the link that the caller answers by. Lists of callers and separation of
-// duties apply to the caller if they apply to the maker.
+// duties apply to the caller if they apply to the maker. A link that the server sent to an endpoint
+// has none, and who reads what is sent there isn't known: its caller counts as one without a name.
 func (c Caller) behind() []string {
-	if c.Link == nil {
+	switch {
+	case c.Link == nil:
 		return nil
+	case c.Link.Endpoint != "":
+		return []string{""}
 	}
 	return []string{makerOf(*c.Link)}
 }

@@ -59,7 +59,10 @@ func ShowLink(l engine.Link) wire.Link {
 
 // makerOf is who made the link, as a decision by it is stored with.
 func makerOf(l engine.Link) string {
-	if l.Maker == "" {
+	switch {
+	case l.Endpoint != "":
+		return "endpoint:" + l.Endpoint
+	case l.Maker == "":
 		return ""
 	}
 	return "token:" + l.Maker

@@ -10,6 +10,9 @@ import (
 	"time"
 )
 
+// LinkPath is the path of a server below which it takes links.
+const LinkPath = "/v1/approvals/"
+
 // Link lets its bearer answer one suspension, without a token, until it expires. It is good for
 // nothing else. The signature alone is not enough: the record of this ID says for whom it was made,
 // by whom, and whether it was revoked.

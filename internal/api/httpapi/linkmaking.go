@@ -13,8 +13,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-const linksPath = "/v1/approvals/"
-
 // makeLink makes a link for one recipient. It is the only call that hands one out.
 func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 	var req wire.LinkRequest
@@ -39,7 +37,7 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	made := frontend.ShowLink(l)
-	made.Link = a.public.To(linksPath + keys.Sign(access.Link{ID: l.ID, Tenant: l.Tenant, Run: l.Run, Suspension: l.Suspension, Expires: time.UnixMilli(l.Expires)}))
+	made.Link = a.public.To(access.LinkPath + keys.Sign(access.Link{ID: l.ID, Tenant: l.Tenant, Run: l.Run, Suspension: l.Suspension, Expires: time.UnixMilli(l.Expires)}))
 	return a.writeJSON(w, r, http.StatusCreated, made)
 }
 

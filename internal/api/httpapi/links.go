@@ -31,7 +31,7 @@ type question struct {
 // openLink checks a link's signature, its record and its creator's permission, and then reads its
 // question. A refusal reveals nothing about the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
-	l.Product = a.names.product()
+	l.Product, l.Ready = a.names.product(), r.URL.Query().Get("answer")
 	l.link, err = openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
 	if l.link.Tenant != "" {
 		l.Tenant, noteOf(r).tenant = a.names.tenant(l.link.Tenant), l.link.Tenant
@@ -72,6 +72,8 @@ func (a *api) stillGood(r *http.Request, l question) error {
 		return &refusal.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
 	case l.record.Revoked > 0:
 		return &refusal.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
+	case l.record.Endpoint != "":
+		return nil
 	}
 	may, err := a.stillMay(r, access.Principal{Tenant: l.link.Tenant, Name: l.record.Maker, Fingerprint: l.record.Fingerprint}, access.Links)
 	if err == nil && !may {

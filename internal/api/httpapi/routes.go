@@ -321,7 +321,7 @@ func (a *api) linkRoutes() []route {
 			codes:   []refusal.Code{refusal.CodeRunNotFound, refusal.CodeLinkNotFound}, serve: a.revokeLink},
 		{method: http.MethodGet, path: "/v1/approvals/{token}", name: "showLink", tag: "decisions", title: "Read the question of an approval link", link: true,
 			about: "Changes nothing, so mail scanners and link previews are harmless. The link itself is the credential for answering this one call, without a token, until it expires, is revoked, or the deadline of the call passes. " +
-				"Once the call is settled, the link shows the outcome: who answered what and when, or that the deadline passed. Query parameters added by mail clients are ignored.",
+				"Once the call is settled, the link shows the outcome: who answered what and when, or that the deadline passed. With `?answer=approve` or `?answer=deny` the page has that answer ready; it still needs a click. Other query parameters, such as those added by mail clients, are ignored.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome."), page(200)},
 			codes:   []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer an approval link", link: true,

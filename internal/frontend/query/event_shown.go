@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
@@ -19,8 +20,8 @@ func EventsOf(s core.Segment) []wire.Event {
 	events := s.Expand()
 	shown := make([]wire.Event, len(events))
 	for i, e := range events {
-		shown[i] = wire.Event{Version: wire.EventVersion, Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
-			At: wire.Millis(e.At), Type: string(e.Type), Data: shownData(e), Cursor: journal.Cursor{Seq: s.Seq, Read: i + 1}.Of(e.ThreadID)}
+		shown[i] = EventOf(e)
+		shown[i].Cursor = journal.Cursor{Seq: s.Seq, Read: i + 1}.Of(e.ThreadID)
 	}
 	if n := len(shown); n > 0 {
 		for _, c := range s.Checkpoints() {
@@ -28,6 +29,30 @@ func EventsOf(s core.Segment) []wire.Event {
 		}
 	}
 	return shown
+}
+
+// EventOf is an event as callers see it, without what its segment adds: its cursor, its checkpoint
+// and the content of its message.
+func EventOf(e core.Event) wire.Event {
+	return wire.Event{Version: wire.EventVersion, Seq: e.Seq, RunID: e.RunID, ThreadID: e.ThreadID, Turn: e.Turn, Step: e.Step,
+		At: wire.Millis(e.At), Type: string(e.Type), Data: shownData(e)}
+}
+
+// EventAt is an event as callers see it, by the segment that holds it. [engine.ErrNotFound] if the
+// segment has none of that number.
+func (f *Reader) EventAt(ctx context.Context, c frontend.Caller, thread string, seq, event int64) (found wire.Event, err error) {
+	err = f.Segments(ctx, c.Tenant, thread, seq, seq, func(s core.Segment) bool {
+		for _, e := range EventsOf(s) {
+			if e.Seq == event {
+				found = e
+			}
+		}
+		return false
+	})
+	if err == nil && found.Seq != event {
+		err = engine.ErrNotFound
+	}
+	return found, err
 }
 
 // shownData is an event's data as callers see it: a waiting call in the one shape that it has

@@ -25,6 +25,8 @@ type Question struct {
 	Tenant  string
 	Run     wire.Run
 	Call    *wire.Pending // nil: it is no longer waiting, or its deadline has passed
+	// "approve" or "deny": the answer that the page has ready; it still needs a click
+	Ready string
 }
 
 // Write sends a page that runs no script, loads nothing, can't be framed, and doesn't reveal its

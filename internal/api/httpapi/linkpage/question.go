@@ -21,10 +21,11 @@ type questionView struct {
 	Mode  core.ResumeMode
 	Now   time.Time
 	Again string // why the question is shown once more; empty the first time
+	Ready string // as in [Question]
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }
@@ -51,6 +52,7 @@ func (v questionView) page() string {
 		m.foreign(printable.Spell(v.Again))
 		m.add(`</strong></p>`)
 	}
+	v.ready(&m)
 	m.add(`<p class="asks">`)
 	m.named(v.Agent)
 	m.add(`, an automatic assistant, asks for your permission</p><h1>`)
@@ -65,6 +67,24 @@ func (v questionView) page() string {
 	m.add(`</section></main>`)
 	return m.String()
 }
+
+// ready says that opening a link to approve or to deny has decided nothing, and where the button
+// is. The page doesn't scroll there by itself: the question comes first.
+func (v questionView) ready(m *markup) {
+	switch {
+	case v.Again != "" || v.answers():
+	case v.Ready == readyApprove:
+		m.add(`<p class="again"><strong>Nothing is decided yet.</strong> Read the question, then <a href="#yes">approve it</a>.</p>`)
+	case v.Ready == readyDeny:
+		m.add(`<p class="again"><strong>Nothing is decided yet.</strong> Read the question, then <a href="#no">deny it</a>.</p>`)
+	}
+}
+
+// The answers that a page may have ready.
+const (
+	readyApprove = "approve"
+	readyDeny    = "deny"
+)
 
 // named is a tool's name that cannot be taken for words of the page.
 var named = regexp.MustCompile(`^[A-Za-z0-9]+([_.-][A-Za-z0-9]+)*$`)

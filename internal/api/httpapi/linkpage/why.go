@@ -159,8 +159,8 @@ func (v questionView) form(m *markup) {
 	}
 	m.add(`<label for="reason"><strong>Reason</strong> <span class="hint">optional; the assistant may read it</span></label>`,
 		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off"></textarea>`,
-		`<div class="answers"><button class="yes" name="action" value="resume">`, yes, `</button>`,
-		`<button class="no" name="action" value="cancel">Deny</button></div>`,
+		`<div class="answers"><button id="yes" class="yes" name="action" value="resume">`, yes, `</button>`,
+		`<button id="no" class="no" name="action" value="cancel">Deny</button></div>`,
 		`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form>`)
 }
 
