@@ -30,8 +30,17 @@ type Notice struct {
 	// What an approver has to see, with "suspended", "reminded", "escalated" and
 	// "deadline_near". Nil if the call no longer waits.
 	Approval *Approval `json:"approval,omitempty"`
-	// Where a person can answer. Nil if nobody may answer by a link.
+	// Where a person can answer. Nil if the call can't be answered by a link, the endpoint was
+	// named by the start of the run, or the server has no public URL.
 	Links *NoticeLinks `json:"links,omitempty"`
+	// Set if the run can't be read now, so that Run, Approval or both are missing.
+	Error *RunError `json:"error,omitempty"`
+	// The members that were left out because the notice would be longer than 256 KiB, such as
+	// "approval.arguments"; the API has them. They are left out in this order, until the notice
+	// fits: "run.pending", members of "event.data", "approval.preview", "approval.requests",
+	// "approval.suspension.response_schema", "approval.asked_arguments", "approval.arguments",
+	// "run.output". Members of less than 1 KiB stay.
+	Truncated []string `json:"truncated,omitempty"`
 }
 
 // NoticeLinks are signed links for a person who may answer a call. To open one changes nothing: the
@@ -39,9 +48,10 @@ type Notice struct {
 type NoticeLinks struct {
 	// The page with the call.
 	Show string `json:"show"`
-	// The same page, with the approval prepared.
+	// The same page, with the approval ready: one click gives it. Empty if who opens the link
+	// may only deny.
 	Approve string `json:"approve,omitempty"`
-	// The same page, with the denial prepared.
+	// The same page, with the denial ready.
 	Deny string `json:"deny"`
 	// When the links expire.
 	ExpiresAt Time `json:"expires_at"`

@@ -1,0 +1,83 @@
+package notify
+
+import (
+	"context"
+	"errors"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/links"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// Links say how links are signed. Without keys or a public URL there are none: a path alone leads
+// nowhere from a mail or a chat.
+type Links struct {
+	// Keys are those of the API, which opens the links.
+	Keys   func(context.Context) (access.LinkKeys, error)
+	Public access.PublicURL
+	Life   time.Duration // at most; 7 days if zero
+}
+
+// linker makes the links of notices.
+type linker struct {
+	Links
+	maker *links.Maker
+}
+
+func newLinker(f *frontend.Frontend, l Links) *linker {
+	if l.Life == 0 {
+		l.Life = 7 * 24 * time.Hour
+	}
+	return &linker{l, links.New(f)}
+}
+
+// of returns the links for a call; nil if it can't be answered by one. Endpoints that the start of
+// a run names get none: otherwise a caller who may only start runs could approve their calls.
+func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, to notice.Target, a *client.Approval) (*client.NoticeLinks, error) {
+	if a == nil || a.Kind != core.KindApproval.String() || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) {
+		return nil, nil
+	}
+	record, approve, err := l.maker.EndpointLink(ctx, c, links.EndpointOrder{Run: a.RunID, Suspension: a.Suspension.ID, Since: a.Since.UnixMilli(),
+		At: n.Event.At, Endpoint: n.Endpoint, For: recipient(to), Life: l.Life})
+	if e, refused := errors.AsType[*refusal.Error](err); refused && !errors.Is(e, engine.ErrUnavailable) {
+		return nil, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	keys, err := l.Keys(ctx)
+	if err != nil {
+		return nil, errors.Join(engine.ErrUnavailable, err)
+	}
+	show := l.Public.To(access.LinkPath + keys.Sign(access.Link{ID: record.ID, Tenant: record.Tenant, Run: record.Run,
+		Suspension: record.Suspension, Expires: time.UnixMilli(record.Expires)}))
+	made := &client.NoticeLinks{Show: show, Deny: show + "?answer=deny", ExpiresAt: wire.Millis(record.Ends())}
+	if approve {
+		made.Approve = show + "?answer=approve"
+	}
+	return made, nil
+}
+
+// mostRecipient is how many bytes of a recipient a record holds.
+const mostRecipient = 120
+
+// recipient is whom a link is for, as its record and the decision say.
+func recipient(to notice.Target) string {
+	if len(to.Mail) == 0 {
+		return "webhook " + to.Name
+	}
+	all := strings.Join(to.Mail, ", ")
+	if len(all) > mostRecipient {
+		return "mail " + to.Name
+	}
+	return all
+}
