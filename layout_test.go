@@ -30,7 +30,7 @@ var layers = []struct {
 	{"callers' requests, and agent definitions", []string{"internal/frontend", "internal/agent"}},
 	{"intake queue", []string{"internal/queue/intake"}},
 	{"retries of remote tool calls", []string{"internal/tool/remote"}},
-	{"what receivers of notices are sent", []string{"internal/notify"}},
+	{"notices for receivers", []string{"internal/notify"}},
 	{"adapters, which don't import one another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/notify/", "internal/secret/ssmsecret",
 		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live"}},
 	{"public Go API, and registry of your tools and hooks", []string{".", "internal/program"}},

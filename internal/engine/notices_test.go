@@ -161,7 +161,8 @@ func TestNoticesSurviveACrashAtEachOperation(t *testing.T) {
 	for _, before := range []bool{true, false} {
 		for at := 1; ; at++ {
 			r := newRig(t, calls(call("c1", "pay", `{}`)), says("done"))
-			r.tool("pay", toolRule{effect: core.Ask, spec: core.ToolSpec{Delivery: core.AtLeastOnce}}) // no crash makes it ask again
+			// no crash makes it ask again
+			r.tool("pay", toolRule{effect: core.Ask, spec: core.ToolSpec{Delivery: core.AtLeastOnce}})
 			s := everything(r, 0)
 			r.store = &breaking{Store: r.db, at: at, before: before, how: dies}
 			s.build()

@@ -1,5 +1,5 @@
-// Package notify sends notices. For each attempt it looks up the endpoint, writes what the receiver
-// is told, and hands it to the sender of the endpoint's format.
+// Package notify sends notices. For each attempt it looks up the endpoint, writes the notice
+// and hands it to the sender of the endpoint's format.
 package notify
 
 import (
@@ -26,7 +26,7 @@ type Targets interface {
 // ErrNoTarget reports that an endpoint is gone or disabled.
 var ErrNoTarget = errors.New("notify: no such endpoint")
 
-// Writer writes what a receiver is told. An error means that it can't be read now.
+// Writer writes notices. An error means that it can't be read now.
 type Writer interface {
 	Notice(ctx context.Context, n delivery.Notice, to notice.Target) (client.Notice, error)
 }
