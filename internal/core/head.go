@@ -108,6 +108,10 @@ type Counters struct {
 	InputTokens  int64 `json:"tin,omitempty"`
 	OutputTokens int64 `json:"tout,omitempty"`
 	ModelTries   int   `json:"mt,omitempty"` // failed model calls in a row
+	// what the model's answers cost, in millionths of a dollar, at the prices that were known when each came
+	Cost int64 `json:"cost,omitempty"`
+	// every answer so far had a price; without it, Cost is not known and is 0
+	Priced bool `json:"prc,omitempty"`
 }
 
 // Budget is what stop rules and budgets count, from the start of the run. Waiting and resuming
@@ -125,6 +129,8 @@ type Budget struct {
 	AwakeSince  int64    `json:"aws,omitempty"` // 0 while it waits
 	Yields      int      `json:"yl,omitempty"`  // turns that were dropped for others
 	YieldsInRow int      `json:"ylr,omitempty"` // of them since the last turn that was accepted
+	// how often an approval raised the run's cost limit, by that limit each time
+	CostRaises int `json:"cra,omitempty"`
 }
 
 // Stage is where in its run, its turn and its step the run is.

@@ -20,6 +20,13 @@ type Rules interface {
 	Terms() Terms
 }
 
+// CostLimit bounds what a run may cost. A limit of 0 is none.
+type CostLimit struct {
+	Most USD
+	// a person is asked for as much again; otherwise the run ends
+	Ask bool
+}
+
 // Terms say how a run is worked on.
 type Terms struct {
 	Parallel  bool       // the calls of a round that may run run side by side
@@ -32,7 +39,9 @@ type Terms struct {
 	// the only ones who may say that a call runs; none: every caller who may decide
 	Approvers []string
 	// the run makes way for a newer one of its agent that waits, see [Head.MakesWay]
-	Yield bool
+	Yield   bool
+	Price   *Price    // of the model; nil: it is not known
+	RunCost CostLimit // of the whole run
 	// ms that a run waits for a model that does not answer; if 0, the default of package plans
 	Outage int64
 }

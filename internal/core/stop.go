@@ -5,6 +5,8 @@ package core
 type Progress struct {
 	Steps  int   // completed model calls, this one included
 	Tokens int64 // of the whole run, in and out
+	Cost   USD   // of the whole run
+	Priced bool  // Cost is known
 	Awake  int64 // ms since the run began, without the time it was suspended
 	Errors int   // rounds in a row in which every tool that was executed failed
 	Turn   Turn

@@ -76,12 +76,13 @@ func (t Turn) Parts(calls []ToolCall, renamed map[string][]string) []Part {
 
 // stepStarted is the data of a step.started event, which is committed with the model's answer.
 // Usage is null if the provider did not say what the answer used, and absent if the model counts no
-// tokens.
+// tokens. Cost is absent if it is not known.
 type stepStarted struct {
 	AskedAt      int64           `json:"asked_at,omitempty"`
 	LatencyMS    *int64          `json:"latency_ms,omitempty"`     // until the answer was there
 	FirstTokenMS *int64          `json:"first_token_ms,omitempty"` // until its first words
 	Usage        json.RawMessage `json:"usage,omitempty"`
+	Cost         *Cost           `json:"cost,omitempty"`
 }
 
 // turnUsage is what a turn says that it used.
@@ -92,8 +93,9 @@ type turnUsage struct {
 	CacheWritten int64 `json:"cache_write_tokens,omitempty"`
 }
 
-// StepStarted returns the data of the step.started event for the turn.
-func (t Turn) StepStarted() stepStarted {
+// StepStarted returns the data of the step.started event for the turn, with its cost at the price;
+// nil if no price is known.
+func (t Turn) StepStarted(price *Price) stepStarted {
 	s := stepStarted{AskedAt: t.AskedAt}
 	if t.AskedAt != 0 {
 		s.LatencyMS = since(t.AskedAt, t.EndedAt)
@@ -106,6 +108,11 @@ func (t Turn) StepStarted() stepStarted {
 		s.Usage = json.RawMessage("null")
 	case t.InputTokens != 0 || t.OutputTokens != 0:
 		s.Usage = Encode(turnUsage{t.InputTokens, t.OutputTokens, max(0, t.CacheRead), max(0, t.CacheWritten)})
+	}
+	if price != nil {
+		if usd, known := price.Of(t); known {
+			s.Cost = &Cost{USD: usd}
+		}
 	}
 	return s
 }

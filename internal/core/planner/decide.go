@@ -128,6 +128,8 @@ func (d *draft) next() (plans.Plan, error) {
 		return d.end(*d.over)
 	case round == core.StepComplete && d.h.ModelSawAll:
 		return d.end(core.Reason{Kind: core.NaturalEnd})
+	case d.mustAskForCost():
+		return d.waitForCost()
 	case d.v.ModelAsked || d.h.NotBefore > d.v.Now:
 		return d.releaseRunning()
 	case d.v.TimeUp, d.v.LeaseEnding:

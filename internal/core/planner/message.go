@@ -118,7 +118,7 @@ func (d *draft) abandon(s delivery) error {
 		// continuing without an answer is not an approval
 		case c.Status == core.CallSuspended && c.Synthetic:
 			given[id] = ""
-			d.over = &core.Reason{Kind: core.Blocked, Code: core.CodeStartAbandoned, Detail: "no one answered the question that the run asked before its first step"}
+			d.over = d.abandonedWait(id)
 		case c.Status == core.CallSuspended && c.Kind == core.KindUnknownOutcome:
 			given[id] = "Cancelled: the user sent a new message instead of an answer; it is unknown whether this call took effect."
 		case c.Status == core.CallSuspended:

@@ -21,7 +21,7 @@ func (d *draft) foldTurn() error {
 	d.h.StepOpen, d.h.ModelSawAll, d.h.UserSpokeSince = true, true, false
 	d.h.YieldsInRow = 0
 	d.modelAnswered()
-	d.event(core.EventStepStarted, d.v.Turn.StepStarted(), 0)
+	d.event(core.EventStepStarted, d.v.Turn.StepStarted(d.v.Rules.Terms().Price), 0)
 	request, err := d.takeRequest()
 	if err != nil {
 		return err
@@ -33,6 +33,7 @@ func (d *draft) foldTurn() error {
 	}
 	t, faults = t.Without(after.Drop, faults)
 	d.countTokens(t)
+	d.countCost(t)
 	if err := d.newRound(t, faults, request); err != nil {
 		return err
 	}
@@ -44,6 +45,9 @@ func (d *draft) foldTurn() error {
 	}
 	if d.over == nil {
 		d.over = stoprule.First(d.v.Rules.Terms().Stops, d.progress(t), len(t.Calls) == 0 || d.finishes(d.round.Calls))
+	}
+	if d.over == nil {
+		d.over = d.overCost(len(t.Calls) == 0 || d.finishes(d.round.Calls))
 	}
 	d.h.Rounds = stoprule.Remember(d.v.Rules.Terms().Stops, d.h.Rounds, t)
 	d.must = true

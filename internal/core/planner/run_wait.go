@@ -12,7 +12,11 @@ import (
 
 // suspendRun suspends the run itself on a synthetic call.
 func (d *draft) suspendRun(kind core.Kind, t core.SuspendTicket) error {
-	call := core.SyntheticCall(fmt.Sprintf("%s:%s", kind, d.v.Fresh()))
+	return d.suspendRunAs(fmt.Sprintf("%s:%s", kind, d.v.Fresh()), kind, t)
+}
+
+func (d *draft) suspendRunAs(id string, kind core.Kind, t core.SuspendTicket) error {
+	call := core.SyntheticCall(id)
 	d.h.Calls[call.ID] = core.Call{Synthetic: true}
 	d.round.Calls = append(d.round.Calls, call)
 	return d.suspend(call, kind, t)
@@ -20,6 +24,9 @@ func (d *draft) suspendRun(kind core.Kind, t core.SuspendTicket) error {
 
 // settleRunWait continues the run after an answer to its own wait, or ends it after a denial.
 func (d *draft) settleRunWait(call core.ToolCall, rec core.DecisionRecord) error {
+	if asksForCost(call.ID) {
+		return d.settleCostAsk(call, rec)
+	}
 	c := d.h.Calls[call.ID]
 	status, how := core.CallSucceeded, core.CallOutcomeSucceeded
 	switch {
@@ -32,4 +39,13 @@ func (d *draft) settleRunWait(call core.ToolCall, rec core.DecisionRecord) error
 		d.h.ModelSawAll = false
 	}
 	return d.settleCall(call, status, how, core.Message{})
+}
+
+// abandonedWait is why the run ends if a message comes instead of an answer to its own wait:
+// continuing without one is not an approval.
+func (d *draft) abandonedWait(id string) *core.Reason {
+	if asksForCost(id) {
+		return d.costRefused("a message came instead of an answer")
+	}
+	return &core.Reason{Kind: core.Blocked, Code: core.CodeStartAbandoned, Detail: "no one answered the question that the run asked before its first step"}
 }

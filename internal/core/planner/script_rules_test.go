@@ -105,6 +105,16 @@ func (r *scriptRules) agent(line string) string {
 		case "max-tokens":
 			rule, _ := stoprule.Spec{Type: "token_budget", MaxTotal: n}.Rule()
 			r.terms.Stops = append(r.terms.Stops, rule)
+		case "price": // dollars for a million tokens, so 100 millionths for each answer's 100 tokens
+			each := core.USD(n).Times(1_000_000)
+			r.terms.Price = &core.Price{Input: each, Output: each, CacheRead: each, CacheWrite: each}
+		case "max-cost":
+			usd, _ := core.ParseUSD(value)
+			rule, _ := stoprule.Spec{Type: "max_cost", USD: usd}.Rule()
+			r.terms.Stops = append(r.terms.Stops, rule)
+		case "run-cost", "ask-cost":
+			usd, _ := core.ParseUSD(value)
+			r.terms.RunCost = core.CostLimit{Most: usd, Ask: name == "ask-cost"}
 		default:
 			return "an agent has no option " + word
 		}

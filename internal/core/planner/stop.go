@@ -6,7 +6,8 @@ import (
 
 // progress is what stop rules see of the turn that is being folded in.
 func (d *draft) progress(t core.Turn) core.Progress {
-	return core.Progress{Steps: d.h.Step, Tokens: d.h.InputTokens + d.h.OutputTokens, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
+	return core.Progress{Steps: d.h.Step, Tokens: d.h.InputTokens + d.h.OutputTokens,
+		Cost: core.USD(d.h.Cost), Priced: d.h.Priced, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
 }
 
 // awake returns how long the run has been active, without its waits.

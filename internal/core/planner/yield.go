@@ -17,6 +17,7 @@ func (d *draft) yield() {
 	t := *d.v.Turn
 	d.modelAnswered()
 	d.countTokens(t)
+	d.countCost(t)
 	d.h.Yields++
 	d.h.YieldsInRow++
 	d.h.NotBefore = d.v.Now + yieldPause

@@ -22,6 +22,8 @@ type Spec struct {
 	ToolName string `json:"tool_name,omitempty"`
 	Pattern  string `json:"pattern,omitempty"`
 	Window   int    `json:"window,omitempty"`
+
+	USD core.USD `json:"usd,omitempty"`
 }
 
 // StopMembers names, for each type of stop rule, the one member it takes.
@@ -33,6 +35,7 @@ var StopMembers = map[string]string{
 	"stop_on_tool":       "tool_name",
 	"content_match":      "pattern",
 	"loop_detection":     "window",
+	"max_cost":           "usd",
 }
 
 // MarshalJSON writes the type and its one member, zero values included.
@@ -42,7 +45,7 @@ func (s Spec) MarshalJSON() ([]byte, error) {
 		return nil, fmt.Errorf("core: %q is not a stop rule", s.Type)
 	}
 	values := map[string]any{"rounds": s.Rounds, "seconds": s.Seconds, "max_total": s.MaxTotal, "max": s.Max,
-		"tool_name": s.ToolName, "pattern": s.Pattern, "window": s.Window}
+		"tool_name": s.ToolName, "pattern": s.Pattern, "window": s.Window, "usd": s.USD}
 	return core.EncodeAny(map[string]any{"type": s.Type, member: values[member]})
 }
 
@@ -82,6 +85,8 @@ func (s Spec) Rule() (core.StopRule, error) {
 		return newContentMatch(s.Pattern)
 	case "loop_detection":
 		return loopDetection(s.Window), nil
+	case "max_cost":
+		return maxCost(s.USD), nil
 	}
 	return nil, fmt.Errorf("core: %q is not a stop rule", s.Type)
 }

@@ -1,0 +1,97 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
+)
+
+// What a run costs is counted with each answer of the model, at the price that the worker knows
+// then. Later prices do not change it. A run that has reached its limit ends, or waits before its
+// next model call until a person allows it as much again:
+//
+//	foldTurn ── countCost ── overCost: end
+//	next ── mustAskForCost ── waitForCost … settleCostAsk: raise, or end
+
+// countCost adds what a turn cost. One turn without a known cost makes that of the run unknown.
+func (d *draft) countCost(t core.Turn) {
+	before := d.v.Head
+	known := before.Priced || before.Step == 0 && before.Yields == 0
+	var cost core.USD
+	if price := d.v.Rules.Terms().Price; price == nil {
+		known = false
+	} else if known {
+		cost, known = price.Of(t)
+	}
+	if !known {
+		d.h.Cost, d.h.Priced = 0, false
+		return
+	}
+	d.h.Cost, d.h.Priced = int64(core.USD(before.Cost).Plus(cost)), true
+}
+
+// costReached says whether the run has used up what it may cost, and why.
+func (d *draft) costReached() (detail string, reached bool) {
+	limit := d.v.Rules.Terms().RunCost.Most
+	return stoprule.CostReached(limit.Times(1+d.h.CostRaises), core.USD(d.h.Cost), d.h.Priced)
+}
+
+// overCost is why a turn that does not end the run ends it by its cost; nil if it does not, or if a
+// person is asked instead.
+func (d *draft) overCost(ends bool) *core.Reason {
+	if ends || d.v.Rules.Terms().RunCost.Ask {
+		return nil
+	}
+	if detail, reached := d.costReached(); reached {
+		return &core.Reason{Kind: core.Stopped, Code: stoprule.CodeMaxCost, Detail: detail}
+	}
+	return nil
+}
+
+// mustAskForCost says whether the next model call needs an approval of what it costs.
+func (d *draft) mustAskForCost() bool {
+	_, reached := d.costReached()
+	return reached && d.h.Step > 0 && d.v.Rules.Terms().RunCost.Ask
+}
+
+// costAsk begins the ids of the synthetic calls by which a run asks for more.
+const costAsk = "cost:"
+
+// waitForCost makes the run wait for a person who allows it as much again.
+func (d *draft) waitForCost() (plans.Plan, error) {
+	if err := d.askForCost(); err != nil {
+		return nil, err
+	}
+	return d.releaseWaiting()
+}
+
+func (d *draft) askForCost() error {
+	limit := d.v.Rules.Terms().RunCost.Most
+	spent := "The cost of this run is not known"
+	if d.h.Priced {
+		spent = "This run has cost $" + core.USD(d.h.Cost).String()
+	}
+	return d.suspendRunAs(costAsk+d.v.Fresh(), core.KindApproval, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue",
+		Message: fmt.Sprintf("%s, and its budget is $%s. Approve to continue with $%s more; deny to end the run.", spent, limit.Times(1+d.h.CostRaises), limit)}})
+}
+
+// settleCostAsk raises the run's limit after a yes, and ends the run after a no.
+func (d *draft) settleCostAsk(call core.ToolCall, rec core.DecisionRecord) error {
+	if rec.Action == core.ActionResume && rec.Error == "" {
+		d.h.CostRaises++
+		return d.settleCall(call, core.CallSucceeded, core.CallOutcomeSucceeded, core.Message{})
+	}
+	d.over = d.costRefused(cmp.Or(rec.Error, rec.Reason, "more was denied"))
+	return d.settleCall(call, core.CallCancelled, refusedBy(core.KindApproval).OrTimedOut(rec), core.Message{})
+}
+
+func (d *draft) costRefused(why string) *core.Reason {
+	detail, _ := d.costReached()
+	return &core.Reason{Kind: core.Stopped, Code: stoprule.CodeMaxCost, Detail: detail + "; " + why}
+}
+
+func asksForCost(id string) bool { return strings.HasPrefix(id, costAsk) }
