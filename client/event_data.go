@@ -87,6 +87,8 @@ type StepStartedData struct {
 	// The tokens of the call. Empty if the provider didn't report them; omitted if the model
 	// doesn't count tokens.
 	Usage json.RawMessage `json:"usage,omitempty"`
+	// What the call cost. Nil if that isn't known.
+	Cost *Cost `json:"cost,omitempty"`
 }
 
 // StepUsage is what one step used.

@@ -153,6 +153,9 @@ type Work struct {
 	Resumes int `json:"resumes"`
 	// The tokens used.
 	Usage Usage `json:"usage"`
+	// What the run's model calls have cost so far. Nil if that isn't known: no price is set for
+	// the model, or a provider didn't report the tokens of a call.
+	Cost *Cost `json:"cost,omitempty"`
 }
 
 // Actor is the principal behind an action, and its entry point.
@@ -182,6 +185,12 @@ type Usage struct {
 	InputTokens int64 `json:"input_tokens"`
 	// Tokens the model generated.
 	OutputTokens int64 `json:"output_tokens"`
+}
+
+// Cost is an amount of money.
+type Cost struct {
+	// Dollars, as an exact decimal such as "0.0123".
+	USD string `json:"usd"`
 }
 
 // RunError is why a run ended in error, or can't be read.

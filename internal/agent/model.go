@@ -2,6 +2,8 @@ package agent
 
 import (
 	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // Model says which model answers. A scripted model has Turns; a recorded one has File, as written
@@ -43,6 +45,9 @@ type Model struct {
 	// Output is the JSON Schema of what the model says when it calls nothing. An answer that
 	// does not fit is asked for again.
 	Output json.RawMessage `json:"output,omitempty"`
+
+	// Price is what a million tokens cost; nil: it is not known
+	Price *core.Price `json:"price,omitempty"`
 
 	// Request holds further members of the provider's request, sent unchanged: for Bedrock in
 	// additionalModelRequestFields, for openai in the body. Members that the program itself

@@ -7,10 +7,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Budget limits tool calls; 0 means no limit. A call beyond it fails, and the model sees why.
+// Budget limits tool calls, and what a run costs; 0 means no limit. A call beyond it fails, and the
+// model sees why.
 type Budget struct {
 	Step int `json:"step,omitempty"`
 	Run  int `json:"run,omitempty"`
+
+	Cost CostBudget `json:"cost,omitzero"`
 }
 
 // Deadline limits how long a call waits, and says what it comes to then.
@@ -42,7 +45,8 @@ func (d Definition) deadline(tool string, kind core.Kind) core.Deadline {
 // the run.
 func (d Definition) terms() (core.Terms, error) {
 	t := core.Terms{Parallel: d.Parallel, Continue: d.Continue, StepCalls: d.Budget.Step, RunCalls: d.Budget.Run, Memory: d.Memory != "",
-		Result: int(d.Results), Approvers: d.Approvers, Outage: d.Model.Outage, Yield: d.YieldWhen == YieldToNewer}
+		Result: int(d.Results), Approvers: d.Approvers, Outage: d.Model.Outage, Yield: d.YieldWhen == YieldToNewer,
+		Price: d.Model.Price, RunCost: core.CostLimit{Most: d.Budget.Cost.Run, Ask: d.Budget.Cost.Ask}}
 	for _, spec := range d.Stop {
 		rule, err := spec.Rule()
 		if rule == nil {

@@ -108,7 +108,8 @@ type Counters struct {
 	InputTokens  int64 `json:"tin,omitempty"`
 	OutputTokens int64 `json:"tout,omitempty"`
 	ModelTries   int   `json:"mt,omitempty"` // failed model calls in a row
-	// what the model's answers cost, in millionths of a dollar, at the prices that were known when each came
+	// what the model's answers cost, in millionths of a dollar, each at the price that was
+	// known when it came
 	Cost int64 `json:"cost,omitempty"`
 	// every answer so far had a price; without it, Cost is not known and is 0
 	Priced bool `json:"prc,omitempty"`

@@ -63,8 +63,8 @@ func (u USD) Times(n int) USD {
 	return u * USD(n)
 }
 
-// Price is what a million tokens of a model cost. Of the input tokens, those that a cache gave or
-// took have prices of their own.
+// Price is what a million tokens of a model cost. Input tokens that a cache gave or took have
+// separate prices.
 type Price struct {
 	Input      USD `json:"input"`
 	Output     USD `json:"output"`

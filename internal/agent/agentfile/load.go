@@ -74,6 +74,7 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) agen
 	s.exclusive(d, nodes)
 	s.aimless(d, permissions)
 	s.previews(d, nodes)
+	s.priced(o, d)
 	return d
 }
 

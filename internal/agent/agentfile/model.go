@@ -30,17 +30,21 @@ func (s *source) model(top *object, read func(string) ([]byte, error)) agent.Mod
 	provider := o.One("provider", providers...)
 	turns, script, file := o.List("turns"), o.Text("script"), o.Text("file")
 	pace := s.pace(o.Take("pace"))
+	price := s.price(o.Take("price"))
 	called := s.called(o, provider)
+	called.Price = price
 	s.foreign(o, provider)
 	switch {
 	case o.Member("provider") == nil:
 		s.Refuse(n, "model needs a provider: %s", allProviders)
 	case provider == agent.ProviderScripted:
 		m := s.scriptedModel(o, turns, script, file, read)
-		m.Pace = pace
+		m.Pace, m.Price = pace, price
 		return m
 	case provider == agent.ProviderRecorded:
-		return s.recordedModel(o, turns, script, file, read)
+		m := s.recordedModel(o, turns, script, file, read)
+		m.Price = price
+		return m
 	case provider != "":
 		s.checkCalled(o, called)
 		return called

@@ -23,7 +23,7 @@ var (
 var modelMembers = map[string][]string{
 	"script": {agent.ProviderScripted}, "turns": {agent.ProviderScripted}, "pace": {agent.ProviderScripted}, "file": {agent.ProviderRecorded},
 	"model": called, "max_tokens": called, "temperature": called, "top_p": called, "stop_sequences": called, "effort": called, "stream": called,
-	"output": called, "request": called, "tier": called, "outage": called,
+	"price": providers, "output": called, "request": called, "tier": called, "outage": called,
 	"base_url": {agent.ProviderOpenAI}, "api_key": {agent.ProviderOpenAI}, "headers": {agent.ProviderOpenAI},
 	"region": {agent.ProviderBedrock}, "cache": {agent.ProviderBedrock}, "guardrail": {agent.ProviderBedrock}, "latency": {agent.ProviderBedrock},
 }

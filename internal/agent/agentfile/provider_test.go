@@ -116,7 +116,7 @@ func TestMistakesInAModelThatIsAskedAreNamed(t *testing.T) {
 		{"an outage without unit", bedrock("outage: 24"), "a.yaml:4: outage must be a duration such as"},
 		{"an outage of nothing", openai("outage: 0s"), "outage must be more than 0"},
 		{"what a recording has not", "model: {provider: recorded, file: a, region: eu-central-1}\n", "region belongs to the provider bedrock; remove it"},
-		{"an unknown member", bedrock("topmost: 1"), `a.yaml:4: unknown field "topmost" in model; it takes provider, turns, script, file, pace, model, base_url`},
+		{"an unknown member", bedrock("topmost: 1"), `a.yaml:4: unknown field "topmost" in model; it takes provider, turns, script, file, pace, price, model, base_url`},
 		{"max_tokens", bedrock("max_tokens: 0"), "a.yaml:4: max_tokens must be at least 1"},
 		{"temperature of bedrock", bedrock("temperature: 1.0001"), "a.yaml:4: temperature must be a number from 0 to 1"},
 		{"temperature of openai", openai("temperature: 2.0001"), "a.yaml:5: temperature must be a number from 0 to 2"},

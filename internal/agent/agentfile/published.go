@@ -153,7 +153,7 @@ func agentPart() part {
 		"servers":   serversPart(),
 		"notify":    notifyPart(),
 		"results":   sizePart("How much of a tool's result is kept and shown to the model: bytes, or with KiB or MiB; from 1KiB to 1MiB, default 256KiB. The rest is cut, with a note."),
-	}, "model")
+	}, "model").holds(needsPrice())
 }
 
 func namesPart(says string) part {
@@ -186,9 +186,10 @@ func givenPart() part {
 }
 
 func budgetPart() part {
-	return closed("The maximum number of tool calls. Further calls fail with budget_exhausted. 0 is no limit.", part{
+	return closed("The maximum number of tool calls, and what a run may cost. Further calls fail with budget_exhausted. 0 is no limit.", part{
 		"step": counter("The maximum for one turn of the model.", 0),
 		"run":  counter("The maximum for the run.", 0),
+		"cost": costBudgetPart(),
 	})
 }
 
@@ -243,6 +244,7 @@ var stopValues = map[string]part{
 	"max_rounds":         roundsPart(),
 	"timeout":            counter("The run has taken longer than this many seconds, without suspensions and model outages.", 0),
 	"token_budget":       counter("The run has used more tokens, input and output. Unreported usage counts as none, so add max_rounds.", 0),
+	"max_cost":           dollarsPart("The run has cost this many dollars, from model.price. It may cost more by one step, whose tokens are not known before. If the provider does not say what a step used, the run ends."),
 	"consecutive_errors": counter("Every executed tool failed in this many consecutive rounds. Any other round, such as one in which every call was refused, resets the count.", 0),
 	"loop_detection":     counter("The model repeats the same calls this many times, 2 to 16. 1 counts as 2.", 0).with(part{"maximum": mostWindow}),
 	"stop_on_tool":       textPart("The model calls this tool."),

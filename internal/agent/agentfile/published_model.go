@@ -15,6 +15,7 @@ func modelPart() part {
 		"script": textPart("scripted: a file with the turns, relative to this one."),
 		"turns":  turnsPart(),
 		"pace":   durationPart("scripted: the pause between words, such as 30ms, at most 1s, to test live text. By default there is none."),
+		"price":  pricePart(),
 		"file":   textPart("recorded: a file with conversations in the OpenAI chat format, one JSON object per line, relative to this file. The first user message selects the conversation, the position the answer. Past the end the run stops with recording_ended; an unknown first message ends it in error."),
 	}
 	maps.Copy(members, calledParts())

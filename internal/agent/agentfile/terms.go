@@ -62,6 +62,7 @@ var stopRules = map[string]struct {
 	"consecutive_errors": {"max", counted(func(s *stoprule.Spec) *int { return &s.Max })},
 	"loop_detection":     {"window", counted(func(s *stoprule.Spec) *int { return &s.Window })},
 	"stop_on_tool":       {"tool_name", written(func(s *stoprule.Spec) *string { return &s.ToolName })},
+	"max_cost":           {"usd", inDollars},
 	"content_match":      {"pattern", written(func(s *stoprule.Spec) *string { return &s.Pattern })},
 }
 
@@ -149,7 +150,7 @@ func (s *source) budget(n *yaml.Node) agent.Budget {
 		return agent.Budget{}
 	}
 	defer o.Close()
-	return agent.Budget{Step: s.count(o.Take("step"), "step"), Run: s.count(o.Take("run"), "run")}
+	return agent.Budget{Step: s.count(o.Take("step"), "step"), Run: s.count(o.Take("run"), "run"), Cost: s.costBudget(o.Take("cost"))}
 }
 
 // deadlines reads the deadlines by kind of wait.

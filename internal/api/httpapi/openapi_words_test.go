@@ -117,6 +117,7 @@ var abouts = map[string]string{
 	"Run":              "The run at the time of the request.",
 	"RunPage":          "A page of runs.",
 	"Usage":            "The tokens of all model calls of the run.",
+	"Cost":             "An amount of money.",
 	"RunError":         "Why the run ended in error.",
 	"Actor":            "The principal behind an action, and its entry point.",
 	"Pending":          "A suspended call: it waits for an answer.",
@@ -255,6 +256,9 @@ var members = map[string]member{
 
 	"Usage.input_tokens":  {"Tokens sent to the model.", nil},
 	"Usage.output_tokens": {"Tokens the model generated.", nil},
+
+	"Work.cost": {"What the run's model calls have cost so far. Omitted if that isn't known: the model has no `price`, or a provider didn't report the tokens of a call.", nil},
+	"Cost.usd":  {"Dollars, as an exact decimal.", nil},
 
 	"RunError.code":   {"The error, for programs.", nil},
 	"RunError.detail": {"The error, for people.", nil},
@@ -545,6 +549,7 @@ var members = map[string]member{
 	"StepStartedData.latency_ms":     {"Milliseconds until the answer was complete.", nil},
 	"StepStartedData.first_token_ms": {"Milliseconds until the first token. Omitted if the answer wasn't streamed.", nil},
 	"StepStartedData.usage":          {"The tokens of the call. Null if the provider didn't report them; omitted if the model doesn't count tokens.", orNull(refTo("StepUsage"))},
+	"StepStartedData.cost":           {"What the call cost. Omitted if that isn't known.", nil},
 
 	"StepUsage.input_tokens":       {"All input tokens, cached or not.", nil},
 	"StepUsage.output_tokens":      {"All output tokens.", nil},

@@ -71,6 +71,7 @@ type (
 	TurnEndedData         = client.TurnEndedData
 	TurnStartedData       = client.TurnStartedData
 	Usage                 = client.Usage
+	Cost                  = client.Cost
 	Warning               = client.Warning
 	Winner                = client.Winner
 	Work                  = client.Work

@@ -71,7 +71,7 @@ func (a *App) PrintRun(run wire.Run) error {
 	}
 	rows = append(rows,
 		[]string{"steps", fmt.Sprintf("%d in %d activations", run.Steps, run.Activations)},
-		[]string{"tokens", fmt.Sprintf("%d in, %d out", run.Usage.InputTokens, run.Usage.OutputTokens)},
+		[]string{"tokens", fmt.Sprintf("%d in, %d out", run.Usage.InputTokens, run.Usage.OutputTokens) + costWords(run)},
 		[]string{"created", display.Clock(run.CreatedAt)},
 		[]string{"updated", display.Clock(run.UpdatedAt)})
 	if text, ok := run.OutputText(); ok {
@@ -87,6 +87,14 @@ func (a *App) PrintRun(run wire.Run) error {
 		rows = append(rows, []string{"follow", a.Command("watch " + run.ID)})
 	}
 	return a.Table(rows)
+}
+
+// costWords say what a run has cost, if that is known.
+func costWords(run wire.Run) string {
+	if run.Cost == nil {
+		return ""
+	}
+	return ", $" + run.Cost.USD
 }
 
 // Command is a command line to copy that uses the same server as this one. A password in the URL is

@@ -105,7 +105,7 @@ func (r *scriptRules) agent(line string) string {
 		case "max-tokens":
 			rule, _ := stoprule.Spec{Type: "token_budget", MaxTotal: n}.Rule()
 			r.terms.Stops = append(r.terms.Stops, rule)
-		case "price": // dollars for a million tokens, so 100 millionths for each answer's 100 tokens
+		case "price": // dollars for a million tokens; an answer has 100
 			each := core.USD(n).Times(1_000_000)
 			r.terms.Price = &core.Price{Input: each, Output: each, CacheRead: each, CacheWrite: each}
 		case "max-cost":

@@ -61,6 +61,9 @@ func RunOf(r core.Record) wire.Run {
 		Work: wire.Work{Steps: r.Step, Activations: r.Activations, Resumes: r.Resumes,
 			Usage: wire.Usage{InputTokens: r.InputTokens, OutputTokens: r.OutputTokens}},
 		Metadata: r.Metadata, Pending: []wire.Pending{}, Cursor: journal.EndOf(r), CreatedAt: wire.Millis(r.Born), UpdatedAt: wire.Millis(r.At)}
+	if r.Priced {
+		run.Cost = &wire.Cost{USD: core.USD(r.Cost).String()}
+	}
 	if r.RetryOf != "" {
 		run.RetryOf = &r.RetryOf
 	}
