@@ -1,5 +1,7 @@
 package client
 
+import "encoding/json"
+
 // The kinds of notices: what a subscriber is notified of.
 const (
 	NoticeSuspended    = "suspended"     // a call waits for an answer
@@ -10,6 +12,33 @@ const (
 	NoticeDone         = "done"          // the run ended, for any reason
 	NoticeFailed       = "failed"        // the run ended in an error, or was stopped or blocked
 )
+
+// How the body of a notice is written.
+const (
+	NoticeStandard = "standard" // a [Notice], signed as Standard Webhooks say
+	NoticeSlack    = "slack"    // a message for an incoming webhook of Slack
+	NoticeTeams    = "teams"    // an adaptive card for a workflow of Microsoft Teams
+	NoticeTemplate = "template" // your own JSON
+)
+
+// NotifyTarget is where notices of a run go, and which. It has either a URL or Mail.
+type NotifyTarget struct {
+	// Its name, unique in the list: at most 32 characters of a-z, 0-9, - and _.
+	Name string `json:"name"`
+	// What is reported, such as [NoticeSuspended].
+	On []string `json:"on"`
+	// The public https address that gets a POST request for each notice.
+	URL string `json:"url,omitempty"`
+	// At most 10 mail addresses.
+	Mail []string `json:"mail,omitempty"`
+	// How the body is written. Default: [NoticeStandard].
+	Format string `json:"format,omitempty"`
+	// With [NoticeTemplate]: the JSON that is sent.
+	Template json.RawMessage `json:"template,omitempty"`
+	// The name of the server's secret that signs the request. It begins with CALLBACK_.
+	// Required by [NoticeStandard].
+	Secret string `json:"secret,omitempty"`
+}
 
 // Notice is what a webhook receives: something that happened in a run. A receiver may get a notice
 // more than once, each time with the same ID.

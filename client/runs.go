@@ -59,6 +59,8 @@ type StartRequest struct {
 	Permissions json.RawMessage `json:"permissions,omitempty"`
 	// false: the run neither reads nor writes the agent's memory.
 	Memory *bool `json:"memory,omitempty"`
+	// Who is notified of this run, beside the targets of the agent. At most 5.
+	Notify []NotifyTarget `json:"notify,omitempty"`
 }
 
 // ResumeRequest resumes an interrupted run; see [Client.Resume]. All fields are optional.

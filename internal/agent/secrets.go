@@ -5,8 +5,8 @@ import (
 	"slices"
 )
 
-// Secrets are the names of the secrets that the model, the tools, the servers and the notices of the
-// definition name, each once.
+// Secrets are the names of the secrets that the definition needs for its model, its tools, its
+// servers and its notices, each once.
 func (d Definition) Secrets() []string {
 	names := d.Model.Secrets()
 	for _, t := range d.Tools {

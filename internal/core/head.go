@@ -171,10 +171,12 @@ type Permissions struct {
 type Origin struct {
 	RetryOf  string          `json:"retry_of,omitempty"`
 	Metadata json.RawMessage `json:"meta,omitempty"`
-	Born     int64           `json:"born"`
-	At       int64           `json:"at"`   // of the last write of the owner
-	Seq0     int64           `json:"seq0"` // the run's segments are those after Seq0
-	Ev0      int64           `json:"ev0"`  // and its events those after Ev0
+	// the payload with the targets of notices that the start named; empty: none
+	Notify string `json:"ntf,omitempty"`
+	Born   int64  `json:"born"`
+	At     int64  `json:"at"`   // of the last write of the owner
+	Seq0   int64  `json:"seq0"` // the run's segments are those after Seq0
+	Ev0    int64  `json:"ev0"`  // and its events those after Ev0
 }
 
 // ResponseState is what the end of a run means to its caller.

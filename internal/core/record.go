@@ -17,6 +17,7 @@ type Record struct {
 	RetryOf  string          `json:"retry_of,omitempty"`
 	Metadata json.RawMessage `json:"meta,omitempty"`
 	Narrow   json.RawMessage `json:"narrow,omitempty"`
+	Notify   string          `json:"ntf,omitempty"`
 	Finish   string          `json:"fin,omitempty"`
 	Counters
 	Round int64 `json:"round"`
@@ -31,6 +32,6 @@ type Record struct {
 // Record is the run that the head holds now.
 func (h Head) Record() Record {
 	return Record{Run: h.Run, Thread: h.Thread, Agent: h.Agent, Version: h.Version, Status: h.Visible(), End: h.End,
-		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Narrow: h.Narrow, Finish: h.Finish, Counters: h.Counters, Round: h.Round,
+		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Narrow: h.Narrow, Notify: h.Notify, Finish: h.Finish, Counters: h.Counters, Round: h.Round,
 		Born: h.Born, At: h.At, Seq0: h.Seq0, Seq: h.Seq, Ev0: h.Ev0, Ev: h.Ev}
 }

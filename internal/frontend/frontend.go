@@ -196,10 +196,14 @@ func (f *Frontend) offload(ctx context.Context, tenant, thread string, s core.Si
 	}
 	value := s.Value
 	s.Value, s.Ref = nil, core.Digest(value)
+	return s, f.putPayload(ctx, tenant, thread, s.Ref, value)
+}
+
+func (f *Frontend) putPayload(ctx context.Context, tenant, thread, digest string, body []byte) error {
 	_, err := storecall.Try(ctx, f.Clock, func() (struct{}, error) {
-		return struct{}{}, f.Store.PutPayload(ctx, tenant, thread, s.Ref, value)
+		return struct{}{}, f.Store.PutPayload(ctx, tenant, thread, digest, body)
 	})
-	return s, err
+	return err
 }
 
 func (f *Frontend) send(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {

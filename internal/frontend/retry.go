@@ -36,7 +36,7 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 		if err := cannotRetry(p); err != nil {
 			return Started{}, err
 		}
-		b.metadata, b.narrow, b.noMemory = p.Head.Metadata, p.Head.Narrow, p.Head.NoMemory
+		b.metadata, b.narrow, b.noMemory, b.notify = p.Head.Metadata, p.Head.Narrow, p.Head.NoMemory, p.Head.Notify
 		s, _, err := f.follow(ctx, c, p.Head, b)
 		if !errors.Is(err, errMoved) {
 			return s, err

@@ -61,17 +61,20 @@ type beginning struct {
 	parts    json.RawMessage
 	metadata json.RawMessage
 	narrow   json.RawMessage
+	notify   string // the digest of targets
 	noMemory bool
 	retryOf  string
 	on       core.OnPending
 	message  bool // an open run may have it
+
+	targets json.RawMessage // under notify; nil if they are stored already
 
 	messageID string // as the caller named its input; empty: it has no name
 }
 
 // fits reports whether an open run could take the request for a new run as a message.
 func (b beginning) fits(h core.Head) bool {
-	return b.agent == h.Agent && b.metadata == nil && b.narrow == nil && !b.noMemory
+	return b.agent == h.Agent && b.metadata == nil && b.narrow == nil && b.notify == "" && !b.noMemory
 }
 
 // Start starts a run. With a key it does so once: a repeat with the same content returns the run
@@ -119,6 +122,9 @@ func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, erro
 		return b, err
 	}
 	if b.narrow, err = f.readPermissions(req.Permissions); err != nil {
+		return b, err
+	}
+	if b.notify, b.targets, err = readNotify(req.Notify); err != nil {
 		return b, err
 	}
 	b.digest, err = digest(req)
@@ -203,13 +209,16 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err := f.mayStart(ctx, c, def); err != nil {
 		return core.Head{}, err
 	}
+	if err := f.putTargets(ctx, c.Tenant, thread, b); err != nil {
+		return core.Head{}, err
+	}
 	now := f.Now()
 	input, err := f.offload(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, Msg: b.messageID, Value: b.parts, By: c.By, Via: c.Via, At: now})
 	if err != nil {
 		return core.Head{}, err
 	}
 	return core.Head{Identity: core.Identity{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest, Schema: core.SchemaVersion},
-		Status: core.RunCreated, Origin: core.Origin{Metadata: b.metadata, RetryOf: b.retryOf, Born: now, At: now}, Permissions: core.Permissions{Narrow: b.narrow, NoMemory: b.noMemory},
+		Status: core.RunCreated, Origin: core.Origin{Metadata: b.metadata, Notify: b.notify, RetryOf: b.retryOf, Born: now, At: now}, Permissions: core.Permissions{Narrow: b.narrow, NoMemory: b.noMemory},
 		Calls: map[string]core.Call{}, Waits: core.Waits{TimedOut: map[string]int{}}, Out: map[string]core.Out{},
 		Inbox: map[string]core.Signal{core.KeyStart: input}}, nil
 }
@@ -342,6 +351,7 @@ func (f *Frontend) nextHead(ctx context.Context, c Caller, prior core.Head, b be
 	}
 	next := prior.Succeed(h.Version, h.Inbox[core.KeyStart], h.Born)
 	next.Agent, next.Metadata, next.Narrow, next.NoMemory, next.RetryOf = h.Agent, h.Metadata, h.Narrow, h.NoMemory, h.RetryOf
+	next.Notify = h.Notify
 	return next, nil
 }
 

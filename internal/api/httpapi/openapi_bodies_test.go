@@ -7,6 +7,7 @@ var bodies = []struct{ call, name, about, body string }{
 		`{"agent":"desk","input":[{"type":"text","text":"Refund order A-17"}],"metadata":{"ticket":4711},"permissions":{"deny":["wire_*"]},"memory":false}`},
 	{"startRun", "image", "A text and an image",
 		`{"agent":"desk","input":[{"type":"text","text":"Is this the cup of order A-17?"},{"type":"image","media_type":"image/gif","data":"R0lGODlhAQABAAAAACw="}]}`},
+	{"startRun", "notify", "With a callback at the end", `{"agent":"desk","input":"Refund order A-17","notify":[{"name":"ci","on":["done"],"url":"https://ci.example.com/hook","secret":"CALLBACK_CI"}]}`},
 	{"startRun", "thread key", "In a conversation with your own key", `{"agent":"desk","thread_key":"chat-7","message_id":"msg-1","input":"Where is my order?"}`},
 	{"sendMessage", "document", "A document", `{"input":[{"type":"document","media_type":"text/csv","name":"orders","data":"b3JkZXIsYW1vdW50CkEtMTcsODAK"}]}`},
 	{"sendMessage", "text", "A text", `{"input":"And what about order B-02?"}`},

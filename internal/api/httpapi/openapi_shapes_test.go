@@ -31,11 +31,12 @@ func newShapes() *shapes {
 
 var requests = map[reflect.Type]bool{
 	reflect.TypeFor[wire.StartRequest](): true, reflect.TypeFor[wire.MessageRequest](): true, reflect.TypeFor[wire.ResumeRequest](): true,
-	reflect.TypeFor[wire.Decision](): true, reflect.TypeFor[wire.Answer](): true, reflect.TypeFor[wire.Verdict](): true, reflect.TypeFor[wire.VerdictForm](): true, reflect.TypeFor[wire.Decisions](): true, reflect.TypeFor[wire.LinkRequest](): true, reflect.TypeFor[struct{}](): true,
+	reflect.TypeFor[wire.Decision](): true, reflect.TypeFor[wire.Answer](): true, reflect.TypeFor[wire.Verdict](): true, reflect.TypeFor[wire.VerdictForm](): true, reflect.TypeFor[wire.Decisions](): true, reflect.TypeFor[wire.LinkRequest](): true, reflect.TypeFor[struct{}](): true, reflect.TypeFor[wire.NotifyTarget](): true,
 }
 
 var needed = map[string]bool{"StartRequest.agent": true, "StartRequest.input": true, "MessageRequest.input": true, "Decision.target": true,
-	"Decisions.decisions": true, "Verdict.action": true, "VerdictForm.action": true, "VerdictForm.shown": true, "LinkRequest.target": true, "LinkRequest.for": true}
+	"Decisions.decisions": true, "Verdict.action": true, "VerdictForm.action": true, "VerdictForm.shown": true, "LinkRequest.target": true, "LinkRequest.for": true,
+	"NotifyTarget.name": true, "NotifyTarget.on": true}
 
 func refTo(name string) *jsonschema.Schema {
 	return &jsonschema.Schema{Ref: "#/components/schemas/" + name}

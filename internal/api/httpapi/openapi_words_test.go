@@ -6,6 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	coreevents "github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 )
@@ -106,6 +107,7 @@ var rule = &schema{Description: "A tool name, a pattern, or an object as in agen
 // abouts says of each component what it is.
 var abouts = map[string]string{
 	"StartRequest":     "Starts a run.",
+	"NotifyTarget":     "Where notices of a run go, and which.",
 	"MessageRequest":   "A user message for a conversation.",
 	"ResumeRequest":    "The body and each of its members may be omitted.",
 	"Nothing":          "No members. The body may be omitted.",
@@ -192,6 +194,15 @@ var members = map[string]member{
 	"StartRequest.on_pending":  {"What to do if the run of `thread_id` is open: `refuse` this request (default), `abandon` the suspended calls, or `queue` the input until the run ends.", onPending},
 	"StartRequest.permissions": {"Further restrictions for this run, on top of the agent's own rules. At most 1,024 bytes as compact JSON. Rules have the form of agent files. `allow` is accepted and ignored.", refTo("Permissions")},
 	"StartRequest.memory":      {"`false`: the run neither reads nor writes the agent's memory.", nil},
+	"StartRequest.notify":      {"Who is notified of this run, beside the targets in the agent file. At most 5.", nil},
+
+	"NotifyTarget.name":     {"Its name, unique in the list: at most 32 characters of `a-z`, `0-9`, `-` and `_`.", &schema{Type: "string", Pattern: notice.TargetName}},
+	"NotifyTarget.on":       {"What is reported. `done` is the end of the run for any reason; `failed` is an end in error, by a limit or by a rule.", &schema{Type: "array", MinItems: jsonschema.Ptr(1), UniqueItems: true, Items: enumOf(texts(notice.Kinds)...)}},
+	"NotifyTarget.url":      {"The address that gets a POST request for each notice: public, and `https`. A target has either `url` or `mail`.", &schema{Type: "string", Pattern: `^[hH][tT][tT][pP][sS]://[^#]+$`, MaxLength: jsonschema.Ptr(2048)}},
+	"NotifyTarget.mail":     {"Mail addresses, at most 10.", &schema{Type: "array", MaxItems: jsonschema.Ptr(notice.MostAddresses), UniqueItems: true, Items: &schema{Type: "string", Pattern: notice.MailAddress}}},
+	"NotifyTarget.format":   {"How the body is written. Default: `standard`, signed as Standard Webhooks say.", enumOf(append(texts(notice.Formats), "")...)},
+	"NotifyTarget.template": {"With `template`: the JSON that is sent. At most 8,192 bytes.", anyValue},
+	"NotifyTarget.secret":   {"The name of the server's secret that signs the request. It begins with `CALLBACK_`. Required by `standard`.", &schema{Type: "string", Pattern: `^(CALLBACK_[A-Z0-9_]*)?$`}},
 
 	"MessageRequest.input":      {"The user's message: text, or a list of content parts.", refTo("Input")},
 	"MessageRequest.on_pending": {"What to do if the run waits for a decision: `refuse` the message (default), `abandon` the suspended calls, or `queue` the message until the run ends.", onPending},

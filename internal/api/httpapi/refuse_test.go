@@ -48,6 +48,8 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 		{"C130 neither input nor decision: a decision", "POST", "/v1/runs/" + run.ID + "/decisions", `{}`, nil, 400, "invalid_request", "target"},
 		{"an on_pending that is none", "POST", "/v1/threads/" + run.ThreadID + "/messages", `{"input":"x","on_pending":"wait"}`, nil, 400, "invalid_request", "on_pending"},
 		{"permissions too large", "POST", "/v1/runs", `{"agent":"desk","input":"x","permissions":["` + long + `"]}`, nil, 400, "invalid_permissions", "1024"},
+		{"a target without a secret", "POST", "/v1/runs", `{"agent":"desk","input":"x","notify":[{"name":"ci","on":["done"],"url":"https://ci.example.com/"}]}`, nil, 400, "invalid_request", "notify[0].secret"},
+		{"a target at a private address", "POST", "/v1/runs", `{"agent":"desk","input":"x","notify":[{"name":"ci","on":["done"],"url":"https://10.0.0.8/","secret":"CALLBACK_A","allow_private":true}]}`, nil, 400, "unknown_field", `"notify[0].allow_private"`},
 		{"a body with an interrupt", "POST", "/v1/runs/" + run.ID + "/interrupt", `{"force":true}`, nil, 400, "unknown_field", `"force"`},
 		{"a result with a resume", "POST", "/v1/runs/" + run.ID + "/resume", `{"result":true}`, nil, 400, "unknown_field", `"result"`},
 		{"a resume of a run that is not interrupted", "POST", "/v1/runs/" + run.ID + "/resume", "", nil, 409, "not_waiting", ""},

@@ -39,6 +39,7 @@ type (
 	MessageQueuedData     = client.MessageQueuedData
 	MessageReceivedData   = client.MessageReceivedData
 	MessageRequest        = client.MessageRequest
+	NotifyTarget          = client.NotifyTarget
 	Outcome               = client.Outcome
 	OutcomeDecision       = client.OutcomeDecision
 	Page[T any]           = client.Page[T]

@@ -105,19 +105,15 @@ func follow(open []level, token json.Token) []level {
 	return open
 }
 
-// Decode decodes an object into the struct behind to. Members must match exactly, including case;
-// those of an embedded struct count as its own.
+// Decode decodes an object into the struct behind to. Members must match exactly, including case,
+// also in lists of structs; those of an embedded struct count as its own.
 func Decode(raw json.RawMessage, to any) error {
 	var members map[string]json.RawMessage
 	if json.Unmarshal(raw, &members) != nil || members == nil {
 		return malformed("an object is expected")
 	}
-	known := membersOf(reflect.TypeOf(to).Elem())
-	// sorted, so that equal bodies get equal errors
-	for _, name := range slices.Sorted(maps.Keys(members)) {
-		if !known[name] {
-			return &Error{Code: CodeUnknownField, Detail: fmt.Sprintf("the field %q is unknown", Clipped(name))}
-		}
+	if err := checkKnown("", members, reflect.TypeOf(to).Elem()); err != nil {
+		return err
 	}
 	var mistyped *json.UnmarshalTypeError
 	err := json.Unmarshal(raw, to)
@@ -130,12 +126,35 @@ func Decode(raw json.RawMessage, to any) error {
 	return nil
 }
 
-func membersOf(t reflect.Type) map[string]bool {
-	known := map[string]bool{}
+// checkKnown rejects members that the struct does not have. within is the place of the object in
+// the body, with a dot behind it.
+func checkKnown(within string, members map[string]json.RawMessage, t reflect.Type) error {
+	known := membersOf(t)
+	// sorted, so that equal bodies get equal errors
+	for _, name := range slices.Sorted(maps.Keys(members)) {
+		of, is := known[name]
+		if !is {
+			return &Error{Code: CodeUnknownField, Detail: fmt.Sprintf("the field %q is unknown", Clipped(within+name))}
+		}
+		var items []map[string]json.RawMessage
+		if of.Kind() != reflect.Slice || of.Elem().Kind() != reflect.Struct || json.Unmarshal(members[name], &items) != nil {
+			continue // a wrong type is reported when it is decoded
+		}
+		for i, item := range items {
+			if err := checkKnown(fmt.Sprintf("%s%s[%d].", within, name, i), item, of.Elem()); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+func membersOf(t reflect.Type) map[string]reflect.Type {
+	known := map[string]reflect.Type{}
 	for _, field := range reflect.VisibleFields(t) {
 		if !field.Anonymous {
 			name, _, _ := strings.Cut(field.Tag.Get("json"), ",")
-			known[name] = true
+			known[name] = field.Type
 		}
 	}
 	return known

@@ -16,6 +16,9 @@ type Outer struct {
 
 // Inner is what Outer embeds.
 type Inner struct {
+	Items []struct {
+		Size int `json:"size"`
+	} `json:"items"`
 	Agent string `json:"agent"`
 }
 
@@ -34,6 +37,9 @@ func TestCheckAndDecode(t *testing.T) {
 		{"a member nobody knows", `{"key":"a","kee":"b"}`, strictjson.CodeUnknownField, `"kee"`},
 		{"a member of another case", `{"Key":"a"}`, strictjson.CodeUnknownField, `"Key"`},
 		{"the embedded struct itself is no member", `{"Inner":{}}`, strictjson.CodeUnknownField, `"Inner"`},
+		{"a member nobody knows in a list", `{"items":[{"size":1},{"size":2,"x":1}]}`, strictjson.CodeUnknownField, `"items[1].x"`},
+		{"a list of another type", `{"items":[1]}`, strictjson.CodeMalformed, `items"`},
+		{"a list with nothing in it", `{"items":[{"size":1},null]}`, "", ""},
 		{"another type", `{"key":1}`, strictjson.CodeMalformed, `"key" must not be a number`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

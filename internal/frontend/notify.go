@@ -1,0 +1,67 @@
+package frontend
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// callbackSecret begins the names of the secrets that a start may name. Whoever may start a run
+// decides what its notices say and where they go. With any other key, such a notice could be
+// replayed to the receiver that the key is for.
+const callbackSecret = "CALLBACK_"
+
+// readNotify reads the targets of a start, as they are stored, and their digest. No targets have
+// none.
+func readNotify(asked []wire.NotifyTarget) (digest string, stored json.RawMessage, err error) {
+	if len(asked) == 0 {
+		return "", nil, nil
+	}
+	targets := make([]notice.Target, len(asked))
+	for i, t := range asked {
+		targets[i] = notice.Target{Name: t.Name, URL: t.URL, Mail: t.Mail, Format: notice.Format(t.Format), Template: t.Template, Secret: t.Secret}
+		if core.IsNull(t.Template) {
+			targets[i].Template = nil
+		}
+		for _, kind := range t.On {
+			targets[i].On = append(targets[i].On, notice.Kind(kind))
+		}
+	}
+	if err := checkNotify(targets); err != nil {
+		return "", nil, refusal.New(refusal.CodeInvalid, "%v", err)
+	}
+	canonical, err := core.Canonical(core.Encode(targets))
+	if err != nil {
+		return "", nil, refusal.New(refusal.CodeInvalid, "notify is not valid JSON")
+	}
+	return core.Digest(canonical), canonical, nil
+}
+
+func checkNotify(targets []notice.Target) error {
+	for i, t := range targets {
+		wrong := func(field, problem string) error {
+			return &notice.FieldError{Field: fmt.Sprintf("notify[%d].%s", i, field), Problem: problem}
+		}
+		switch {
+		case strings.HasPrefix(strings.ToLower(t.URL), "http:"):
+			return wrong("url", "http is not encrypted; use https")
+		case t.Secret != "" && !strings.HasPrefix(t.Secret, callbackSecret):
+			return wrong("secret", "a start can only name a secret that begins with "+callbackSecret+"; ask the operator to set one")
+		}
+	}
+	return notice.CheckTargets("notify", targets, notice.MostRunTargets)
+}
+
+// putTargets stores the targets that a run names before its head refers to them.
+func (f *Frontend) putTargets(ctx context.Context, tenant, thread string, b beginning) error {
+	if b.targets == nil {
+		return nil
+	}
+	return f.putPayload(ctx, tenant, thread, b.notify, b.targets)
+}

@@ -1,0 +1,130 @@
+package frontend_test
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+func pipeline(change func(*wire.NotifyTarget)) wire.NotifyTarget {
+	t := wire.NotifyTarget{Name: "ci", On: []string{"done", "failed"}, URL: "https://ci.example.com/hook", Secret: "CALLBACK_CI"}
+	if change != nil {
+		change(&t)
+	}
+	return t
+}
+
+func notifying(targets ...wire.NotifyTarget) wire.StartRequest {
+	req := request("refund A-17")
+	req.Notify = targets
+	return req
+}
+
+// targets are those that a record or a head refers to.
+func (x *fixture) targets(thread, digest string) (targets []notice.Target) {
+	x.t.Helper()
+	body, err := x.store.Payload(x.t.Context(), anna.Tenant, thread, digest)
+	if err == nil {
+		err = json.Unmarshal(body, &targets)
+	}
+	if err != nil {
+		x.t.Fatal(err)
+	}
+	return targets
+}
+
+func TestARunKeepsTheTargetsItsStartNames(t *testing.T) {
+	x := newFixture(t, nil)
+	want := []notice.Target{{Name: "ci", On: notice.Set{notice.Done, notice.Failed}, URL: "https://ci.example.com/hook", Secret: "CALLBACK_CI"}}
+	s, err := x.Start(t.Context(), anna, "", notifying(pipeline(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	thread := s.Run.ThreadID
+	h := x.head(thread)
+	if diff := cmp.Diff(want, x.targets(thread, h.Notify)); diff != "" {
+		t.Errorf("the first run (-want +got):\n%s", diff)
+	}
+	x.worker.End(s.Run.ID, crashed, "")
+	retry, err := x.Retry(t.Context(), anna, s.Run.ID, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(want, x.targets(thread, x.head(thread).Notify)); diff != "" {
+		t.Errorf("its retry (-want +got):\n%s", diff)
+	}
+	if r, err := x.store.Archived(t.Context(), anna.Tenant, s.Run.ID); err != nil || r.Notify != h.Notify {
+		t.Errorf("the archive has %q, %v", r.Notify, err)
+	}
+	x.worker.End(retry.Run.ID, core.Reason{Kind: core.NaturalEnd}, "")
+	if _, err := x.say(thread, "", "and B-02?", ""); err != nil {
+		t.Fatal(err)
+	}
+	if h := x.head(thread); h.Notify != "" {
+		t.Errorf("the next run of the thread is reported to %q", h.Notify)
+	}
+}
+
+func TestTargetsAreOnTheNextRunOfAThread(t *testing.T) {
+	x := newFixture(t, nil)
+	req := notifying(pipeline(nil))
+	run := x.start()
+	req.ThreadID, req.OnPending = run.ThreadID, "queue"
+	_, err := x.Start(t.Context(), anna, "", req)
+	x.wantCode(err, refusal.CodeRunOpen) // a message has no targets
+	x.worker.End(run.ID, core.Reason{Kind: core.NaturalEnd}, "")
+	if _, err := x.Start(t.Context(), anna, "", req); err != nil {
+		t.Fatal(err)
+	}
+	if h := x.head(run.ThreadID); len(x.targets(run.ThreadID, h.Notify)) != 1 {
+		t.Errorf("targets %q", h.Notify)
+	}
+}
+
+func TestTargetsArePartOfAStartsIdentity(t *testing.T) {
+	x := newFixture(t, nil)
+	first, err := x.Start(t.Context(), anna, "k", notifying(pipeline(nil)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	again, err := x.Start(t.Context(), anna, "k", notifying(pipeline(nil)))
+	if err != nil || again.New || again.Run.ID != first.Run.ID {
+		t.Errorf("%+v, %v", again, err)
+	}
+	for _, req := range []wire.StartRequest{request("refund A-17"), notifying(pipeline(func(t *wire.NotifyTarget) { t.URL += "/b" }))} {
+		_, err := x.Start(t.Context(), anna, "k", req)
+		x.wantCode(err, refusal.CodeIdempotencyMismatch)
+	}
+}
+
+func TestTargetsThatAStartCannotName(t *testing.T) {
+	x := newFixture(t, nil)
+	for want, target := range map[string]wire.NotifyTarget{
+		"notify[1].name: missing":                              pipeline(func(t *wire.NotifyTarget) { t.Name = "" }),
+		`notify[1].name: "ci" is used twice`:                   pipeline(nil),
+		`notify[1].on: cannot be "ended"; it is one of`:        pipeline(func(t *wire.NotifyTarget) { t.On = []string{"ended"} }),
+		"notify[1].url: http is not encrypted; use https":      pipeline(func(t *wire.NotifyTarget) { t.URL = "HTTP://10.0.0.8/" }),
+		"notify[1].secret: missing; format standard needs the": pipeline(func(t *wire.NotifyTarget) { t.Secret = "" }),
+		// it would sign, for a starter, what another receiver trusts
+		"notify[1].secret: a start can only name a secret that begins with CALLBACK_": pipeline(func(t *wire.NotifyTarget) { t.Secret = "PAGER_KEY" }),
+	} {
+		_, err := x.Start(t.Context(), anna, "", notifying(pipeline(nil), target))
+		if e := x.wantCode(err, refusal.CodeInvalid); !strings.HasPrefix(e.Detail, want) {
+			t.Errorf("%q, want %q", e.Detail, want)
+		}
+	}
+	_, err := x.Start(t.Context(), anna, "", notifying(make([]wire.NotifyTarget, 6)...))
+	if e := x.wantCode(err, refusal.CodeInvalid); e.Detail != "notify: 6 targets are too many; name at most 5" {
+		t.Errorf("%q", e.Detail)
+	}
+	if runs, _, err := x.store.Runs(t.Context(), anna.Tenant, "", "", 1); err != nil || len(runs) > 0 {
+		t.Errorf("refused starts stored %v, %v", runs, err)
+	}
+}
