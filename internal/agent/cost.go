@@ -19,3 +19,16 @@ type CostBudget struct {
 func (d Definition) LimitsCost() bool {
 	return d.Budget.Cost.Run > 0 || slices.ContainsFunc(d.Stop, func(s stoprule.Spec) bool { return s.USD > 0 })
 }
+
+// Prices is an operator's table: what models cost whose agents don't say it, by provider and by the
+// provider's name of the model.
+type Prices map[string]map[string]core.Price
+
+// Priced is d with the price of its model. That of the definition precedes the table's. The digest
+// of the version is that of d, not of what is returned.
+func (p Prices) Priced(d Definition) Definition {
+	if price, ok := p[d.Model.Provider][d.Model.ID]; ok && d.Model.Price == nil {
+		d.Model.Price = &price
+	}
+	return d
+}

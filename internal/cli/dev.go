@@ -170,6 +170,7 @@ func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	flags.BoolVar(&o.MustExist, "must-exist", false, "refuse to start if --data has no store, instead of creating an empty one")
 	flags.BoolVar(&o.Damaged, "serve-damaged", false, "start although dormouse doctor finds damage in the store, and serve the undamaged runs")
 	flags.StringVar(&o.Policy, "policy", "", "YAML `FILE` of permissions that apply to all agents, in addition to their own")
+	flags.StringVar(&o.Prices, "prices", "", "YAML `FILE` of prices per million tokens, for models without a price in their agent files")
 	flags.StringVar(&o.Names.Product, "product-name", "", "`NAME` of this service on approval pages (default Dormouse)")
 	flags.StringArrayVar(&f.tenantNames, "tenant-name", nil, "name of a tenant on approval pages, as `TENANT=NAME`; repeatable (default: its id)")
 	flags.BoolVar(&o.Watch, "watch", o.Watch, "reload agent files when they change; new runs use the new version")

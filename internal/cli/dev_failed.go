@@ -47,6 +47,8 @@ func notHere(cmd *cobra.Command, o local.Options, path string, err error) error 
 			o.TokensFile, scaffold.ShellWord(o.TokensFile))
 	case is(o.Policy):
 		return fmt.Errorf("the policy file %s doesn't exist; set --policy to an existing YAML file, or remove it", o.Policy)
+	case is(o.Prices):
+		return fmt.Errorf("the price file %s doesn't exist; set --prices to an existing YAML file, or remove it", o.Prices)
 	}
 	return err
 }

@@ -39,6 +39,9 @@ func (o Options) Program() (program.Program, error) {
 	if p.Hooks == nil {
 		p.Hooks = hook.NewRegistry()
 	}
+	if err := o.readPrices(&p); err != nil {
+		return p, err
+	}
 	if o.Policy == "" {
 		return p, nil
 	}
@@ -49,6 +52,19 @@ func (o Options) Program() (program.Program, error) {
 	policy, err := agentfile.ParsePolicy(o.Policy, text)
 	p.Policy = &policy
 	return p, err
+}
+
+// readPrices reads the operator's table of prices, if there is one.
+func (o Options) readPrices(p *program.Program) error {
+	if o.Prices == "" {
+		return nil
+	}
+	text, err := os.ReadFile(o.Prices)
+	if err != nil {
+		return fmt.Errorf("reading the prices: %w", err)
+	}
+	p.Prices, err = agentfile.ParsePrices(o.Prices, text)
+	return err
 }
 
 // chat is the provider of models behind endpoints of chat completions.

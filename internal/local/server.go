@@ -41,6 +41,7 @@ type Options struct {
 	Private  netguard.Private
 	Commands bool   // effects of agents may run commands on this machine
 	Policy   string // file of permissions over all agents; "" for none
+	Prices   string // file of [agentfile.ParsePrices]; "" for none
 	// refuse to start if any agent cannot be served; else the others are
 	Strict  bool
 	Watch   bool   // deploy agent files that change while the server works

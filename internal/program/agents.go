@@ -43,6 +43,7 @@ type Program struct {
 	Hooks  *hook.Registry
 	HTTP   *httptool.Caller   // nil reaches public addresses only
 	Policy *agent.Permissions // applies to all agents; nil for none
+	Prices agent.Prices       // of models whose agents have no price; nil for none
 	// Dir is the directory of the agent files; recordings and workspaces are relative to it
 	Dir string
 	// Home is the tenant that deploys: agents that name no tenants belong to it; "" means any

@@ -29,7 +29,7 @@ func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, e
 		return engine.Agent{}, err
 	}
 	layers.Policy = a.Policy
-	rules, err := d.Rules(a.Tools.Specs(), layers)
+	rules, err := a.Prices.Priced(d).Rules(a.Tools.Specs(), layers)
 	if err != nil {
 		return engine.Agent{}, err
 	}

@@ -22,16 +22,27 @@ import (
 type Settings struct {
 	stack.Settings
 	Policy *agent.Permissions // applies to all agents; nil for none
+	Prices agent.Prices       // of models whose agents have no price; nil for none
 }
 
 // policyVariable holds the text of a policy file, in the form of `dormouse dev --policy`.
 const policyVariable = "DORMOUSE_POLICY"
+
+// pricesVariable holds the text of a price file, in the form of `dormouse dev --prices`.
+const pricesVariable = "DORMOUSE_PRICES"
 
 // Read reads the settings. The error names every variable that is missing or invalid, and what to
 // set it to.
 func Read(getenv func(string) string) (Settings, error) {
 	base, err := stack.Read(getenv)
 	s := Settings{Settings: base}
+	if text := getenv(pricesVariable); text != "" {
+		prices, wrong := agentfile.ParsePrices(pricesVariable, []byte(text))
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("%s is not a price table; set it to the text of a price file, or remove it: %w", pricesVariable, wrong))
+		}
+		s.Prices = prices
+	}
 	text := getenv(policyVariable)
 	if text == "" {
 		return s, err

@@ -58,7 +58,7 @@ func assemble(s Settings, register Register, deps *Dependencies, log *slog.Logge
 		options.Secrets = deps.Secrets
 	}
 	options.HTTP = httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: private, Secrets: options.Secrets})
-	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: s.Policy, Clock: machine.Clock{}, HTTP: options.HTTP, Idle: deps == nil}
+	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: s.Policy, Prices: s.Prices, Clock: machine.Clock{}, HTTP: options.HTTP, Idle: deps == nil}
 	if deps != nil && deps.Connect != nil {
 		p.Models, p.Bodies = deps.Connect(options)
 	}
