@@ -23,7 +23,9 @@ func (d Definition) Secrets() []string {
 		}
 	}
 	for _, t := range d.Notify {
-		names = AddName(names, t.Secret)
+		for _, name := range append(t.Placeholders(), t.Secret) {
+			names = AddName(names, name)
+		}
 	}
 	return names
 }

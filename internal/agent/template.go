@@ -1,8 +1,12 @@
 package agent
 
 import (
+	"cmp"
+	"encoding/json"
 	"fmt"
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 )
 
@@ -46,6 +50,32 @@ func ReadTemplate(text string) (Template, error) {
 		t, text = append(t.add(text[:i]), piece), text[i+end+1:]
 	}
 	return t, nil
+}
+
+// CheckTexts returns the first mistake in the placeholders of the texts of a JSON value. Names of
+// members are no templates.
+func CheckTexts(raw json.RawMessage) error {
+	var v any
+	if err := json.Unmarshal(raw, &v); err != nil {
+		return Mistake("it is not valid JSON")
+	}
+	return checkTexts(v)
+}
+
+func checkTexts(v any) (err error) {
+	switch v := v.(type) {
+	case string:
+		_, err = ReadTemplate(v)
+	case []any:
+		for _, item := range v {
+			err = cmp.Or(err, checkTexts(item))
+		}
+	case map[string]any:
+		for _, name := range slices.Sorted(maps.Keys(v)) {
+			err = cmp.Or(err, checkTexts(v[name]))
+		}
+	}
+	return err
 }
 
 func readPiece(inside string) (Piece, error) {

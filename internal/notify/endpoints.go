@@ -1,5 +1,5 @@
-// Package notify sends notices. For each attempt it looks up the endpoint, writes the notice
-// and hands it to the sender of the endpoint's format.
+// Package notify sends notices. For each attempt it looks up the endpoint, writes the notice, and
+// hands it to the sender of the endpoint's format.
 package notify
 
 import (
@@ -26,7 +26,7 @@ type Targets interface {
 // ErrNoTarget reports that an endpoint is gone or disabled.
 var ErrNoTarget = errors.New("notify: no such endpoint")
 
-// Writer writes notices. An error means that it can't be read now.
+// Writer writes a notice as its receiver gets it. An error means that it can't be read now.
 type Writer interface {
 	Notice(ctx context.Context, n delivery.Notice, to notice.Target) (client.Notice, error)
 }
@@ -54,6 +54,9 @@ func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result
 		return delivery.Result{Outcome: notice.Hopeless, Error: "the endpoint was removed or is disabled"}
 	case err != nil:
 		return e.later("the endpoint could not be looked up", n, err)
+	}
+	if len(to.Placeholders()) > 0 && !notice.OfAgent(n.Endpoint) {
+		return delivery.Result{Outcome: notice.Refused, Error: "only an agent file can put secrets into a URL or a template"}
 	}
 	sender := e.sender(to)
 	if sender == nil {

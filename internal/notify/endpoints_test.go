@@ -83,6 +83,7 @@ func (stopped) AfterFunc(time.Duration, func()) (stop func()) { return func() {}
 func TestWhatCannotBeSentSaysWhy(t *testing.T) {
 	d := newDesk(t)
 	_, n := d.asks(frontendtest.Call{Kind: core.KindApproval})
+	n.Endpoint = "wh_1"
 	for name, c := range map[string]struct {
 		targets notify.Targets
 		want    notice.Outcome
@@ -91,6 +92,7 @@ func TestWhatCannotBeSentSaysWhy(t *testing.T) {
 		"gone":       {one{err: notify.ErrNoTarget}, notice.Hopeless, "was removed or is disabled"},
 		"unreadable": {one{err: engine.ErrUnavailable}, notice.Refused, "could not be looked up"},
 		"no format":  {one{target: notice.Target{URL: "https://x", Format: "fax"}}, notice.Refused, "can't send to endpoints of this kind"},
+		"a secret":   {one{target: notice.Target{URL: "https://x/{secret:KEY}"}}, notice.Refused, "only an agent file can put secrets"},
 		"no mail":    {one{target: notice.Target{Mail: []string{"a@example.com"}}}, notice.Refused, "can't send to endpoints of this kind"},
 	} {
 		e := &notify.Endpoints{Targets: c.targets, Writer: d.writer, Logger: slog.New(slog.DiscardHandler)}

@@ -5,6 +5,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 )
 
@@ -72,7 +73,11 @@ func (s *source) checkTarget(o *object, t notice.Target) {
 		s.Refuse(n, "notify: %v", wrong)
 		return
 	}
+	if err := agent.CheckTexts(t.Template); len(t.Template) > 0 && err != nil {
+		s.Refuse(o.Member("template"), "notify: template: %v", err)
+		return
+	}
 	if t.URL != "" && keyForm.MatchString(t.URL) {
-		s.Refuse(o.Member("url"), "notify: url contains a secret in plain text, and agent files are stored and shown; use another way to authenticate")
+		s.Refuse(o.Member("url"), "notify: url contains a secret in plain text, and agent files are stored and shown; write {secret:NAME} in its place")
 	}
 }

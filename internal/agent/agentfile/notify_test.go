@@ -3,6 +3,7 @@ package agentfile_test
 import (
 	"fmt"
 	"os"
+	"slices"
 	"strings"
 	"testing"
 
@@ -49,14 +50,16 @@ func TestMistakesInTargetsHaveTheirLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"notify: all\n": "a.yaml:2: notify must be a list, not text; put",
 		"notify: []\n":  "a.yaml:2: notify is an empty list; name a target, or remove it",
-		"notify:\n  - " + good + "\n  - " + good + "\n":                                                            `a.yaml:4: the target "a" is also on line 3; rename or remove one`,
-		"notify:\n  - name: a\n    on: [done]\n    url: http://a.example\n":                                        "a.yaml:5: notify: url: http is not encrypted; use https",
-		"notify:\n  - name: a\n    on: [dnoe]\n    url: https://a.example\n":                                       `a.yaml:4: notify: on: cannot be "dnoe"; did you mean "done"? it is one of suspended, reminded`,
-		"notify:\n  - name: a\n    on: [done]\n    url: https://a.example\n":                                       "a.yaml:3: notify: secret: missing; format standard needs",
-		"notify:\n  - name: a\n    on: done\n":                                                                     "a.yaml:4: on must be a list, not text",
-		"notify:\n  - name: a\n    on: [done]\n    mail: []\n":                                                     "a.yaml:5: mail is empty; fill it, or remove it",
-		"notify:\n  - name: a\n    on: [done]\n    template:\n    url: https://a.example\n":                        "a.yaml:5: template is empty; fill it, or remove it",
-		"notify:\n  - name: a\n    on: [done]\n    url: https://a.example/xoxb-1234567890abc\n    format: slack\n": "a.yaml:5: notify: url contains a secret in plain text",
+		"notify:\n  - " + good + "\n  - " + good + "\n":                                                                            `a.yaml:4: the target "a" is also on line 3; rename or remove one`,
+		"notify:\n  - name: a\n    on: [done]\n    url: http://a.example\n":                                                        "a.yaml:5: notify: url: http is not encrypted; use https",
+		"notify:\n  - name: a\n    on: [dnoe]\n    url: https://a.example\n":                                                       `a.yaml:4: notify: on: cannot be "dnoe"; did you mean "done"? it is one of suspended, reminded`,
+		"notify:\n  - name: a\n    on: [done]\n    url: https://a.example\n":                                                       "a.yaml:3: notify: secret: missing; format standard needs",
+		"notify:\n  - name: a\n    on: done\n":                                                                                     "a.yaml:4: on must be a list, not text",
+		"notify:\n  - name: a\n    on: [done]\n    mail: []\n":                                                                     "a.yaml:5: mail is empty; fill it, or remove it",
+		"notify:\n  - name: a\n    on: [done]\n    template:\n    url: https://a.example\n":                                        "a.yaml:5: template is empty; fill it, or remove it",
+		"notify:\n  - name: a\n    on: [done]\n    url: https://a.example/xoxb-1234567890abc\n    format: slack\n":                 "a.yaml:5: notify: url contains a secret in plain text, and agent files are stored and shown; write {secret:NAME}",
+		"notify:\n  - name: a\n    on: [done]\n    url: https://a.example\n    format: template\n    template: {a: [\"{a b}\"]}\n": "a.yaml:7: notify: template: {a b} is not a placeholder",
+		"notify:\n  - name: a\n    on: [done]\n    url: https://a.example/{path}\n    format: slack\n":                             "a.yaml:5: notify: url: has a brace that belongs to no secret",
 	} {
 		_, err := agentfile.Parse("a.yaml", []byte(head+text), noFiles)
 		if got := fmt.Sprint(err); !strings.HasPrefix(got, strings.TrimSuffix(want, "; put")) || strings.Count(got, "\n") > 0 {
@@ -69,5 +72,19 @@ func TestMistakesInTargetsHaveTheirLine(t *testing.T) {
 	}
 	if _, err := agentfile.Parse("a.yaml", []byte(head+many), noFiles); fmt.Sprint(err) != "a.yaml:13: notify: 11 targets are too many; name at most 10" {
 		t.Error(err)
+	}
+}
+
+func TestSecretsOfTargetsAreThoseOfTheAgent(t *testing.T) {
+	const text = "notify:\n  - {name: a, on: [done], url: 'https://a.example/{secret:PATH}', format: slack}\n" +
+		"  - {name: b, on: [done], url: 'https://a.example/', format: template, secret: SIGNS, template: {key: '{secret:KEY}', run: '{run.id}'}}\n"
+	d, err := agentfile.Parse("a.yaml", []byte(head+text), noFiles)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{"PATH", "SIGNS", "KEY"} {
+		if !slices.Contains(d.Secrets(), want) {
+			t.Errorf("no %s in %q", want, d.Secrets())
+		}
 	}
 }

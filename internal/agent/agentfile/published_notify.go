@@ -10,12 +10,12 @@ func notifyPart() part {
 		"on": listOf("What is reported. suspended: a call waits for an answer. reminded: it still waits. deadline_near: its deadline is near. escalated: others are asked. decided: it no longer waits. "+
 			"done: the run ended, for any reason. failed: the run ended in error, or was stopped or blocked.", part{"type": "string", "enum": notice.Kinds}).
 			with(part{"minItems": 1, "uniqueItems": true}),
-		"url": shaped("The address that gets a POST request for each notice: https, or http with allow_private.", `^[hH][tT][tT][pP][sS]?://[^#]+$`),
+		"url": shaped("The address that gets a POST request for each notice: https, or http with allow_private. {secret:NAME} in its path or query is the value of a secret.", `^[hH][tT][tT][pP][sS]?://[^#]+$`),
 		"mail": listOf("Mail addresses, instead of url.", part{"type": "string", "pattern": notice.MailAddress}).
 			with(part{"minItems": 1, "maxItems": notice.MostAddresses, "uniqueItems": true}),
 		"format": word("standard: the notice as JSON, signed as in Standard Webhooks (default). slack: a message for an incoming webhook of Slack. teams: an adaptive card for a workflow of Microsoft Teams. template: your own JSON.",
 			words(notice.Formats)...),
-		"template":      anything("format template: the JSON that is sent, with placeholders in its texts."),
+		"template":      anything("format template: the JSON that is sent. In its texts, {approval.tool} is a member of the notice, {secret:NAME} a secret, and {{ a brace. A text that is one placeholder keeps the type of the value."),
 		"secret":        shaped("The name of the secret that signs the request; required by format standard. The environment variable DORMOUSE_SECRET_NAME holds it: whsec_ and a key in Base64, or two of them, separated by a space, while the key is rotated.", notice.SecretName),
 		"allow_private": onOff("true: the address may be private, if the operator allows it too (--allow-private-hosts)."),
 	}, "name", "on").holds(

@@ -29,13 +29,14 @@ type FieldError struct{ Field, Problem string }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
-// CheckTargets checks a list of targets that the member field holds. The error is a [*FieldError].
+// CheckTargets checks a list of targets from outside agent files that the member field holds. The
+// error is a [*FieldError].
 func CheckTargets(field string, targets []Target, most int) error {
 	if len(targets) > most {
 		return &FieldError{field, fmt.Sprintf("%d targets are too many; name at most %d", len(targets), most)}
 	}
 	for i, t := range targets {
-		err := t.Check()
+		err := t.CheckOutside()
 		if err == nil && slices.ContainsFunc(targets[:i], func(o Target) bool { return o.Name == t.Name }) {
 			err = &FieldError{"name", fmt.Sprintf("%q is used twice; rename one", t.Name)}
 		}
@@ -60,6 +61,51 @@ func (t Target) Check() error {
 		}
 	}
 	return nil
+}
+
+// CheckOutside is [Target.Check] for a target that comes from outside agent files: its URL and its
+// template name no secrets. Otherwise who may add a target could have any secret of the server sent
+// to an address of theirs.
+func (t Target) CheckOutside() error {
+	if err := t.Check(); err != nil {
+		return err
+	}
+	for _, member := range []struct{ field, text string }{{"url", t.URL}, {"template", string(t.Template)}} {
+		if placeholder.MatchString(member.text) {
+			return &FieldError{member.field, "only an agent file can put a secret there; write it without {secret:NAME}"}
+		}
+	}
+	return nil
+}
+
+// placeholder is a secret in the URL or the template of a target.
+var placeholder = regexp.MustCompile(`\{secret:([A-Z][A-Z0-9_]*)\}`)
+
+// Placeholders are the names of the secrets in the URL and the template, each once.
+func (t Target) Placeholders() (names []string) {
+	for _, text := range []string{t.URL, string(t.Template)} {
+		for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
+			if !slices.Contains(names, found[1]) {
+				names = append(names, found[1])
+			}
+		}
+	}
+	return names
+}
+
+// FilledURL is the URL with the values of secrets in their places; false if it is none then, or
+// they would change the host.
+func (t Target) FilledURL(values map[string]string) (*url.URL, bool) {
+	plain, err := url.Parse(placeholder.ReplaceAllString(t.URL, "x"))
+	if err != nil {
+		return nil, false
+	}
+	u, err := url.Parse(placeholder.ReplaceAllStringFunc(t.URL, func(p string) string { return values[placeholder.FindStringSubmatch(p)[1]] }))
+	if err != nil || u.Scheme != plain.Scheme || u.Host != plain.Host || u.User != nil || u.Scheme != "https" && u.Scheme != "http" || u.Hostname() == "" {
+		return nil, false
+	}
+	u.Fragment = ""
+	return u, true
 }
 
 var (
@@ -110,8 +156,13 @@ func (t Target) wrongURL() string {
 	if len(t.Mail) > 0 {
 		return "url and mail are both set; use a target for each"
 	}
-	u, err := url.Parse(t.URL)
+	plain := placeholder.ReplaceAllString(t.URL, "x")
+	u, err := url.Parse(plain)
 	switch {
+	case strings.ContainsAny(plain, "{}"):
+		return "has a brace that belongs to no secret; write {secret:NAME} with A-Z, 0-9 and _, or percent-encode the brace"
+	case strings.ContainsAny(authority(t.URL), "{}"):
+		return "can have a secret only behind the host"
 	case len(t.URL) > longestURL:
 		return fmt.Sprintf("%d bytes are too long; use at most %d", len(t.URL), longestURL)
 	case err != nil || u.Opaque != "" || u.Hostname() == "" || strings.HasSuffix(u.Host, ":") || strings.ContainsFunc(t.URL, unprintable):
@@ -126,6 +177,15 @@ func (t Target) wrongURL() string {
 		return "a service never receives what follows #; remove it"
 	}
 	return ""
+}
+
+// authority is what stands before the path, the query and the fragment of a URL.
+func authority(text string) string {
+	_, behind, _ := strings.Cut(text, "://")
+	if i := strings.IndexAny(behind, "/?#"); i >= 0 {
+		behind = behind[:i]
+	}
+	return behind
 }
 
 // unprintable says whether a character can't be in a URL as it is.

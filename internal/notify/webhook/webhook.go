@@ -10,13 +10,11 @@ import (
 	"fmt"
 	"io"
 	"net/http"
-	"net/url"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
-	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
@@ -80,13 +78,13 @@ const mostAnswer = 64 << 10
 // request builds the request. An error is safe to show.
 func (s *Sender) request(ctx context.Context, to notice.Target, n client.Notice) (*http.Request, netguard.Access, error) {
 	var access netguard.Access
-	values, err := s.o.Secrets.Values(ctx, placeholders(to))
+	values, err := s.o.Secrets.Values(ctx, to.Placeholders())
 	if err != nil {
 		return nil, access, err
 	}
-	at, err := fillURL(to.URL, values)
-	if err != nil {
-		return nil, access, err
+	at, ok := to.FilledURL(values)
+	if !ok {
+		return nil, access, errBadURL
 	}
 	body, err := s.body(n, to, values)
 	if err != nil {
@@ -128,32 +126,4 @@ func (s *Sender) sign(ctx context.Context, header http.Header, to notice.Target,
 	}
 	header.Set(signature.HeaderSignature, signature.Sign(id, now, body, keys...))
 	return nil
-}
-
-// placeholders are the secrets that the texts of a target name.
-func placeholders(to notice.Target) (names []string) {
-	for _, text := range []string{to.URL, string(to.Template)} {
-		for _, found := range secretPlaceholder.FindAllStringSubmatch(text, -1) {
-			names = agent.AddName(names, found[1])
-		}
-	}
-	return names
-}
-
-// fillURL puts the values of secrets in their places. They can't change the host: they stand behind
-// it, and are the operator's.
-func fillURL(text string, values secret.Values) (*url.URL, error) {
-	host, err := url.Parse(secretPlaceholder.ReplaceAllString(text, "x"))
-	if err != nil {
-		return nil, errBadURL
-	}
-	filled := secretPlaceholder.ReplaceAllStringFunc(text, func(p string) string {
-		return values[secretPlaceholder.FindStringSubmatch(p)[1]]
-	})
-	u, err := url.Parse(filled)
-	if err != nil || u.Scheme != host.Scheme || u.Host != host.Host || u.User != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" {
-		return nil, errBadURL
-	}
-	u.Fragment = ""
-	return u, nil
 }
