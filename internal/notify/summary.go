@@ -1,0 +1,191 @@
+package notify
+
+import (
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+)
+
+// Summary is a notice for people, for formats that show text. Invisible characters are spelled out
+// in it, but the markup that others wrote is still there: each format escapes it in its own way.
+type Summary struct {
+	Title string // one line
+	Facts []Fact
+	Texts []Passage
+	Links *client.NoticeLinks
+	Hint  string // what to do without links; empty if there is nothing to do
+}
+
+// Fact is a short text on one line.
+type Fact struct{ Label, Text string }
+
+// Passage is a text of several lines.
+type Passage struct {
+	Label, Text string
+	Code        bool // values, to show as they are
+}
+
+// mostPassage is how many bytes of one text a person is sent; the page of a link has all of it.
+const mostPassage = 2500
+
+// Summarize says in words what a notice is about.
+func Summarize(n client.Notice) Summary {
+	s := Summary{Links: n.Links}
+	switch n.Type {
+	case client.NoticeDecided:
+		s.decided(n)
+	case client.NoticeDone, client.NoticeFailed:
+		s.ended(n)
+	default:
+		s.asks(n)
+	}
+	if n.Error != nil {
+		s.pass("Incomplete", n.Error.Detail, false)
+	}
+	s.fact("Run", n.Event.RunID)
+	return s
+}
+
+var askTitles = map[string]string{client.NoticeReminded: "Still waiting", client.NoticeEscalated: "Escalated", client.NoticeDeadlineNear: "Deadline is near"}
+
+// asks tells what an approver needs: what the call does first, then why.
+func (s *Summary) asks(n client.Notice) {
+	a := n.Approval
+	if a == nil {
+		s.Title = "A call was waiting"
+		s.Hint = "It no longer waits, or it can't be read now."
+		s.agent(n.Run)
+		return
+	}
+	what := "Approval needed"
+	if a.Kind != client.KindApproval {
+		what = "Answer needed"
+	}
+	if title, other := askTitles[n.Type]; other {
+		what = title
+	}
+	s.Title = what + ": " + line(a.Tool)
+	s.fact("Agent", a.Agent)
+	if a.StartedBy != nil {
+		s.fact("Started by", actor(*a.StartedBy))
+	}
+	if a.Deadline != nil {
+		s.fact("Answer by", a.Deadline.UTC().Format(time.DateTime+" UTC"))
+	}
+	s.arguments(a.Pending)
+	if a.Preview != nil {
+		s.pass("Preview", a.Preview.Text+a.Preview.Failed, false)
+	}
+	s.pass("Rule", a.Suspension.Message, false)
+	if last := len(a.Requests) - 1; last >= 0 {
+		r := a.Requests[last]
+		s.pass("Request "+strings.TrimSpace("by "+actor(client.Actor{By: r.By, Via: r.Via})), r.Text, false)
+	}
+	s.pass("The model says", a.Said, false)
+	if n.Links == nil {
+		s.Hint = "Answer it in your inbox, or with the API."
+	}
+}
+
+// arguments shows each value on a line, and warns of what is easy to overlook.
+func (s *Summary) arguments(p client.Pending) {
+	if len(p.Arguments) == 0 {
+		s.pass("Arguments", "They are too long for this message. Read them before you answer.", false)
+		return
+	}
+	var lines, warnings []string
+	for _, row := range printable.TerminalRows(p.Arguments) {
+		lines = append(append(lines, row.First), row.Further...)
+	}
+	s.pass("Arguments", strings.Join(lines, "\n"), true)
+	for _, w := range p.Warnings {
+		warnings = append(warnings, w.Path+": "+w.Text)
+	}
+	s.pass("Look closely", strings.Join(warnings, "\n"), false)
+}
+
+func (s *Summary) decided(n client.Notice) {
+	var d client.DecisionRecordedData
+	_ = json.Unmarshal(n.Event.Data, &d) // what is left out of it is not shown
+	switch {
+	case d.TimedOut:
+		s.Title = "Deadline passed"
+	case d.Via == "message":
+		s.Title = "A message ended the wait"
+	case d.Action == "cancel":
+		s.Title = "Denied"
+	case d.Error != "":
+		s.Title = "Answered with an error"
+	default:
+		s.Title = "Approved"
+	}
+	s.agent(n.Run)
+	s.fact("By", actor(client.Actor{By: d.By, Via: d.Via}))
+	s.fact("Call", d.CallID)
+	s.pass("Reason", d.Reason, false)
+	s.pass("Error", d.Error, false)
+}
+
+func (s *Summary) ended(n client.Notice) {
+	var end client.RunEndedData
+	_ = json.Unmarshal(n.Event.Data, &end)
+	s.Title = "Run ended: " + line(strings.ReplaceAll(end.Reason, "_", " "))
+	if n.Type == client.NoticeFailed {
+		s.Title = "Run failed: " + line(strings.ReplaceAll(end.Reason, "_", " "))
+	}
+	s.agent(n.Run)
+	s.fact("Code", end.Code)
+	s.pass("Detail", end.Detail, false)
+	if n.Run == nil {
+		return
+	}
+	s.fact("Tokens", fmt.Sprintf("%d in, %d out", n.Run.Usage.InputTokens, n.Run.Usage.OutputTokens))
+	if text, is := n.Run.OutputText(); is {
+		s.pass("Output", text, false)
+	}
+}
+
+func (s *Summary) agent(r *client.Run) {
+	if r != nil {
+		s.fact("Agent", r.Agent)
+		s.fact("Request", r.FirstLine)
+	}
+}
+
+// longestLine is how many characters of a line are shown.
+const longestLine = 200
+
+func line(text string) string { return clip.Runes(printable.Text(text), longestLine, "…") }
+
+func (s *Summary) fact(label, text string) {
+	if text != "" {
+		s.Facts = append(s.Facts, Fact{label, line(text)})
+	}
+}
+
+// pass adds a text, unless it is empty.
+func (s *Summary) pass(label, text string, code bool) {
+	if strings.TrimSpace(text) == "" {
+		return
+	}
+	lines := strings.Split(clip.Bytes(text, mostPassage, "…\n(cut here; there is more)"), "\n")
+	for i := range lines {
+		lines[i] = printable.Text(lines[i])
+	}
+	s.Texts = append(s.Texts, Passage{line(label), strings.Join(lines, "\n"), code})
+}
+
+func actor(a client.Actor) string {
+	switch {
+	case a.By == "":
+		return a.Via
+	case a.Via == "" || strings.HasPrefix(a.By, a.Via):
+		return a.By
+	}
+	return a.By + ", by " + a.Via
+}
