@@ -18,8 +18,8 @@ type Targets interface {
 	// disabled; any other error means that it can't be read now.
 	Target(ctx context.Context, k notice.Key) (notice.Target, error)
 
-	// Disable stops deliveries to the endpoint until an operator enables it. The endpoint of an
-	// agent file or of a start is only left out: there is nothing to enable.
+	// Disable stops deliveries to the endpoint until an operator enables it, wherever its
+	// target comes from.
 	Disable(ctx context.Context, k notice.Key, reason string) error
 }
 

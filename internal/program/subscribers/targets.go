@@ -1,0 +1,115 @@
+package subscribers
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/notify"
+)
+
+// Target returns the target of an endpoint as it is now. That of an agent is the one in the
+// deployed version, so that a wrong address can be corrected while notices wait for it; without one
+// there, it is the one in the version that the thread's newest run is pinned to.
+// [notify.ErrNoTarget] if the endpoint is gone or disabled.
+func (s *Subscribers) Target(ctx context.Context, k notice.Key) (notice.Target, error) {
+	disabled, err := s.o.Webhooks.Disabled(ctx, k.Tenant, []string{k.Endpoint})
+	if err != nil {
+		return notice.Target{}, err
+	}
+	if _, is := disabled[k.Endpoint]; is {
+		return notice.Target{}, notify.ErrNoTarget
+	}
+	t, err := s.target(ctx, k)
+	if errors.Is(err, engine.ErrNotFound) {
+		err = notify.ErrNoTarget
+	}
+	return t, err
+}
+
+// Disable notes that an endpoint gets nothing until an operator enables it.
+func (s *Subscribers) Disable(ctx context.Context, k notice.Key, reason string) error {
+	_, err := s.o.Webhooks.DisableEndpoint(ctx, notice.Disabled{Tenant: k.Tenant, Endpoint: k.Endpoint, At: s.now().UnixMilli(), Reason: reason})
+	if err == nil {
+		s.disabled.put(s.now(), endpoint{k.Tenant, k.Endpoint}, true)
+	}
+	return err
+}
+
+// target is the target of an endpoint that is not disabled. [engine.ErrNotFound] if it is gone.
+func (s *Subscribers) target(ctx context.Context, k notice.Key) (notice.Target, error) {
+	if strings.HasPrefix(k.Endpoint, notice.TenantEndpoint) {
+		w, err := s.o.Webhooks.Webhook(ctx, k.Tenant, k.Endpoint)
+		return w.Target, err
+	}
+	source, owner, name := split(k.Endpoint)
+	switch source {
+	case "agent":
+		return s.targetOfAgent(ctx, k, owner, name)
+	case "run":
+		return s.targetOfRun(ctx, k, owner, name)
+	}
+	return notice.Target{}, engine.ErrNotFound
+}
+
+// split takes the id of an endpoint apart, as [notice.AgentEndpoint] and [notice.RunEndpoint] make
+// it.
+func split(endpoint string) (source, owner, name string) {
+	source, rest, _ := strings.Cut(endpoint, "/")
+	owner, name, _ = strings.Cut(rest, "/")
+	return source, owner, name
+}
+
+func (s *Subscribers) targetOfAgent(ctx context.Context, k notice.Key, agent, name string) (notice.Target, error) {
+	deployed, err := s.o.Definitions.Newest(ctx, k.Tenant, agent)
+	switch {
+	case errors.Is(err, engine.ErrNotFound):
+	case err != nil:
+		return notice.Target{}, err
+	default:
+		if t, err := named(name)(s.ofVersion(ctx, version{k.Tenant, agent, deployed})); !errors.Is(err, engine.ErrNotFound) {
+			return t, err
+		}
+	}
+	head, err := s.o.Runs.Load(ctx, k.Tenant, k.Thread)
+	if err != nil {
+		return notice.Target{}, err
+	}
+	if head.Agent != agent {
+		return notice.Target{}, engine.ErrNotFound
+	}
+	return named(name)(s.ofVersion(ctx, version{k.Tenant, agent, head.Version}))
+}
+
+func (s *Subscribers) targetOfRun(ctx context.Context, k notice.Key, run, name string) (notice.Target, error) {
+	head, err := s.o.Runs.Load(ctx, k.Tenant, k.Thread)
+	if err != nil {
+		return notice.Target{}, err
+	}
+	digest := head.Notify
+	if head.Run != run {
+		record, err := s.o.Runs.Archived(ctx, k.Tenant, run)
+		if err != nil {
+			return notice.Target{}, err
+		}
+		digest = record.Notify
+	}
+	return named(name)(s.ofStart(ctx, start{k.Tenant, k.Thread, digest}))
+}
+
+// named finds a target by its name. [engine.ErrNotFound] if there is none.
+func named(name string) func([]notice.Target, error) (notice.Target, error) {
+	return func(targets []notice.Target, err error) (notice.Target, error) {
+		if err != nil {
+			return notice.Target{}, err
+		}
+		i := slices.IndexFunc(targets, func(t notice.Target) bool { return t.Name == name })
+		if i < 0 {
+			return notice.Target{}, engine.ErrNotFound
+		}
+		return targets[i], nil
+	}
+}
