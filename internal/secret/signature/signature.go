@@ -1,5 +1,5 @@
 // Package signature signs and verifies the bodies of webhooks with shared secrets, in the schemes
-// of Standard Webhooks, Slack, GitHub and Discord. A signature covers the raw body: verify it
+// of Standard Webhooks, Slack, GitHub, Stripe and Discord. A signature covers the raw body: verify it
 // before anything is parsed.
 package signature
 
@@ -23,11 +23,12 @@ const (
 	Standard Scheme = "standard" // Standard Webhooks: HMAC-SHA256 of id, time and body
 	Slack    Scheme = "slack"    // v0: HMAC-SHA256 of time and body
 	GitHub   Scheme = "github"   // X-Hub-Signature-256: HMAC-SHA256 of the body, without a time
+	Stripe   Scheme = "stripe"   // Stripe-Signature: HMAC-SHA256 of time and body
 	Ed25519  Scheme = "ed25519"  // as Discord: Ed25519 of time and body
 )
 
 // Schemes are all of them.
-var Schemes = []Scheme{Standard, Slack, GitHub, Ed25519}
+var Schemes = []Scheme{Standard, Slack, GitHub, Stripe, Ed25519}
 
 // Window is how far the time of a signed request may be from ours, in both directions.
 const Window = 5 * time.Minute
@@ -101,8 +102,9 @@ func sum(key []byte, parts ...[]byte) []byte {
 type Header func(name string) string
 
 // Verify says whether one of the keys signed the body now. It returns what names the request among
-// those of its sender: a request of the same name is a replay. What the signature doesn't cover is
-// no part of it.
+// those of its sender: a request of the same name is a replay. Only Standard Webhooks signs a name;
+// elsewhere the content is the name, so that a delivery that its sender repeats with a new time and
+// signature keeps it. What the signature doesn't cover is no part of it.
 func Verify(s Scheme, h Header, body []byte, now time.Time, keys ...[]byte) (name string, err error) {
 	check, known := checks[s]
 	if !known {
@@ -112,7 +114,7 @@ func Verify(s Scheme, h Header, body []byte, now time.Time, keys ...[]byte) (nam
 }
 
 var checks = map[Scheme]func(h Header, body []byte, now time.Time, keys [][]byte) (string, error){
-	Standard: verifyStandard, Slack: verifySlack, GitHub: verifyGitHub, Ed25519: verifyEd25519,
+	Standard: verifyStandard, Slack: verifySlack, GitHub: verifyGitHub, Stripe: verifyStripe, Ed25519: verifyEd25519,
 }
 
 func verifyStandard(h Header, body []byte, now time.Time, keys [][]byte) (string, error) {
@@ -123,14 +125,17 @@ func verifyStandard(h Header, body []byte, now time.Time, keys [][]byte) (string
 	if err := inTime(timestamp, now); err != nil {
 		return "", err
 	}
+	var signed [][]byte
 	for _, one := range strings.Fields(given) {
 		encoded, ours := strings.CutPrefix(one, "v1,")
-		got, err := base64.StdEncoding.DecodeString(encoded)
-		if ours && err == nil && matches(got, keys, func(key []byte) []byte { return standard(key, id, timestamp, body) }) {
-			return id, nil
+		if got, err := base64.StdEncoding.DecodeString(encoded); ours && err == nil {
+			signed = append(signed, got)
 		}
 	}
-	return "", ErrWrong
+	if !matches(signed, keys, func(key []byte) []byte { return standard(key, id, timestamp, body) }) {
+		return "", ErrWrong
+	}
+	return id, nil
 }
 
 func verifySlack(h Header, body []byte, now time.Time, keys [][]byte) (string, error) {
@@ -142,23 +147,58 @@ func verifySlack(h Header, body []byte, now time.Time, keys [][]byte) (string, e
 	if err := inTime(timestamp, now); err != nil {
 		return "", err
 	}
-	if !matches(got, keys, func(key []byte) []byte { return sum(key, []byte("v0:"+timestamp+":"), body) }) {
+	if !matches([][]byte{got}, keys, func(key []byte) []byte { return sum(key, []byte("v0:"+timestamp+":"), body) }) {
 		return "", ErrWrong
 	}
-	return hex.EncodeToString(got), nil
+	return content(body), nil
 }
 
-// verifyGitHub has no time to look at, so its requests are named by their content: one that is sent
-// again is a replay, even under another delivery id, which isn't signed.
+// content names a request by its body.
+func content(body []byte) string {
+	digest := sha256.Sum256(body)
+	return hex.EncodeToString(digest[:])
+}
+
+// verifyGitHub has no time to look at. A request that is sent again is a replay even under another
+// delivery id, which isn't signed.
 func verifyGitHub(h Header, body []byte, _ time.Time, keys [][]byte) (string, error) {
 	got, err := hexBehind("sha256=", h("X-Hub-Signature-256"))
 	if err != nil {
 		return "", ErrUnsigned
 	}
-	if !matches(got, keys, func(key []byte) []byte { return sum(key, body) }) {
+	if !matches([][]byte{got}, keys, func(key []byte) []byte { return sum(key, body) }) {
 		return "", ErrWrong
 	}
-	return hex.EncodeToString(got), nil
+	return content(body), nil
+}
+
+// verifyStripe reads "t=TIME,v1=HEX", with one v1 for each key while keys are changed. Other
+// members are ignored.
+func verifyStripe(h Header, body []byte, now time.Time, keys [][]byte) (string, error) {
+	timestamp, given := "", [][]byte(nil)
+	for member := range strings.SplitSeq(h("Stripe-Signature"), ",") {
+		name, value, _ := strings.Cut(strings.TrimSpace(member), "=")
+		switch {
+		case name == "t" && timestamp != "":
+			return "", ErrUnsigned
+		case name == "t":
+			timestamp = value
+		case name == "v1":
+			if got, err := hexBehind("", value); err == nil {
+				given = append(given, got)
+			}
+		}
+	}
+	if timestamp == "" || len(given) == 0 {
+		return "", ErrUnsigned
+	}
+	if err := inTime(timestamp, now); err != nil {
+		return "", err
+	}
+	if !matches(given, keys, func(key []byte) []byte { return sum(key, []byte(timestamp+"."), body) }) {
+		return "", ErrWrong
+	}
+	return content(body), nil
 }
 
 func verifyEd25519(h Header, body []byte, now time.Time, keys [][]byte) (string, error) {
@@ -173,8 +213,7 @@ func verifyEd25519(h Header, body []byte, now time.Time, keys [][]byte) (string,
 	signed := append([]byte(timestamp), body...)
 	for _, key := range keys {
 		if len(key) == ed25519.PublicKeySize && ed25519.Verify(key, signed, got) {
-			digest := sha256.Sum256(signed) // one message may have several signatures
-			return hex.EncodeToString(digest[:]), nil
+			return content(body), nil
 		}
 	}
 	return "", ErrWrong
@@ -189,11 +228,15 @@ func hexBehind(prefix, header string) ([]byte, error) {
 	return got, nil
 }
 
-// matches compares in constant time, with every key.
-func matches(got []byte, keys [][]byte, want func(key []byte) []byte) bool {
+// matches compares in constant time, with every key. The body is read once for each key, however
+// many signatures an unknown sender writes.
+func matches(given, keys [][]byte, want func(key []byte) []byte) bool {
 	found := false
 	for _, key := range keys {
-		found = hmac.Equal(got, want(key)) || found
+		wanted := want(key)
+		for _, got := range given {
+			found = hmac.Equal(got, wanted) || found
+		}
 	}
 	return found
 }

@@ -2,8 +2,11 @@ package signature_test
 
 import (
 	"crypto/ed25519"
+	"crypto/hmac"
+	"crypto/sha256"
 	"encoding/hex"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -12,7 +15,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/secret/signature"
 )
 
-// The requests are the examples that the senders publish.
+// The requests are the examples that the senders publish; those of Stripe and Discord, which
+// publish none with their key, were signed with OpenSSL.
 const (
 	slackBody = "token=xyzz0WbapA4vBCDEFasx0q6G&team_id=T1DC2JH3J&team_domain=testteamnow&channel_id=G8PSS9T3V&channel_name=foobar&user_id=U2CERLKJA&user_name=roadrunner&command=%2Fwebhook-collect&text=&response_url=https%3A%2F%2Fhooks.slack.com%2Fcommands%2FT1DC2JH3J%2F397700885554%2F96rGlfmibIGlgcZRskXaIFfN&trigger_id=398738663015.47445629121.803a0bc887a14d10d2c447fce8b6703c"
 	seed      = "0123456789abcdef0123456789abcdef"
@@ -35,6 +39,8 @@ func requests() map[string]request {
 			"X-Slack-Signature": "v0=a2114d57b48eac39b9ad189dd8316235a7b4a8d21a10bd27519666489c69b503"}, slackBody, 1531420618, "8f742231b10e8888abcd99yyyzzz85a5"},
 		"github": {signature.GitHub, map[string]string{"X-Hub-Signature-256": "sha256=757107ea0eb2509fc211221cce984b8a37570b6d7586c22c46f4379c8b043e17"},
 			"Hello, World!", 0, "It's a Secret to Everybody"},
+		"stripe": {signature.Stripe, map[string]string{"Stripe-Signature": "t=1492774577,v0=6ffbb59b2300aae63f272406069a9788598b792a944a07aba816edb039989a39,v1=1da69ec2f7f6484c279ec07a617b920ebf8d6612846f38b90ba726bf3c29725d"},
+			`{"id":"evt_1Dormouse","object":"event","type":"charge.dispute.created"}`, 1492774577, "whsec_test_secret"},
 		"ed25519": {signature.Ed25519, map[string]string{"X-Signature-Timestamp": "1614265330",
 			"X-Signature-Ed25519": hex.EncodeToString(ed25519.Sign(discord, []byte("1614265330{}")))}, "{}", 1614265330, hex.EncodeToString(discord.Public().(ed25519.PublicKey))},
 	}
@@ -128,6 +134,31 @@ func TestAnOldRequestIsRefusedAndOneOfTheFuture(t *testing.T) {
 				t.Errorf("%s, %d s away: %v", name, away, err)
 			}
 		}
+	}
+}
+
+func TestARequestThatItsSenderRepeatsKeepsItsName(t *testing.T) {
+	body, names := []byte(`{"id":"evt_1"}`), map[string]bool{}
+	for _, at := range []int64{1700000000, 1700000007} {
+		mac := hmac.New(sha256.New, []byte("k"))
+		fmt.Fprintf(mac, "%d.%s", at, body)
+		header := http.Header{"Stripe-Signature": {fmt.Sprintf("t=%d,v1=00,v1=%x", at, mac.Sum(nil))}}
+		name, err := signature.Verify(signature.Stripe, header.Get, body, time.Unix(at, 0), []byte("k"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		names[name] = true
+	}
+	if len(names) != 1 {
+		t.Errorf("two deliveries of one event have the names %v", names)
+	}
+}
+
+func TestTwoTimesAreNone(t *testing.T) {
+	r := requests()["stripe"]
+	r.header["Stripe-Signature"] += ",t=1492774577"
+	if _, err := r.verify(t, r.key); !errors.Is(err, signature.ErrUnsigned) {
+		t.Error(err)
 	}
 }
 
