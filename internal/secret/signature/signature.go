@@ -1,6 +1,6 @@
 // Package signature signs and verifies the bodies of webhooks with shared secrets, in the schemes
-// of Standard Webhooks, Slack, GitHub, Stripe and Discord. A signature covers the raw body: verify it
-// before anything is parsed.
+// of Standard Webhooks, Slack, GitHub, Stripe and Discord. A signature covers the raw body: verify
+// it before anything is parsed.
 package signature
 
 import (
@@ -67,6 +67,27 @@ func Key(s Scheme, text string) ([]byte, error) {
 	return []byte(text), nil
 }
 
+// shortestOfTwo is how many characters each of two keys has at least. Words of a passphrase are
+// shorter, and none of them must count as a key.
+const shortestOfTwo = 16
+
+// Keys reads the value of a secret: one key, or, while keys are changed, two of at least 16
+// characters that are separated by a space.
+func Keys(s Scheme, value string) (keys [][]byte, err error) {
+	written := strings.Fields(value)
+	if len(written) != 2 || len(written[0]) < shortestOfTwo || len(written[1]) < shortestOfTwo {
+		written = []string{strings.TrimSpace(value)}
+	}
+	for _, text := range written {
+		key, err := Key(s, text)
+		if err != nil {
+			return nil, err
+		}
+		keys = append(keys, key)
+	}
+	return keys, nil
+}
+
 // Headers of Standard Webhooks.
 const (
 	HeaderID        = "Webhook-Id"
@@ -104,7 +125,7 @@ type Header func(name string) string
 // Verify says whether one of the keys signed the body now. It returns what names the request among
 // those of its sender: a request of the same name is a replay. Only Standard Webhooks signs a name;
 // elsewhere the content is the name, so that a delivery that its sender repeats with a new time and
-// signature keeps it. What the signature doesn't cover is no part of it.
+// signature keeps it. A name holds nothing that the signature doesn't cover.
 func Verify(s Scheme, h Header, body []byte, now time.Time, keys ...[]byte) (name string, err error) {
 	check, known := checks[s]
 	if !known {

@@ -176,6 +176,19 @@ func TestSignedWithTwoKeysVerifiesWithEither(t *testing.T) {
 	}
 }
 
+func TestWordsOfAPassphraseAreNotKeys(t *testing.T) {
+	for value, want := range map[string]int{"It's a Secret to Everybody": 1, "the key": 1, "short 0123456789abcdef": 1, " 0123456789abcdef\n": 1,
+		"0123456789abcdef fedcba9876543210": 2, "0123456789abcdef fedcba9876543210 0123456789abcdef": 1, "": 0, "  ": 0} {
+		keys, err := signature.Keys(signature.GitHub, value)
+		if len(keys) != want || (want == 0) != errors.Is(err, signature.ErrWrongKey) {
+			t.Errorf("%q: %d keys, %v", value, len(keys), err)
+		}
+	}
+	if keys, _ := signature.Keys(signature.GitHub, " 0123456789abcdef\n"); string(keys[0]) != "0123456789abcdef" {
+		t.Errorf("%q", keys)
+	}
+}
+
 func TestKeysThatCannotBeRight(t *testing.T) {
 	for _, c := range []struct {
 		scheme signature.Scheme
