@@ -1,6 +1,7 @@
 package agentfile
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -153,8 +154,9 @@ func (s *source) condition(n *yaml.Node) agent.Condition {
 		return agent.Condition{}
 	}
 	defer o.Close()
+	tested := cmp.Or(s.tested, "argument")
 	c := agent.Condition{
-		Argument: o.Text("argument"),
+		Argument: o.Text(tested),
 		Above:    s.bound(o, "above"), Below: s.bound(o, "below"), AtLeast: s.bound(o, "at_least"), AtMost: s.bound(o, "at_most"),
 		Equals: s.operand(o, "equals"), NotEquals: s.operand(o, "not_equals"), In: s.operands(o, "in"),
 		Glob: s.pattern(o, "glob"), NotGlob: s.pattern(o, "not_glob"), Regex: s.regex(o, "regex"), NotRegex: s.regex(o, "not_regex"),
@@ -163,7 +165,7 @@ func (s *source) condition(n *yaml.Node) agent.Condition {
 		c.Exists = &exists
 	}
 	if c.Argument == "" {
-		s.Refuse(n, "a condition needs argument: the name of the argument it tests")
+		s.Refuse(n, "a condition needs %s: the name of what it tests", tested)
 	}
 	s.checkTests(o)
 	return c

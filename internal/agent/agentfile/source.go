@@ -17,6 +17,9 @@ func (p problem) Error() string { return NewProblem(p.File, p.Line, p.Text).Stri
 type source struct {
 	*strictyaml.Reader
 	layer bool // permissions other than those of an agent: a policy, or those of a run
+
+	// tested is the field of a condition that names what it tests; empty means argument
+	tested string
 }
 
 func newSource(file string) *source { return &source{Reader: &strictyaml.Reader{File: file}} }
