@@ -28,7 +28,7 @@ var layers = []struct {
 	{"server-side API types, and access checks", []string{"internal/api/wire", "internal/api/access"}},
 	{"commits a plan, then carries it out", []string{"internal/engine"}},
 	{"callers' requests, and agent definitions", []string{"internal/frontend", "internal/agent"}},
-	{"intake queue", []string{"internal/queue/intake"}},
+	{"intake queue, and incoming webhooks", []string{"internal/queue/intake", "internal/frontend/hooks"}},
 	{"retries of remote tool calls", []string{"internal/tool/remote"}},
 	{"notices for receivers", []string{"internal/notify"}},
 	{"adapters, which don't import one another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/secret/ssmsecret",

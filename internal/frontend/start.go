@@ -88,7 +88,7 @@ func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.Sta
 	}
 	thread := req.ThreadID
 	if req.ThreadKey != "" {
-		thread = keyedThread(c.Tenant, req.ThreadKey)
+		thread = KeyedThread(c.Tenant, req.ThreadKey)
 	}
 	if b, err = b.named(thread, req.MessageID); err != nil {
 		return Started{}, err

@@ -14,10 +14,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// keyedThread is the id of the conversation that a caller calls key. It follows from tenant and
-// key, so there is no record of the mapping that a crash could leave out. Ids made of idempotency
+// KeyedThread is the id of the conversation that a caller calls key. It follows from tenant and
+// key, so a crash can't leave out a record of the mapping. Ids made of idempotency
 // keys and random ids can't collide with it.
-func keyedThread(tenant, key string) string {
+func KeyedThread(tenant, key string) string {
 	domain := sha256.Sum256([]byte("thread_key"))
 	sum := sha256.Sum256([]byte(string(domain[:]) + tenant + "\x00" + key))
 	return core.ThreadID(strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:24])
@@ -40,7 +40,7 @@ func readThreadKey(key string) error {
 //	start "chat-7" ── read: none ── create: refused ── read: open ── run_open, or a message
 //	start "chat-7" ── read: none ── create: done
 func (f *Frontend) startKeyed(ctx context.Context, c Caller, key string, b beginning) (Started, error) {
-	thread := keyedThread(c.Tenant, key)
+	thread := KeyedThread(c.Tenant, key)
 	if s, known, err := f.known(ctx, c, b); known || err != nil {
 		return s, err
 	}
@@ -86,7 +86,7 @@ func (f *Frontend) ThreadByKey(ctx context.Context, c Caller, key string) (wire.
 	if key == "" {
 		return wire.Thread{}, refusal.New(refusal.CodeInvalid, "key is missing; send the thread_key with which the conversation was started")
 	}
-	t, err := f.Thread(ctx, c, keyedThread(c.Tenant, key))
+	t, err := f.Thread(ctx, c, KeyedThread(c.Tenant, key))
 	t.Key = key
 	return t, err
 }

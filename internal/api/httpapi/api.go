@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -51,6 +52,9 @@ type Options struct {
 
 	// LinkSource is where the keys come from if they are kept elsewhere, in place of Links.
 	LinkSource LinkSource
+
+	// Hooks receives webhooks. Nil: there are none.
+	Hooks *hooks.Receiver
 
 	// Names are shown on the pages of links.
 	Names Names
@@ -96,6 +100,7 @@ type api struct {
 	gate      Gate
 	part      Part
 	links     LinkSource // nil: there are none
+	hooks     *hooks.Receiver
 	names     Names
 	public    access.PublicURL
 	tops      map[string]bool // first segments of the API's paths, see [topsOf]
@@ -119,7 +124,7 @@ type api struct {
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{front: opts.Frontend, reads: query.New(opts.Frontend), making: links.New(opts.Frontend), clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
-		links: opts.linkSource(), names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
+		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
 		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)

@@ -59,22 +59,26 @@ func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 		return nil, &refusal.Error{Code: codeMediaType, Detail: "the body has another media type; send it as application/json"}
 	}
 	raw, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
-	if errors.Is(err, errCrowded) {
-		return nil, &refusal.Error{Code: refusal.CodeUnavailable, RetryAfter: time.Second,
-			Detail: "the server is receiving too many large bodies; nothing was stored, so send the same request again"}
+	return raw, crowded(err)
+}
+
+// crowded words that too many bodies are being read, and leaves any other error as it is.
+func crowded(err error) error {
+	if !errors.Is(err, errCrowded) {
+		return err
 	}
-	return raw, err
+	return &refusal.Error{Code: refusal.CodeUnavailable, RetryAfter: time.Second,
+		Detail: "the server is receiving too many large bodies; nothing was stored, so send the same request again"}
 }
 
 // readAll reads a body and checks it. A large one is refused while too many others are at that:
 // those who send slowly, and many at once, would else decide how much memory is used, and how long
 // others wait.
 func readAll(r io.Reader) (json.RawMessage, error) {
-	counted := &countedReader{r: r}
-	defer func() { inFlight.Add(-int64(counted.n)) }()
-	raw, err := io.ReadAll(counted)
+	raw, done, err := readUnchecked(r)
+	defer done()
 	if err != nil {
-		return nil, unreadable(err)
+		return nil, err
 	}
 	if len(raw) <= smallBody {
 		return raw, checkJSON(raw)
@@ -86,6 +90,16 @@ func readAll(r io.Reader) (json.RawMessage, error) {
 	case <-time.After(checkWait):
 		return nil, errCrowded
 	}
+}
+
+// readUnchecked reads a body as it is. The body counts among those in flight until done is called.
+func readUnchecked(r io.Reader) (raw []byte, done func(), err error) {
+	counted := &countedReader{r: r}
+	done = func() { inFlight.Add(-int64(counted.n)) }
+	if raw, err = io.ReadAll(counted); err != nil {
+		return nil, done, unreadable(err)
+	}
+	return raw, done, nil
 }
 
 // unreadable says why a body could not be read to its end.

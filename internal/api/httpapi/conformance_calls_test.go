@@ -41,10 +41,12 @@ func (s *server) recorded(run string) {
 // fit is a body that the route takes.
 func fit(rt httpapi.Route) string {
 	switch {
-	case !rt.TakesBody:
+	case !rt.TakesBody && rt.Name != "receiveHook":
 		return ""
 	case rt.Name == "startRun":
 		return `{"agent":"desk","input":"x"}`
+	case rt.Name == "receiveHook":
+		return `{"input":"x"}`
 	case rt.Name == "sendMessage":
 		return `{"input":"x"}`
 	case rt.Name == "makeLink":
@@ -189,13 +191,13 @@ func TestEveryCallSaysThatTheStoreIsLost(t *testing.T) {
 	for code, as := range lostAs {
 		t.Run(code, func(t *testing.T) {
 			l := lost{err: as.err}
-			s := newServer(t, settings{catalog: l, options: withLinks, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l }})
+			s := newServer(t, settings{catalog: l, options: withLinksAndHooks, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l }})
 			s.recorded("run_x_0")
 			s.refusedAs(as.status, code, func(rt httpapi.Route) (answer, bool) {
 				if rt.Tag == "server" || code == "disk_full" && rt.Method == "GET" {
 					return answer{}, false
 				}
-				got := s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt))
+				got := s.send(rt.Method, at(rt, "run_x_0", "thr_x"), fit(rt), signedBy(hookKey, fit(rt)))
 				if again := got.Header.Get("Retry-After") != ""; again != (code == "unavailable" || code == "disk_full") {
 					t.Errorf("%s %s: Retry-After: %v", rt.Method, rt.Path, again)
 				}

@@ -118,7 +118,7 @@ func TestOpenAPIPage(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("curl is not on this machine: the samples of the API are not run, and docs/reference/api.md is not checked")
 	}
-	c := &curls{server: newServer(t, settings{options: withLinks, front: func(o *frontend.Options) { o.Describe = refundDesk }})}
+	c := &curls{server: newServer(t, settings{options: withLinksAndHooks, front: func(o *frontend.Options) { o.Describe = refundDesk }})}
 	c.oneRun()
 	c.conversation()
 	c.rest()
@@ -207,6 +207,8 @@ func (c *curls) conversation() {
 func (c *curls) rest() {
 	c.call("listAgents", "", "URL/v1/agents")
 	c.call("readAgent", "", "URL/v1/agents/desk")
+	event := `{"action":"opened","issue":{"number":7,"title":"Refund order A-2"}}`
+	c.call("receiveHook", "", "URL/v1/hooks/github-issues -H 'X-Hub-Signature-256: "+githubSignature(hookKey, event)+"'"+asJSON+"'"+event+"'")
 	c.call("health", "", "URL/healthz")
 	c.call("openapi", "", "URL/openapi.json")
 	last := &c.samples[len(c.samples)-1]

@@ -95,7 +95,7 @@ var headers = map[string]header{
 	"Location":           {"The path of the run, or its full URL if the server has a public one. With 307: the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/runs/run_.+|https?://[^/]+/v1/streams/.+)$`}, ""},
 	"Preference-Applied": {"`wait`, if the server honors the preference.", false, enumOf("wait"), ""},
 	"Retry-After":        {"Seconds to wait before repeating the request.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}, ""},
-	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer"), ""},
+	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer", "Signature"), ""},
 	"X-Accel-Buffering":  {"Streams: tells proxies not to buffer.", false, enumOf("no"), ""},
 }
 
@@ -141,6 +141,7 @@ var tags = []struct{ name, about string }{
 	{"events", "Events and decisions of all runs of the tenant. A reader may miss an event if workers' clocks differ by several seconds and the store's index is delayed, by 10 seconds in total. An event whose commit may have failed is delivered once the server knows that it succeeded. The server checks for up to 15 minutes, at most 8 commits at a time."},
 	{"threads", "Conversations with their messages and runs."},
 	{"agents", "The deployed agents."},
+	{"hooks", "Incoming webhooks."},
 	{"server", "The server itself."},
 }
 
@@ -230,6 +231,7 @@ var idSchemas = map[string]parameter{
 	"streams":     {Description: "The ticket from the redirect of `readEvents`.", Schema: &schema{Type: "string"}},
 	"approvals":   {Description: "The token in the link that `makeLink` returned.", Schema: &schema{Type: "string"}},
 	"suspensions": {Description: "The suspension's id.", Schema: &schema{Type: "string"}},
+	"hooks":       {Description: "The hook's name, which is that of its file.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 	"agents":      {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 }
 
@@ -303,7 +305,10 @@ func codesByStatus(rt route) map[int][]refusal.Code {
 		codes = append(codes, refusal.CodeDiskFull)
 	}
 	if rt.body != nil {
-		codes = append(codes, codeMalformed, codeTooLarge, codeMediaType)
+		codes = append(codes, codeMalformed, codeTooLarge)
+	}
+	if rt.body != nil && !rt.raw {
+		codes = append(codes, codeMediaType)
 	}
 	if strings.Contains(rt.path, "{") {
 		codes = append(codes, codeNotFound)

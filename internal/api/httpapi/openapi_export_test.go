@@ -13,7 +13,7 @@ type Route struct {
 func Table() []Route {
 	var all []Route
 	for _, rt := range (&api{}).table() {
-		all = append(all, Route{Method: rt.method, Path: rt.path, Name: rt.name, Tag: rt.tag, Roles: rt.roles, TakesBody: rt.body != nil, Link: rt.link})
+		all = append(all, Route{Method: rt.method, Path: rt.path, Name: rt.name, Tag: rt.tag, Roles: rt.roles, TakesBody: rt.body != nil && !rt.raw, Link: rt.link})
 	}
 	return all
 }

@@ -114,6 +114,7 @@ var abouts = map[string]string{
 	"Decision":         "An answer to a suspended call. The `kind` of the call decides which members it needs.",
 	"Answer":           "A decision on the suspension in the path.",
 	"Verdict":          "The answer to an approval link.",
+	"HookAnswer":       "The answer to a verified webhook.",
 	"VerdictForm":      "The answer to an approval link, as its web page sends it.",
 	"Decisions":        "Several decisions. Each gets its own answer.",
 	"Run":              "The run at the time of the request.",
@@ -209,6 +210,13 @@ var members = map[string]member{
 
 	"ResumeRequest.decision_id": {"The caller's key for this request, at most 255 bytes. A repeat with the same key has no further effect.", name255},
 	"ResumeRequest.reason":      {"The reason, for the record.", nil},
+
+	"HookAnswer.ignored":     {"Why the delivery has no effect: a condition of the hook doesn't hold.", nil},
+	"HookAnswer.replayed":    {"The event was received before; this delivery has no further effect.", nil},
+	"HookAnswer.run_id":      {"The run that was started, or that receives the message.", nil},
+	"HookAnswer.decision_id": {"The id of the stored decision.", nil},
+	"HookAnswer.challenge":   {"Answers Slack's check of the address.", nil},
+	"HookAnswer.type":        {"For Discord: 1 answers its ping, 6 accepts an interaction.", nil},
 
 	"VerdictForm.action": {"`resume` approves, `cancel` denies.", enumOf("resume", "cancel")},
 	"VerdictForm.reason": {"The reason, for the record. The model sees the reason of a denial.", nil},

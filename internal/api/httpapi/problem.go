@@ -59,6 +59,7 @@ var problems = []problem{
 	{refusal.CodeNotAnApprover, 403, "Not an approver", "The agent's `approvers` don't include this caller. The caller may still deny."},
 	{refusal.CodeSeparationOfDuties, 403, "Separation of duties", "The approver started or retried a run of the thread, sent a message or answered a question. Another person must approve."},
 	{codeUnauthorized, 401, "Unauthorized", "The bearer token is missing or unknown."},
+	{refusal.CodeInvalidSignature, 401, "Invalid signature", "The webhook isn't signed with the hook's secret, or not in the last five minutes."},
 	{codeForbidden, 403, "Forbidden", "The request comes from another website, or its `Host` isn't accepted."},
 	{codeRoleRequired, 403, "Role required", "The token lacks a role; `detail` names the roles that suffice."},
 	{codeNotAdmitted, 403, "Not admitted", "AWS only: the authorizer named no tenant or role for the caller; `detail` says what to configure."},
@@ -67,6 +68,7 @@ var problems = []problem{
 	{refusal.CodeThreadNotFound, 404, "Thread not found", "The thread doesn't exist or belongs to another tenant."},
 	{refusal.CodeCallNotFound, 404, "Call not found", "The run has no such call or suspension."},
 	{refusal.CodeLinkNotFound, 404, "Link not found", "The run has no such approval link, or the link expired more than 30 days ago."},
+	{refusal.CodeHookNotFound, 404, "Hook not found", "No hook with this name is deployed."},
 	{refusal.CodeAgentNotFound, 404, "Agent not found", "No agent with this name is deployed."},
 	{codeMethodNotAllowed, 405, "Method not allowed", "The path supports only the methods in the header `Allow`."},
 	{refusal.CodeRunOpen, 409, "Run open", "The thread has an open run; `run_id` names it. Answer its waiting call, wait until the run is done, or set `on_pending` to `abandon` or `queue`."},
@@ -90,12 +92,14 @@ var problems = []problem{
 	{refusal.CodeSchemaMismatch, 422, "Schema mismatch", "The result doesn't match the suspension's response schema. For a call of kind `client`, an event of the run records the refusal."},
 	{refusal.CodeResultRequired, 422, "Result required", "To approve this call, send `result`, which becomes the call's result."},
 	{refusal.CodeInvalidArguments, 422, "Invalid arguments", "The edited arguments aren't an object or don't match the tool's schema; `detail` names the mismatch."},
+	{refusal.CodeHookMismatch, 422, "Hook mismatch", "The webhook's body lacks something that the hook file maps; `detail` names it."},
 	{refusal.CodeInboxFull, 429, "Inbox full", "The run has too many unread messages, or too many messages are queued for the thread's next run."},
 	{refusal.CodeTooManyRuns, 429, "Too many open runs", "The tenant has reached its limit of open runs. Decisions, cancels and messages to open runs still work."},
 	{codeRateLimited, 429, "Rate limited", "The tenant starts runs, interrupts runs or creates links too often."},
 	{codeTooManyStreams, 429, "Too many streams", "Too many event streams are open."},
 	{codeInternal, 500, "Internal error", "A bug in the server; its log has the details. The request may have taken effect."},
 	{refusal.CodeAgentUnavailable, 503, "Agent unavailable", "The agent is deployed but can't start, because a secret isn't set or a file can't be read; `detail` names it. The agent's open runs wait. The operator must fix the cause."},
+	{refusal.CodeHookUnavailable, 503, "Hook unavailable", "The hook can't verify deliveries, because its file has a mistake, or its secret isn't set or can't be read. The operator must fix it; the server's log names the cause."},
 	{refusal.CodeStorageFailing, 503, "Storage failing", "The disk returns errors. The request may have been stored. The operator must check the disk."},
 	{refusal.CodeStorageDamaged, 503, "Storage damaged", "The data for this request is damaged; other runs may be intact. The operator must examine the store (`dormouse doctor`)."},
 	{refusal.CodeStorageGone, 503, "Storage gone", "The store was removed or replaced. The operator must restore it. If the store was moved during the request, the request may have been stored."},
@@ -142,8 +146,11 @@ func refused(err error) (e *refusal.Error, ok bool) {
 // answer writes err as a problem document. It logs nothing for a request that its caller gave up.
 func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := refused(err)
-	if e.Code == codeUnauthorized {
+	switch e.Code {
+	case codeUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
+	case refusal.CodeInvalidSignature:
+		w.Header().Set("WWW-Authenticate", "Signature")
 	}
 	if r.Context().Err() == nil {
 		switch {

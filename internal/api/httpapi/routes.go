@@ -27,6 +27,7 @@ type route struct {
 	link   bool
 	stream bool // opened with a ticket, at the address of streams
 	paced  bool // counts against the rate of what a tenant starts
+	raw    bool // the body is taken as it came, whatever its media type is
 
 	params  []param // of query and header; path parameters are derived from path
 	body    *body   // nil: it takes none
@@ -170,6 +171,12 @@ var verdictCodes = []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked
 	refusal.CodeBadAction, refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeUnclearDecision, refusal.CodeSchemaMismatch, refusal.CodeResultRequired,
 	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
 	refusal.CodeAlreadyDecided, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended}
+
+// hookCodes are the errors of starts, messages and decisions, and of what comes before them.
+var hookCodes = slices.Concat([]refusal.Code{refusal.CodeInvalidSignature, refusal.CodeHookNotFound, refusal.CodeHookMismatch, refusal.CodeHookUnavailable},
+	without(startCodes, refusal.CodeIdempotencyMismatch), []refusal.Code{refusal.CodeUnclearDecision, refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeCallNotFound,
+		refusal.CodeRunDone, refusal.CodeAlreadyDecided, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended,
+		refusal.CodeSchemaMismatch, refusal.CodeResultRequired, refusal.CodeInvalidArguments, refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties})
 
 // table has every operation. Only these are served and documented.
 func (a *api) table() []route {
@@ -365,6 +372,12 @@ func (a *api) otherRoutes() []route {
 		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent with its tools", roles: canRead,
 			answers: []answered{answers(200, wire.Agent{}, "The version of the agent that new runs use.")},
 			codes:   []refusal.Code{refusal.CodeAgentNotFound}, serve: a.readAgent},
+		{method: http.MethodPost, path: "/v1/hooks/{name}", name: "receiveHook", tag: "hooks", title: "Receive a webhook",
+			about: "Starts a run, sends a message or decides, as the hook file says. The signature over the raw body is the credential: Standard Webhooks, Slack, GitHub, Stripe or Discord. " +
+				"The body is a JSON object or a form; its media type is ignored, because no signature covers it. A repeat has no further effect. A refused delivery had no effect and can be repeated.",
+			body: &body{of: map[string]any{}, form: map[string]any{}}, raw: true,
+			answers: []answered{answers(200, wire.HookAnswer{}, "Done, ignored or received before. The body is empty for Slack.")},
+			codes:   hookCodes, serve: a.receiveHook},
 		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Check the server's health",
 			answers: []answered{answers(200, wire.Health{}, "The server and its store work."), answers(503, wire.Health{}, "The server runs, but its store doesn't work; `storage` names the problem.")}, serve: a.health},
 		{method: http.MethodGet, path: "/openapi.json", name: "openapi", tag: "server", title: "Read the OpenAPI document",

@@ -47,6 +47,10 @@ const (
 	CodeIdempotencyMismatch  Code = "idempotency_mismatch"
 	CodeSchemaMismatch       Code = "schema_mismatch"
 	CodeLinkNotFound         Code = "link_not_found"
+	CodeHookNotFound         Code = "hook_not_found"
+	CodeHookUnavailable      Code = "hook_unavailable"
+	CodeHookMismatch         Code = "hook_mismatch"
+	CodeInvalidSignature     Code = "invalid_signature"
 	CodeTooManyLinks         Code = "too_many_links"
 	CodeInboxFull            Code = "inbox_full"
 	CodeTooManyRuns          Code = "tenant_too_many_open_runs"
@@ -69,7 +73,7 @@ func Codes() []Code {
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
 		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
-		CodeLinkNotFound, CodeTooManyLinks, CodeInboxFull,
+		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeInboxFull,
 		CodeTooManyRuns, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
 		CodeUnreadable, CodeUnavailable}
 }
@@ -82,8 +86,8 @@ type Error struct {
 	Detail string // a sentence, safe to show
 
 	RunID string // with CodeRunOpen: the run that is in the way
-	// with CodeUnavailable, CodeDiskFull, CodeAgentUnavailable, CodeInboxFull, CodeTooManyRuns
-	// and CodeTenantFull
+	// with CodeUnavailable, CodeDiskFull, CodeAgentUnavailable, CodeHookUnavailable,
+	// CodeInboxFull, CodeTooManyRuns and CodeTenantFull
 	RetryAfter time.Duration
 
 	// Of refused decisions: Same is false where another decision was first, and Winner is that
@@ -98,12 +102,19 @@ type Error struct {
 
 func (e *Error) Error() string { return fmt.Sprintf("frontend: %s: %s", e.Code, e.Detail) }
 
-// Unwrap returns what the store said, if it was that.
+// Unwrap returns the cause, such as what the store said; nil if there is none.
 func (e *Error) Unwrap() error { return e.cause }
 
 // New is a refusal with a code and a sentence that callers may read.
 func New(code Code, format string, args ...any) *Error {
 	return &Error{Code: code, Detail: fmt.Sprintf(format, args...)}
+}
+
+// Because is [New] with a cause, which the log shows and callers don't see.
+func Because(cause error, code Code, format string, args ...any) *Error {
+	e := New(code, format, args...)
+	e.cause = cause
+	return e
 }
 
 // BatchAnswer is what one decision of a refused batch met. Err is nil for a decision that nothing
