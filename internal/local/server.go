@@ -279,7 +279,11 @@ func (o Options) api(ctx context.Context, front *frontend.Frontend, known *token
 	if err != nil {
 		return nil, err
 	}
-	opts := httpapi.Options{Frontend: front, Clock: o.clock, Links: links, Names: o.Names, PublicURL: o.PublicURL, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
+	receiver, err := o.receiver(front)
+	if err != nil {
+		return nil, err
+	}
+	opts := httpapi.Options{Frontend: front, Clock: o.clock, Links: links, Hooks: receiver, Names: o.Names, PublicURL: o.PublicURL, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
 		Version: o.Version, Logger: o.raw, Storage: storage}
 	if known != nil {
 		opts.Keys = known
