@@ -83,11 +83,15 @@ func (x *fixture) Disabled(ctx context.Context, tenant string, endpoints []strin
 // deploy deploys a version of an agent with these targets.
 func (x *fixture) deploy(name string, targets ...notice.Target) {
 	x.Helper()
-	d := agent.Definition{Name: name, Model: agent.Model{Provider: agent.ProviderScripted}, Notify: targets}
-	if err := x.PutDefinition(x.Context(), engine.Definition{Tenant: tenant, Name: name, Digest: d.Digest(), Body: d.Encode()}); err != nil {
+	x.deployed(agent.Definition{Name: name, Model: agent.Model{Provider: agent.ProviderScripted}, Notify: targets})
+}
+
+func (x *fixture) deployed(d agent.Definition) {
+	x.Helper()
+	if err := x.PutDefinition(x.Context(), engine.Definition{Tenant: tenant, Name: d.Name, Digest: d.Digest(), Body: d.Encode()}); err != nil {
 		x.Fatal(err)
 	}
-	if err := x.Deploy(x.Context(), tenant, name, d.Digest()); err != nil {
+	if err := x.Deploy(x.Context(), tenant, d.Name, d.Digest()); err != nil {
 		x.Fatal(err)
 	}
 }
