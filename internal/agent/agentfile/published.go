@@ -19,10 +19,11 @@ const (
 	SchemaAgent  = "agent"
 	SchemaScript = "script"
 	SchemaPolicy = "policy"
+	SchemaHook   = "hook"
 )
 
 // Schemas are the kinds of files that [Schema] knows.
-func Schemas() []string { return []string{SchemaAgent, SchemaPolicy, SchemaScript} }
+func Schemas() []string { return []string{SchemaAgent, SchemaHook, SchemaPolicy, SchemaScript} }
 
 // Schema is the published JSON Schema of a kind of file, for completion, hover text and validation
 // in editors. It uses draft-07, which every version of the usual YAML language server reads; newer
@@ -36,6 +37,8 @@ func Schema(kind string) (json.RawMessage, error) {
 		root = agentPart().with(part{"definitions": part{"condition": conditionPart()}})
 	case SchemaScript:
 		root = part{"anyOf": []part{turnsPart(), closed("The answers of a scripted model.", part{"turns": turnsPart()}, "turns")}}
+	case SchemaHook:
+		root = hookPart()
 	case SchemaPolicy:
 		root = policyPart().with(part{"definitions": part{"condition": conditionPart()}})
 	default:

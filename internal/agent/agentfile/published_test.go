@@ -16,6 +16,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
+	"github.com/dormouse-dev/dormouse/internal/agent/hookfile"
 )
 
 var update = flag.Bool("update", false, "write docs/reference/agent.schema.json")
@@ -61,6 +62,9 @@ type sample struct{ name, kind, text string }
 // load is what the loader says of a sample.
 func (s sample) load() error {
 	switch s.kind {
+	case agentfile.SchemaHook:
+		_, err := hookfile.Parse("part.yaml", []byte(s.text))
+		return err
 	case agentfile.SchemaPolicy:
 		_, err := agentfile.ParsePolicy("policy.yaml", []byte(s.text))
 		return err
@@ -99,7 +103,7 @@ func right(t *testing.T) []sample {
 	}
 	for _, of := range []struct{ glob, kind string }{
 		{"../../../examples/*/*.yaml", agentfile.SchemaAgent}, {"../../../examples/*/scripts/*.yaml", agentfile.SchemaScript},
-		{"testdata/published/*.yaml", agentfile.SchemaAgent}, {"testdata/published/policy/*.yaml", agentfile.SchemaPolicy}, {"testdata/published/script/*.yaml", agentfile.SchemaScript},
+		{"testdata/published/*.yaml", agentfile.SchemaAgent}, {"testdata/published/policy/*.yaml", agentfile.SchemaPolicy}, {"testdata/published/hook/*.yaml", agentfile.SchemaHook}, {"testdata/published/script/*.yaml", agentfile.SchemaScript},
 	} {
 		files, err := filepath.Glob(of.glob)
 		if err != nil || len(files) == 0 {

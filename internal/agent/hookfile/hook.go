@@ -56,6 +56,38 @@ type Verify struct {
 	PublicKey string
 }
 
+// Word is the word for the scheme in a hook file.
+func (v Verify) Word() string {
+	for word, scheme := range schemes {
+		if scheme == v.Scheme {
+			return word
+		}
+	}
+	return ""
+}
+
+// Does says in a few words what the hook does.
+func (h Hook) Does() string {
+	switch {
+	case h.Start != nil:
+		return "starts a run of " + h.Start.Agent
+	case h.Message != nil:
+		return "sends a message"
+	case h.Decision != nil:
+		return "decides"
+	}
+	return ""
+}
+
+// Principal is the name under which the hook acts, for who acted at the sender; "" if that is not
+// known. It has no roles, so lists of callers must name it.
+func (h Hook) Principal(who string) string {
+	if who == "" {
+		return "hook:" + h.Name
+	}
+	return "hook:" + h.Name + "/" + who
+}
+
 // Origin is a place in a delivery: a path in the body, or a header, which no signature covers.
 type Origin struct{ Path, Header string }
 
