@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/cli/agents"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/hookcmd"
 	"github.com/dormouse-dev/dormouse/internal/cli/inbox"
 	"github.com/dormouse-dev/dormouse/internal/cli/jobs"
 	"github.com/dormouse-dev/dormouse/internal/cli/runs"
@@ -56,6 +57,7 @@ func (a *app) root() *cobra.Command {
 approval is suspended and uses no memory. The decision resumes it where it stopped.`, exitCodes)
 	addGroup(root, "Agent Commands:", agents.Commands(a.App)...)
 	addGroup(root, "Run Commands:", append(runs.Commands(a.App), jobs.Commands(a.App)...)...)
+	addGroup(root, "Webhook Commands:", hookcmd.Commands(a.App)...)
 	addGroup(root, "Approval Commands:", inbox.Commands(a.App)...)
 	addGroup(root, "Server Commands:", a.devCommand(), a.serveCommand(), a.tokensCommand(), a.doctorCommand())
 	root.AddCommand(a.completionCommand(root))

@@ -19,8 +19,8 @@ func (a *app) agentsSchemaCommand() *cobra.Command {
 	return &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of a file format",
-		Long: `Print the JSON Schema (draft-07) of a file format. KIND is agent (the default), policy,
-script or test.
+		Long: `Print the JSON Schema (draft-07) of a file format. KIND is agent (the default), hook,
+policy, script or test.
 
 Editors with a YAML language server use the schema for completion, documentation and
 error marks if the file starts with a line like this one. The path is relative to the

@@ -10,19 +10,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// caller is who acts by a hook: the principal hook:NAME, or hook:NAME/WHO if the delivery says who.
-// It has no roles, so lists of callers must name it.
-func caller(h hookfile.Hook, by string) frontend.Caller {
-	name := "hook:" + h.Name
-	if by != "" {
-		name += "/" + by
-	}
-	return frontend.Caller{Tenant: h.Tenant, By: name, Via: Via}
-}
-
 // act does what a verified delivery asks for. Doing it again changes nothing.
 func (r *Receiver) act(ctx context.Context, h hookfile.Hook, a hookfile.Act) (wire.HookAnswer, error) {
-	key, c := "hook:"+h.Name+":"+a.ID, caller(h, a.By)
+	key := "hook:" + h.Name + ":" + a.ID
+	c := frontend.Caller{Tenant: h.Tenant, By: h.Principal(a.By), Via: Via}
 	switch {
 	case a.Start != nil:
 		return started(r.Frontend.Start(ctx, c, key, *a.Start))

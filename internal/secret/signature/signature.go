@@ -174,6 +174,14 @@ func verifySlack(h Header, body []byte, now time.Time, keys [][]byte) (string, e
 	return content(body), nil
 }
 
+// Name is the name of a request that is not verified; see [Verify].
+func Name(s Scheme, h Header, body []byte) string {
+	if s == Standard {
+		return h(HeaderID)
+	}
+	return content(body)
+}
+
 // content names a request by its body.
 func content(body []byte) string {
 	digest := sha256.Sum256(body)
