@@ -70,6 +70,24 @@ var operations = map[string][]func(ctx context.Context, c *client.Client){
 			client.Collect(c.ThreadRuns(ctx, "x", client.RunFilter{}))
 		},
 		func(ctx context.Context, c *client.Client) { c.ThreadRunPage(ctx, "x", client.RunFilter{}) }},
+	"addWebhook":      {func(ctx context.Context, c *client.Client) { c.AddWebhook(ctx, client.WebhookRequest{}, "") }},
+	"listWebhooks":    {func(ctx context.Context, c *client.Client) { c.Webhooks(ctx) }},
+	"readWebhook":     {func(ctx context.Context, c *client.Client) { c.Webhook(ctx, "x") }},
+	"changeWebhook":   {func(ctx context.Context, c *client.Client) { c.ChangeWebhook(ctx, "x", client.WebhookChange{}) }},
+	"removeWebhook":   {func(ctx context.Context, c *client.Client) { c.RemoveWebhook(ctx, "x") }},
+	"testWebhook":     {func(ctx context.Context, c *client.Client) { c.TestWebhook(ctx, "x") }},
+	"disableEndpoint": {func(ctx context.Context, c *client.Client) { c.DisableEndpoint(ctx, client.EndpointRequest{}) }},
+	"enableEndpoint":  {func(ctx context.Context, c *client.Client) { c.EnableEndpoint(ctx, "x") }},
+	"listDisabled":    {func(ctx context.Context, c *client.Client) { client.Collect(c.DisabledEndpoints(ctx)) }},
+	"readDelivery":    {func(ctx context.Context, c *client.Client) { c.Delivery(ctx, "x") }},
+	"redriveDelivery": {func(ctx context.Context, c *client.Client) { c.RedriveDelivery(ctx, "x") }},
+	"redriveEndpoint": {func(ctx context.Context, c *client.Client) { c.RedriveEndpoint(ctx, "x") }},
+	"forgetDelivery":  {func(ctx context.Context, c *client.Client) { c.ForgetDelivery(ctx, "x") }},
+	"listDeliveries": {
+		func(ctx context.Context, c *client.Client) {
+			client.Collect(c.Deliveries(ctx, client.DeliveryFilter{}))
+		},
+		func(ctx context.Context, c *client.Client) { c.DeliveryPage(ctx, client.DeliveryFilter{}) }},
 }
 
 // without are the operations that this client has no method for, and why.

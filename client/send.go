@@ -57,6 +57,8 @@ func (r *Run) complete() bool             { return r.ID != "" }
 func (a *DecisionAnswer) complete() bool  { return a.Code != "" }
 func (a *DecisionAnswers) complete() bool { return len(a.Answers) > 0 }
 func (l *Link) complete() bool            { return l.ID != "" }
+func (w *Webhook) complete() bool         { return w.ID != "" }
+func (d *Delivery) complete() bool        { return d.ID != "" }
 
 // exchange sends the request once. A refusal is an [*Error]; every other error means that no answer
 // of the server was read, so that the request may or may not have taken effect.

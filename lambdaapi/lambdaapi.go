@@ -55,5 +55,5 @@ func assemble(p dormouse.Program, s awsenv.Settings, out io.Writer, of part) (an
 	if err != nil {
 		return nil, err
 	}
-	return of(s, awsapi.Options{Frontend: f.Frontend, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Version: s.Version, Logger: f.Logger})
+	return of(s, awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Version: s.Version, Logger: f.Logger})
 }

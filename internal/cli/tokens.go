@@ -31,6 +31,7 @@ Roles:
   read     read everything in the tenant
   decide   list and decide waiting calls; interrupt, resume and cancel runs
   link     create and revoke approval links
+  webhooks manage webhooks; see and redrive deliveries
   admin    everything`,
 		Example: `  dormouse tokens add ci --roles start,read --out ci.token
   dormouse tokens list
@@ -75,7 +76,7 @@ made by token:NAME. Use the same form under approvers and starters in an agent f
 	fileFlag(cmd, &file)
 	outFlag(cmd, &out)
 	cmd.Flags().StringVar(&tenant, "tenant", access.Tenant, "`TENANT` that the token has access to")
-	cmd.Flags().StringVar(&roles, "roles", "", "comma-separated `ROLES`: start, read, decide, link, admin")
+	cmd.Flags().StringVar(&roles, "roles", "", "comma-separated `ROLES`: start, read, decide, link, webhooks, admin")
 	return cmd
 }
 

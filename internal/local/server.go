@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local/live"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -251,7 +252,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		}
 		return err
 	}}
-	api, err := o.api(ctx, front, known, d.storage)
+	api, err := o.api(ctx, front, d.desk(o), known, d.storage)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -269,8 +270,13 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	return s, nil
 }
 
+// desk manages the webhooks of tenants.
+func (d *data) desk(o Options) *webhooks.Desk {
+	return webhooks.New(webhooks.Options{Store: d.db, Deliveries: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{}})
+}
+
 // api is the HTTP API, for those who are known.
-func (o Options) api(ctx context.Context, front *frontend.Frontend, known *tokens, storage func() httpapi.Storage) (http.Handler, error) {
+func (o Options) api(ctx context.Context, front *frontend.Frontend, desk *webhooks.Desk, known *tokens, storage func() httpapi.Storage) (http.Handler, error) {
 	links, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
 	if noRoom(err) {
 		o.raw.Warn("cannot store the approval link key: new links stop working when the server stops", "error", err)
@@ -283,7 +289,7 @@ func (o Options) api(ctx context.Context, front *frontend.Frontend, known *token
 	if err != nil {
 		return nil, err
 	}
-	opts := httpapi.Options{Frontend: front, Clock: o.clock, Links: links, Hooks: receiver, Names: o.Names, PublicURL: o.PublicURL, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
+	opts := httpapi.Options{Frontend: front, Webhooks: desk, Clock: o.clock, Links: links, Hooks: receiver, Names: o.Names, PublicURL: o.PublicURL, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
 		Version: o.Version, Logger: o.raw, Storage: storage}
 	if known != nil {
 		opts.Keys = known

@@ -27,12 +27,13 @@ const (
 	Decide Role = "decide" // see what waits, answer it, interrupt, resume, cancel
 	// see what waits, make, list and revoke approval links: each hands on the right to answer
 	// one call
-	Links Role = "link"
-	Admin Role = "admin"
+	Links    Role = "link"
+	Webhooks Role = "webhooks" // manage webhooks and see their addresses; see and redrive deliveries
+	Admin    Role = "admin"
 )
 
 // Roles are all of them, in the order they are shown.
-func Roles() []Role { return []Role{Start, Read, Decide, Links, Admin} }
+func Roles() []Role { return []Role{Start, Read, Decide, Links, Webhooks, Admin} }
 
 // IsRole says whether there is a role of that name.
 func IsRole(name string) bool { return slices.Contains(Roles(), Role(name)) }

@@ -42,7 +42,7 @@ func TestAWrongLineIsNamedAndNotRepeated(t *testing.T) {
 		"ci acme start dmt_secret":                       "the last word must be sha256:",
 		"ci acme start sha256:dmt_secret":                "the last word must be sha256:",
 		"ci Acme start " + hash:                          `"Acme" is not a valid tenant`,
-		"ci acme start,drive " + hash:                    `"drive" is not a role; the roles are start,read,decide,link,admin`,
+		"ci acme start,drive " + hash:                    `"drive" is not a role; the roles are start,read,decide,link,webhooks,admin`,
 		"ci acme , " + hash:                              "no role is given",
 		"ci/2 acme start " + hash:                        `"ci/2" is not a valid token name`,
 		"first acme start " + hash:                       `the name "first" is already used on line 1`,

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 )
 
 // Keys knows who holds a bearer token. It is asked at each request, so that a token that is taken
@@ -56,6 +57,9 @@ type Options struct {
 	// Hooks receives webhooks. Nil: there are none.
 	Hooks *hooks.Receiver
 
+	// Webhooks manages the tenants' webhooks. Nil: there are none.
+	Webhooks *webhooks.Desk
+
 	// Names are shown on the pages of links.
 	Names Names
 
@@ -91,10 +95,16 @@ type Options struct {
 	Access *slog.Logger
 }
 
+// desks answer callers.
+type desks struct {
+	front    *frontend.Frontend
+	reads    *query.Reader
+	making   *links.Maker
+	webhooks *webhooks.Desk // nil: there are none
+}
+
 type api struct {
-	front     *frontend.Frontend
-	reads     *query.Reader
-	making    *links.Maker
+	desks
 	clock     engine.Clock
 	keys      Keys
 	gate      Gate
@@ -123,7 +133,7 @@ type api struct {
 // or an address that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
-	a := &api{front: opts.Frontend, reads: query.New(opts.Frontend), making: links.New(opts.Frontend), clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
+	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), opts.Webhooks}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
 		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {

@@ -12,9 +12,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 )
 
 // at is the route's path with these ids.
@@ -27,6 +29,12 @@ func at(rt httpapi.Route, run, thread string) string {
 		id = core.SuspensionID(thread, 1, "nobody")
 	}
 	link := access.LinkKeys{linkKey}.Sign(access.Link{ID: "lnk_sus_1_nobody", Tenant: access.Tenant, Run: run, Suspension: "sus_1_nobody", Expires: frontendtest.NewClock().Now().Add(24 * time.Hour)})
+	switch {
+	case strings.HasPrefix(rt.Path, webhooksPath+"/deliveries/"):
+		id = "dlv_dGhyX2EANwB3aF9h" // of no notice
+	case strings.HasPrefix(rt.Path, webhooksPath+"/"):
+		id = "wh_nobody"
+	}
 	if rt.Name == "findThread" {
 		return rt.Path + "?key=nobody"
 	}
@@ -53,6 +61,10 @@ func fit(rt httpapi.Route) string {
 		return `{"target":"c1","for":"anna"}`
 	case rt.Name == "answerLink", rt.Name == "answerSuspension":
 		return `{"action":"resume"}`
+	case rt.Name == "addWebhook":
+		return pager
+	case rt.Name == "disableEndpoint", rt.Name == "enableEndpoint", rt.Name == "redriveEndpoint":
+		return `{"endpoint":"agent/desk/pager"}`
 	case rt.Name == "decide":
 		return `{"target":"c1","action":"resume"}`
 	}
@@ -107,7 +119,7 @@ func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 	s := newServer(t, settings{catalog: noAgents{}, options: withLinks})
 	s.recorded("run_nobody_0")
 	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads": "thread_not_found", "/v1/suspensions/{id}": "call_not_found", "/v1/agents/{name}": "agent_not_found",
-		"/v1/approvals/{token}": "run_not_found", "/v1/streams/{ticket}": "run_not_found"} {
+		"/v1/approvals/{token}": "run_not_found", "/v1/streams/{ticket}": "run_not_found", webhooksPath + "/{id}": "webhook_not_found", webhooksPath + "/deliveries/{id}": "delivery_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
 			if rt.Name == "readTenantEvents" {
 				// has no id in its path, and its stream would keep the test waiting
@@ -177,6 +189,37 @@ func (l lost) Current(context.Context, string, string) (engine.Definition, error
 
 func (l lost) Deployed(context.Context, string) ([]engine.Definition, error) { return nil, l.err }
 
+// lostHooks is a store of webhooks that answers nothing.
+type lostHooks struct{ err error }
+
+func (l lostHooks) PutWebhook(context.Context, notice.Webhook) error { return l.err }
+func (l lostHooks) Webhook(context.Context, string, string) (notice.Webhook, error) {
+	return notice.Webhook{}, l.err
+}
+func (l lostHooks) Webhooks(context.Context, string) ([]notice.Webhook, error) { return nil, l.err }
+func (l lostHooks) DeleteWebhook(context.Context, string, string) error        { return l.err }
+func (l lostHooks) DisableEndpoint(_ context.Context, d notice.Disabled) (notice.Disabled, error) {
+	return d, l.err
+}
+func (l lostHooks) EnableEndpoint(context.Context, string, string) error { return l.err }
+func (l lostHooks) Disabled(context.Context, string, []string) (map[string]notice.Disabled, error) {
+	return nil, l.err
+}
+func (l lostHooks) DisabledEndpoints(context.Context, string, string, int) ([]notice.Disabled, error) {
+	return nil, l.err
+}
+func (l lostHooks) Records(context.Context, string, engine.RecordQuery) ([]notice.Record, string, error) {
+	return nil, "", l.err
+}
+func (l lostHooks) Record(context.Context, notice.Key, int64) (notice.Record, error) {
+	return notice.Record{}, l.err
+}
+func (l lostHooks) ThreadLines(context.Context, string, string) (map[string]notice.Line, error) {
+	return nil, l.err
+}
+func (l lostHooks) RedriveNotice(context.Context, notice.Key, int64, int64) error { return l.err }
+func (l lostHooks) ForgetNotice(context.Context, notice.Key, int64) error         { return l.err }
+
 // lostAs is what a call is answered with when the store fails so.
 var lostAs = map[string]struct {
 	err    error
@@ -191,7 +234,8 @@ func TestEveryCallSaysThatTheStoreIsLost(t *testing.T) {
 	for code, as := range lostAs {
 		t.Run(code, func(t *testing.T) {
 			l := lost{err: as.err}
-			s := newServer(t, settings{catalog: l, options: withLinksAndHooks, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l }})
+			s := newServer(t, settings{catalog: l, options: withLinksAndHooks, wrap: func(s frontend.Store) frontend.Store { l.Store = s; return l },
+				desk: func(o *webhooks.Options) { o.Store, o.Deliveries = lostHooks{as.err}, lostHooks{as.err} }})
 			s.recorded("run_x_0")
 			s.refusedAs(as.status, code, func(rt httpapi.Route) (answer, bool) {
 				if rt.Tag == "server" || code == "disk_full" && rt.Method == "GET" {

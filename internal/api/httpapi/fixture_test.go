@@ -15,9 +15,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/sqlitetest"
 )
 
@@ -30,6 +32,14 @@ type server struct {
 	client *client.Client
 	token  string
 	links  frontend.LinkStore
+	lines  linesStore
+}
+
+// linesStore is the store of delivery lines, for tests that work on them.
+type linesStore interface {
+	engine.Lines
+	ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line, error)
+	WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line, error)
 }
 
 type settings struct {
@@ -41,6 +51,7 @@ type settings struct {
 	wrap    func(frontend.Store) frontend.Store
 	catalog frontend.Catalog
 	front   func(*frontend.Options)
+	desk    func(*webhooks.Options)
 	// that of another server, in place of one of its own
 	shared *frontend.Frontend
 	before func(http.Handler) http.Handler // stands in front of the API
@@ -65,7 +76,11 @@ func newServer(t *testing.T, s settings) *server {
 	if s.front != nil {
 		s.front(&asked)
 	}
-	opts := httpapi.Options{Frontend: frontend.New(asked), Clock: s.clock, Version: "v1.2.3"}
+	desk := webhooks.Options{Store: db, Deliveries: db, Waker: asked.Waker, Clock: s.clock, Random: random, Test: answersTest}
+	if s.desk != nil {
+		s.desk(&desk)
+	}
+	opts := httpapi.Options{Webhooks: webhooks.New(desk), Frontend: frontend.New(asked), Clock: s.clock, Version: "v1.2.3"}
 	if s.shared != nil {
 		opts.Frontend = s.shared
 	}
@@ -88,7 +103,7 @@ func newServer(t *testing.T, s settings) *server {
 	listener := httptest.NewServer(api)
 	t.Cleanup(listener.Close)
 	checked := &http.Client{Transport: contract.Transport(t, listener.Client().Transport)}
-	return &server{t: t, url: listener.URL, http: checked, client: client.New(listener.URL, client.WithToken(s.token), client.WithHTTPClient(checked), client.WithRetries(0)), token: s.token, links: db,
+	return &server{t: t, url: listener.URL, http: checked, client: client.New(listener.URL, client.WithToken(s.token), client.WithHTTPClient(checked), client.WithRetries(0)), token: s.token, links: db, lines: db,
 		worker: frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: "default"}}
 }
 

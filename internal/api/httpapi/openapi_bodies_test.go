@@ -21,5 +21,11 @@ var bodies = []struct{ call, name, about, body string }{
 	{"answerSuspension", "yes", "Approve", `{"action":"resume"}`},
 	{"makeLink", "one", "For one person, valid for four hours", `{"target":"sus_2_qcxsnhzekczzodc7","for":"anna@example.com","expires_in":14400}`},
 	{"answerLink", "yes", "Approve", `{"action":"resume"}`},
+	{"addWebhook", "url", "A signed POST request", `{"name":"pager","on":["suspended","failed"],"url":"https://pager.example.com/dormouse","secret":"WEBHOOK_PAGER"}`},
+	{"addWebhook", "slack", "A message in Slack, for one agent", `{"on":["suspended"],"agents":["desk"],"format":"slack","url":"https://hooks.slack.com/services/{secret:WEBHOOK_SLACK}"}`},
+	{"changeWebhook", "on", "Report other kinds", `{"on":["suspended","decided"]}`},
+	{"disableEndpoint", "agent", "An endpoint of an agent file", `{"endpoint":"agent/desk/pager","reason":"Pager is moving"}`},
+	{"enableEndpoint", "agent", "An endpoint of an agent file", `{"endpoint":"agent/desk/pager"}`},
+	{"redriveEndpoint", "agent", "An endpoint of an agent file", `{"endpoint":"agent/desk/pager"}`},
 	{"resumeRun", "reason", "With a reason", `{"reason":"the shop is open again"}`},
 }

@@ -121,6 +121,7 @@ func TestOpenAPIPage(t *testing.T) {
 	c := &curls{server: newServer(t, settings{options: withLinksAndHooks, front: func(o *frontend.Options) { o.Describe = refundDesk }})}
 	c.oneRun()
 	c.conversation()
+	c.webhooks()
 	c.rest()
 	shown := map[string]bool{}
 	for _, one := range c.samples {
@@ -201,6 +202,32 @@ func (c *curls) conversation() {
 		c.t.Fatal(err)
 	}
 	c.call("listRuns", "By metadata and time", "'URL/v1/runs?metadata.ticket=4711&created_after=2026-03-01T00:00:00Z&limit=1'")
+}
+
+var webhookID = regexp.MustCompile(`wh_[0-9a-z]+`)
+
+// webhooks are the calls that manage them. A dead notice is redriven and another one forgotten.
+func (c *curls) webhooks() {
+	body := func(call, name string) string { return asJSON + "'" + httpapi.BodyOf(call, name) + "'" }
+	c.call("addWebhook", "", "URL/v1/webhooks -H 'Idempotency-Key: pager'"+body("addWebhook", "url"), "Location")
+	id := webhookID.FindString(c.last)
+	c.call("listWebhooks", "", "URL/v1/webhooks")
+	c.call("readWebhook", "", "URL/v1/webhooks/"+id)
+	c.call("changeWebhook", "", "-X PATCH URL/v1/webhooks/"+id+body("changeWebhook", "on"))
+	c.call("testWebhook", "", "-X POST URL/v1/webhooks/"+id+"/test")
+	c.call("disableEndpoint", "", "URL/v1/webhooks/disable"+body("disableEndpoint", "agent"))
+	c.call("listDisabled", "", "URL/v1/webhooks/disabled")
+	c.call("enableEndpoint", "", "URL/v1/webhooks/enable"+body("enableEndpoint", "agent"))
+	c.dead("thr_a", id, 7)
+	c.dead("thr_a", id, 12)
+	c.dead("thr_a", "agent/desk/pager", 12)
+	c.call("listDeliveries", "", "'URL/v1/webhooks/deliveries?dead=true&limit=1'")
+	c.call("redriveEndpoint", "", "URL/v1/webhooks/deliveries/redrive"+body("redriveEndpoint", "agent"))
+	one := "URL/v1/webhooks/deliveries/" + c.delivery("thr_a", id, 7)
+	c.call("readDelivery", "", one)
+	c.call("redriveDelivery", "", "-X POST "+one+"/redrive")
+	c.call("forgetDelivery", "", "-X DELETE URL/v1/webhooks/deliveries/"+c.delivery("thr_a", id, 12))
+	c.call("removeWebhook", "", "-X DELETE URL/v1/webhooks/"+id)
 }
 
 // rest are the calls that are about no run.

@@ -92,7 +92,7 @@ type (
 const mediaProblem = "application/problem+json"
 
 var headers = map[string]header{
-	"Location":           {"The path of the run, or its full URL if the server has a public one. With 307: the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/runs/run_.+|https?://[^/]+/v1/streams/.+)$`}, ""},
+	"Location":           {"The path of the run or the webhook, or its full URL if the server has a public one. With 307: the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/(runs/run_|webhooks/wh_).+|https?://[^/]+/v1/streams/.+)$`}, ""},
 	"Preference-Applied": {"`wait`, if the server honors the preference.", false, enumOf("wait"), ""},
 	"Retry-After":        {"Seconds to wait before repeating the request.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}, ""},
 	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer", "Signature"), ""},
@@ -140,6 +140,7 @@ var tags = []struct{ name, about string }{
 	{"decisions", "List suspended calls and answer them, directly or through approval links."},
 	{"events", "Events and decisions of all runs of the tenant. A reader may miss an event if workers' clocks differ by several seconds and the store's index is delayed, by 10 seconds in total. An event whose commit may have failed is delivered once the server knows that it succeeded. The server checks for up to 15 minutes, at most 8 commits at a time."},
 	{"threads", "Conversations with their messages and runs."},
+	{"webhooks", "Notify addresses of what happens in runs, and see what was delivered."},
 	{"agents", "The deployed agents."},
 	{"hooks", "Incoming webhooks."},
 	{"server", "The server itself."},
@@ -232,13 +233,19 @@ var idSchemas = map[string]parameter{
 	"approvals":   {Description: "The token in the link that `makeLink` returned.", Schema: &schema{Type: "string"}},
 	"suspensions": {Description: "The suspension's id.", Schema: &schema{Type: "string"}},
 	"hooks":       {Description: "The hook's name, which is that of its file.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"webhooks":    {Description: "The webhook's id.", Schema: &schema{Type: "string"}},
+	"deliveries":  {Description: "The delivery's id.", Schema: &schema{Type: "string"}},
 	"agents":      {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 }
 
 func parametersOf(rt route) []parameter {
 	var list []parameter
 	for _, m := range pathName.FindAllStringSubmatch(rt.path, -1) {
-		p := idSchemas[strings.Split(rt.path, "/")[2]]
+		of := strings.Split(rt.path, "/")
+		p := idSchemas[of[2]]
+		if of[3] == "deliveries" {
+			p = idSchemas[of[3]]
+		}
 		switch m[1] {
 		case "link":
 			p = parameter{Description: "The link's id.", Schema: &schema{Type: "string"}}

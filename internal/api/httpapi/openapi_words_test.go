@@ -29,14 +29,17 @@ var (
 	susID       = &schema{Type: "string", Pattern: `^sus_[0-9a-z]+_.+$`}
 	anyValue    = &schema{}
 	anObject    = &schema{Type: "object"}
-	aSchema     = &schema{Types: []string{"object", "boolean"}}
-	name255     = &schema{Type: "string", MaxLength: jsonschema.Ptr(255)}
-	millis      = &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
-	statuses    = words[core.RunStatus]()
-	messageIDs  = &schema{Type: "string", MaxLength: jsonschema.Ptr(128)}
-	onPending   = enumOf("refuse", "abandon", "queue", "")
-	reasons     = enumOf("natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "error")
-	responses   = enumOf(string(core.ResponseDone), string(core.ResponseNoOp), string(core.ResponseAwaitingInput))
+	noticeKinds = enumOf(texts(notice.Kinds)...)
+	// empty: the default
+	noticeFormats = enumOf(append(texts(notice.Formats), "")...)
+	aSchema       = &schema{Types: []string{"object", "boolean"}}
+	name255       = &schema{Type: "string", MaxLength: jsonschema.Ptr(255)}
+	millis        = &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0)}
+	statuses      = words[core.RunStatus]()
+	messageIDs    = &schema{Type: "string", MaxLength: jsonschema.Ptr(128)}
+	onPending     = enumOf("refuse", "abandon", "queue", "")
+	reasons       = enumOf("natural_end", "behavior_requested", "stopped", "cancelled", "blocked", "error")
+	responses     = enumOf(string(core.ResponseDone), string(core.ResponseNoOp), string(core.ResponseAwaitingInput))
 )
 
 const warningCodes = "`hidden`, `blanks`, `marks`, `not_text`, `order`, `mixed_scripts`, `looks_like`, `styled`, `digits`, `punctuation`, `power_of_ten`, " +
@@ -106,52 +109,65 @@ var rule = &schema{Description: "A tool name, a pattern, or an object as in agen
 
 // abouts says of each component what it is.
 var abouts = map[string]string{
-	"StartRequest":     "Starts a run.",
-	"NotifyTarget":     "Where notices of a run go, and which.",
-	"MessageRequest":   "A user message for a conversation.",
-	"ResumeRequest":    "The body and each of its members may be omitted.",
-	"Nothing":          "No members. The body may be omitted.",
-	"Decision":         "An answer to a suspended call. The `kind` of the call decides which members it needs.",
-	"Answer":           "A decision on the suspension in the path.",
-	"Verdict":          "The answer to an approval link.",
-	"HookAnswer":       "The answer to a verified webhook.",
-	"VerdictForm":      "The answer to an approval link, as its web page sends it.",
-	"Decisions":        "Several decisions. Each gets its own answer.",
-	"Run":              "The run at the time of the request.",
-	"RunPage":          "A page of runs.",
-	"Usage":            "The tokens of all model calls of the run.",
-	"Cost":             "An amount of money.",
-	"RunError":         "Why the run ended in error.",
-	"Actor":            "The principal behind an action, and its entry point.",
-	"Pending":          "A suspended call: it waits for an answer.",
-	"Request":          "A user message that preceded the call.",
-	"Warning":          "Something in the arguments that an approver may overlook.",
-	"Suspension":       "One wait of a call. Decisions name its `id` as their target; the other members tell the person or program what to answer.",
-	"Part":             "One content part of a message.",
-	"Approval":         "A suspended call with its run.",
-	"ApprovalPage":     "A page of the inbox.",
-	"LinkRequest":      "Creates an approval link.",
-	"Link":             "An approval link.",
-	"LinkPage":         "The approval links of a run.",
-	"Outcome":          "How a suspension was settled.",
-	"OutcomeDecision":  "The decision, who made it and when.",
-	"DecisionAnswer":   "The result of one decision.",
-	"DecisionAnswers":  "The result of each decision, in the order of the request.",
-	"Winner":           "The decision that was accepted first.",
-	"Message":          "One message of a conversation.",
-	"MessagePage":      "A page of messages.",
-	"Preview":          "What the call would do, shown to the approver.",
-	"ToolDetails":      "What the tool does, shown to the approver.",
-	"ToolCall":         "A tool call that the model requested.",
-	"Thread":           "A conversation.",
-	"Event":            "One entry of a journal. Ignore types you don't know: new ones may be added.",
-	"EventPage":        "A page of events.",
-	"FeedPage":         "A page of events of all runs of the tenant.",
-	"Counts":           "The number of suspended calls.",
-	"RecordedDecision": "A recorded decision, with its run and its call.",
-	"Call":             "A tool call of a run.",
-	"CallPage":         "A page of tool calls.",
-	"DecisionPage":     "A page of recorded decisions.",
+	"StartRequest":         "Starts a run.",
+	"NotifyTarget":         "Where notices of a run go, and which.",
+	"MessageRequest":       "A user message for a conversation.",
+	"ResumeRequest":        "The body and each of its members may be omitted.",
+	"Nothing":              "No members. The body may be omitted.",
+	"Decision":             "An answer to a suspended call. The `kind` of the call decides which members it needs.",
+	"Answer":               "A decision on the suspension in the path.",
+	"Verdict":              "The answer to an approval link.",
+	"HookAnswer":           "The answer to a verified webhook.",
+	"VerdictForm":          "The answer to an approval link, as its web page sends it.",
+	"Decisions":            "Several decisions. Each gets its own answer.",
+	"Run":                  "The run at the time of the request.",
+	"RunPage":              "A page of runs.",
+	"Usage":                "The tokens of all model calls of the run.",
+	"Cost":                 "An amount of money.",
+	"RunError":             "Why the run ended in error.",
+	"Actor":                "The principal behind an action, and its entry point.",
+	"Pending":              "A suspended call: it waits for an answer.",
+	"Request":              "A user message that preceded the call.",
+	"Warning":              "Something in the arguments that an approver may overlook.",
+	"Suspension":           "One wait of a call. Decisions name its `id` as their target; the other members tell the person or program what to answer.",
+	"Part":                 "One content part of a message.",
+	"Approval":             "A suspended call with its run.",
+	"ApprovalPage":         "A page of the inbox.",
+	"LinkRequest":          "Creates an approval link.",
+	"Link":                 "An approval link.",
+	"LinkPage":             "The approval links of a run.",
+	"Outcome":              "How a suspension was settled.",
+	"OutcomeDecision":      "The decision, who made it and when.",
+	"DecisionAnswer":       "The result of one decision.",
+	"DecisionAnswers":      "The result of each decision, in the order of the request.",
+	"Winner":               "The decision that was accepted first.",
+	"Message":              "One message of a conversation.",
+	"MessagePage":          "A page of messages.",
+	"Preview":              "What the call would do, shown to the approver.",
+	"ToolDetails":          "What the tool does, shown to the approver.",
+	"ToolCall":             "A tool call that the model requested.",
+	"Thread":               "A conversation.",
+	"Event":                "One entry of a journal. Ignore types you don't know: new ones may be added.",
+	"EventPage":            "A page of events.",
+	"FeedPage":             "A page of events of all runs of the tenant.",
+	"Counts":               "The number of suspended calls.",
+	"RecordedDecision":     "A recorded decision, with its run and its call.",
+	"Call":                 "A tool call of a run.",
+	"CallPage":             "A page of tool calls.",
+	"DecisionPage":         "A page of recorded decisions.",
+	"WebhookRequest":       "Adds a webhook, with either `url` or `mail`.",
+	"WebhookChange":        "Changes the members that are sent. An empty text or list removes the member.",
+	"Webhook":              "An endpoint of a tenant, which is notified of what happens in runs.",
+	"WebhookPage":          "The webhooks of the tenant.",
+	"WebhookTest":          "The result of a test notice.",
+	"EndpointRequest":      "Names an endpoint.",
+	"DisabledEndpoint":     "An endpoint that gets no notices until it is enabled.",
+	"DisabledEndpointPage": "A page of disabled endpoints.",
+	"Delivery":             "One notice for one endpoint.",
+	"DeliveryPage":         "A page of deliveries.",
+	"DeliveryAttempt":      "One attempt to deliver a notice.",
+	"RedriveRequest":       "Names the endpoint whose dead notices are redriven.",
+	"Redriven":             "How many dead notices were put back in line.",
 
 	"RunStatusData":         "Data of `run.status`.",
 	"RunStartedData":        "Data of `run.started`.",
@@ -353,6 +369,66 @@ var members = map[string]member{
 	"Link.revoked_at": {"When the link was revoked. Omitted if it wasn't.", nil},
 	"Link.revoked_by": {"Who revoked the link.", nil},
 	"Link.link":       {"The link: a path of this server, or a full URL if the server has a public one (`--public-url`). It answers the call without a token. Only the response that creates the link contains it.", nil},
+
+	"WebhookRequest.name":          {"A name for people: at most 32 characters of a-z, 0-9, - and _.", nil},
+	"WebhookRequest.agents":        {"Report only runs of these agents. Default: all agents.", nil},
+	"WebhookRequest.on":            {"What is reported.", &schema{Type: "array", Items: noticeKinds}},
+	"WebhookRequest.url":           {"The https address that gets a POST request for each notice. It can contain `{secret:NAME}` after the host.", nil},
+	"WebhookRequest.mail":          {"At most 10 mail addresses, in place of `url`.", nil},
+	"WebhookRequest.format":        {"How the body is written. Default: `standard`.", noticeFormats},
+	"WebhookRequest.template":      {"With the format `template`: the JSON that is sent.", anyValue},
+	"WebhookRequest.secret":        {"The name of the server's secret that signs the requests, never its value. It begins with `WEBHOOK_`, and for another tenant than `default` with `WEBHOOK_TENANT__`. Required by the format `standard`.", nil},
+	"WebhookRequest.allow_private": {"The URL may lead to a private address, if the operator of the server allows that address too.", nil},
+
+	"WebhookChange.name":          {"A name for people.", nil},
+	"WebhookChange.agents":        {"Report only runs of these agents. An empty list: of all.", nil},
+	"WebhookChange.on":            {"What is reported.", nil},
+	"WebhookChange.url":           {"The address that gets the requests.", nil},
+	"WebhookChange.mail":          {"Mail addresses.", nil},
+	"WebhookChange.format":        {"How the body is written. Another format than `template` removes the template.", nil},
+	"WebhookChange.template":      {"The JSON that is sent.", anyValue},
+	"WebhookChange.secret":        {"The name of the secret that signs.", nil},
+	"WebhookChange.allow_private": {"The URL may lead to a private address.", nil},
+	"WebhookChange.revision":      {"Refuse the change unless the webhook has this revision.", nil},
+
+	"Webhook.id":         {"Opaque, with the prefix `wh_`. It is also the id of the endpoint.", nil},
+	"Webhook.revision":   {"1 at first. Each change adds 1.", nil},
+	"Webhook.created_at": {"When the webhook was added.", nil},
+	"Webhook.created_by": {"Who added the webhook. Omitted if the server runs without tokens.", nil},
+	"Webhook.changed_at": {"When the webhook was last changed. Omitted if it never was.", nil},
+	"Webhook.changed_by": {"Who last changed the webhook.", nil},
+	"Webhook.disabled":   {"Set if the webhook is disabled: it gets no notices.", nil},
+
+	"EndpointRequest.endpoint": {"A webhook's id, `agent/AGENT/NAME` or `run/RUN/NAME`.", nil},
+	"EndpointRequest.reason":   {"With `disableEndpoint`: why, at most 500 bytes.", nil},
+
+	"DisabledEndpoint.endpoint": {"The id of the endpoint.", nil},
+	"DisabledEndpoint.at":       {"When it was disabled.", nil},
+	"DisabledEndpoint.reason":   {"Why it was disabled.", nil},
+	"DisabledEndpoint.by":       {"Who disabled it. Omitted if the endpoint itself did, by answering 410.", nil},
+
+	"WebhookTest.delivered":       {"Whether the endpoint accepted the notice.", nil},
+	"DeliveryAttempt.at":          {"When the attempt began.", nil},
+	"DeliveryAttempt.duration_ms": {"How long it took, in milliseconds.", nil},
+	"DeliveryAttempt.status":      {"The HTTP status of the answer. Omitted if there was none.", nil},
+	"DeliveryAttempt.error":       {"What failed. Omitted if the notice was delivered.", nil},
+
+	"Delivery.id":              {"Opaque, with the prefix `dlv_`.", nil},
+	"Delivery.endpoint":        {"The endpoint: a webhook's id, `agent/AGENT/NAME` or `run/RUN/NAME`.", nil},
+	"Delivery.thread_id":       {"The thread of the event.", nil},
+	"Delivery.event":           {"The `seq` of the event.", nil},
+	"Delivery.type":            {"What is reported.", nil},
+	"Delivery.state":           {"`waiting`: it is attempted, or attempted again; `delivered`; `dead`: given up.", enumOf("waiting", "delivered", "dead")},
+	"Delivery.queued_at":       {"When the notice was queued for the endpoint, or redriven.", nil},
+	"Delivery.ended_at":        {"When the notice was delivered or given up.", nil},
+	"Delivery.next_attempt_at": {"When it is attempted next, at the earliest. Omitted if that is now, or never.", nil},
+	"Delivery.attempts":        {"The number of attempts.", nil},
+	"Delivery.log":             {"The newest 8 attempts, oldest first.", nil},
+
+	"RedriveRequest.endpoint": {"The id of the endpoint.", nil},
+	"RedriveRequest.cursor":   {"The `next` of the previous answer.", nil},
+	"Redriven.redriven":       {"The number of notices.", nil},
+	"Redriven.next":           {"More were dead: send it as the `cursor` of another request.", nil},
 
 	"Outcome.run_id":      {"The run of the call.", runID},
 	"Outcome.thread_id":   {"The conversation of the run.", threadID},

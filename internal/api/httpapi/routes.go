@@ -183,6 +183,7 @@ func (a *api) table() []route {
 	table := append(a.runRoutes(), a.steeringRoutes()...)
 	table = append(table, a.threadRoutes()...)
 	table = append(table, a.linkRoutes()...)
+	table = append(table, a.webhookRoutes()...)
 	return append(table, a.otherRoutes()...)
 }
 

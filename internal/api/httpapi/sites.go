@@ -43,7 +43,7 @@ func newSites(origins []string, own string, answer func(http.ResponseWriter, *ht
 
 // What a page may send and see beyond what browsers let every page.
 const (
-	corsMethods = "GET, POST, DELETE"
+	corsMethods = "GET, POST, PATCH, DELETE"
 	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer"
 	corsExposed = "Location, Preference-Applied, Retry-After, WWW-Authenticate"
 	corsMaxAge  = "600"

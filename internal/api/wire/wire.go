@@ -27,7 +27,11 @@ type (
 	DecisionPage          = client.DecisionPage
 	DecisionRecordedData  = client.DecisionRecordedData
 	Decisions             = client.Decisions
+	Delivery              = client.Delivery
+	DeliveryAttempt       = client.DeliveryAttempt
 	DeltaData             = client.DeltaData
+	DisabledEndpoint      = client.DisabledEndpoint
+	EndpointRequest       = client.EndpointRequest
 	Event                 = client.Event
 	EventPage             = client.EventPage
 	FailureData           = client.FailureData
@@ -47,12 +51,14 @@ type (
 	Pending               = client.Pending
 	Preview               = client.Preview
 	RecordedDecision      = client.RecordedDecision
+	RedriveRequest        = client.RedriveRequest
+	Redriven              = client.Redriven
 	Request               = client.Request
 	RequestRecordedData   = client.RequestRecordedData
 	ResumeRequest         = client.ResumeRequest
 	Run                   = client.Run
-	RunError              = client.RunError
 	RunEndedData          = client.RunEndedData
+	RunError              = client.RunError
 	RunStartedData        = client.RunStartedData
 	RunStatusData         = client.RunStatusData
 	SaidData              = client.SaidData
@@ -74,8 +80,19 @@ type (
 	Usage                 = client.Usage
 	Cost                  = client.Cost
 	Warning               = client.Warning
+	Webhook               = client.Webhook
+	WebhookChange         = client.WebhookChange
+	WebhookRequest        = client.WebhookRequest
+	WebhookTest           = client.WebhookTest
 	Winner                = client.Winner
 	Work                  = client.Work
+)
+
+// The states of a delivery.
+const (
+	DeliveryWaiting   = client.DeliveryWaiting
+	DeliveryDelivered = client.DeliveryDelivered
+	DeliveryDead      = client.DeliveryDead
 )
 
 // The states of a server, and the problems of a store.

@@ -16,11 +16,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 )
 
 // Options configure a function of the API.
 type Options struct {
 	Frontend *frontend.Frontend
+	Webhooks *webhooks.Desk
 	Clock    engine.Clock
 	Access   stack.Access
 	// Links reads the keys of approval links, at the first request that needs them
@@ -62,7 +64,7 @@ func (o Options) gateway(part httpapi.Part) (Gateway, error) {
 
 func (o Options) served(part httpapi.Part) httpapi.Options {
 	log := lambdahttp.Logger(o.Logger)
-	return httpapi.Options{Frontend: o.Frontend, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: access.NewRing(o.Links, o.Clock.Now).Keys,
+	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: access.NewRing(o.Links, o.Clock.Now).Keys,
 		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
 }
 

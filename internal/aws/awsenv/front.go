@@ -7,12 +7,14 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 )
 
 // Front has the parts of the functions that serve callers.
 type Front struct {
 	parts
 	Frontend *frontend.Frontend
+	Webhooks *webhooks.Desk
 }
 
 // NewFront assembles the parts. These functions describe and check agents and run nothing, so there
@@ -22,7 +24,11 @@ func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 		return Front{}, fmt.Errorf("DORMOUSE_AUTH is missing; set it to JWT or IAM, to match the authorizer of the function")
 	}
 	p, err := open(s, register, nil, out)
-	return Front{parts: p, Frontend: p.frontend()}, err
+	if err != nil {
+		return Front{}, err
+	}
+	desk := webhooks.New(webhooks.Options{Store: p.Store, Deliveries: p.Store, Waker: p.Wake, Clock: p.Clock, Random: p.Random})
+	return Front{parts: p, Frontend: p.frontend(), Webhooks: desk}, nil
 }
 
 // frontend does not watch the table: a held read polls it.

@@ -40,7 +40,7 @@ var rightsChecks = []check{
 
 // grants are the functions' rights: what may be done with what. An index is written with its table.
 var grants = map[string][]string{
-	"ApiFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
+	"ApiFunction": {"dynamodb:BatchGetItem Table", "dynamodb:DeleteItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
 		"dynamodb:Query Table/index/approvals", "dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
 	"DecisionFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
 		"dynamodb:Query Table/index/approvals", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
@@ -202,9 +202,9 @@ func grantWrongs(t Template) (wrong []string) {
 }
 
 // storeWrongs compares with the methods that the store calls. A transaction is allowed by the
-// rights of its writes. Nothing deletes.
+// rights of its writes; only they delete.
 func storeWrongs(t Template) (wrong []string) {
-	asked := []string{}
+	asked := []string{"dynamodb:DeleteItem"}
 	for method := range reflect.TypeFor[dynamo.API]().Methods() {
 		if method.Name != "TransactWriteItems" {
 			asked = append(asked, "dynamodb:"+method.Name)

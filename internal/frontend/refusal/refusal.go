@@ -52,6 +52,12 @@ const (
 	CodeHookMismatch         Code = "hook_mismatch"
 	CodeInvalidSignature     Code = "invalid_signature"
 	CodeTooManyLinks         Code = "too_many_links"
+	CodeWebhookNotFound      Code = "webhook_not_found"
+	CodeWebhookChanged       Code = "webhook_changed"
+	CodeTooManyWebhooks      Code = "too_many_webhooks"
+	CodeDeliveryNotFound     Code = "delivery_not_found"
+	CodeNotDead              Code = "delivery_not_dead"
+	CodeTestUnavailable      Code = "webhook_test_unavailable"
 	CodeInboxFull            Code = "inbox_full"
 	CodeTooManyRuns          Code = "tenant_too_many_open_runs"
 	CodeTenantFull           Code = "tenant_storage_full"
@@ -73,7 +79,8 @@ func Codes() []Code {
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
 		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
-		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeInboxFull,
+		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeWebhookNotFound, CodeWebhookChanged,
+		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeTestUnavailable, CodeInboxFull,
 		CodeTooManyRuns, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
 		CodeUnreadable, CodeUnavailable}
 }

@@ -4,6 +4,7 @@
 package httpapitest
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"net/http"
@@ -76,6 +77,7 @@ type (
 	path struct {
 		pattern *regexp.Regexp
 		calls   map[string]*operation // by method, in capitals
+		holes   int                   // a path with fewer goes before another that matches
 	}
 )
 
@@ -91,7 +93,7 @@ func Read(raw []byte) (*Contract, error) {
 		return nil, fmt.Errorf("httpapitest: %w", err)
 	}
 	for template, methods := range c.doc.Paths {
-		p := path{calls: map[string]*operation{}}
+		p := path{calls: map[string]*operation{}, holes: strings.Count(template, "{")}
 		p.pattern = regexp.MustCompile("^" + placeholder.ReplaceAllString(regexp.QuoteMeta(template), "[^/]*") + "$")
 		for method, op := range methods {
 			p.calls[strings.ToUpper(method)] = op
@@ -103,6 +105,7 @@ func Read(raw []byte) (*Contract, error) {
 		}
 		c.paths = append(c.paths, p)
 	}
+	slices.SortFunc(c.paths, func(a, b path) int { return cmp.Compare(a.holes, b.holes) })
 	return c, nil
 }
 
@@ -117,7 +120,10 @@ func (c *Contract) find(r *http.Request) (op *operation, allowed []string, known
 		for method := range p.calls {
 			allowed = append(allowed, method)
 		}
-		if op = p.calls[r.Method]; op == nil && r.Method == http.MethodHead {
+		if op == nil {
+			op = p.calls[r.Method]
+		}
+		if op == nil && r.Method == http.MethodHead {
 			op = p.calls[http.MethodGet]
 		}
 	}

@@ -1,0 +1,296 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"iter"
+	"net/http"
+	"net/url"
+)
+
+// WebhookRequest adds a webhook; see [Client.AddWebhook]. It has either a URL or Mail.
+type WebhookRequest struct {
+	// A name for people: at most 32 characters of a-z, 0-9, - and _.
+	Name string `json:"name,omitempty"`
+	// Report only runs of these agents. Default: all agents.
+	Agents []string `json:"agents,omitempty"`
+	// What is reported, such as "suspended".
+	On []string `json:"on"`
+	// The https address that gets a POST request for each notice. It can contain {secret:NAME}
+	// after the host.
+	URL string `json:"url,omitempty"`
+	// At most 10 mail addresses.
+	Mail []string `json:"mail,omitempty"`
+	// How the body is written: "standard", "slack", "teams" or "template". Default: "standard".
+	Format string `json:"format,omitempty"`
+	// With the format "template": the JSON that is sent.
+	Template json.RawMessage `json:"template,omitempty"`
+	// The name of the server's secret that signs the requests, never its value. It begins with
+	// WEBHOOK_. Required by the format "standard".
+	Secret string `json:"secret,omitempty"`
+	// The URL may lead to a private address, if the operator of the server allows that address
+	// too.
+	AllowPrivate bool `json:"allow_private,omitempty"`
+}
+
+// WebhookChange changes members of a webhook; see [Client.ChangeWebhook]. A nil member stays as it
+// is. An empty text or list removes the member.
+type WebhookChange struct {
+	// A name for people.
+	Name *string `json:"name,omitempty"`
+	// Report only runs of these agents.
+	Agents *[]string `json:"agents,omitempty"`
+	// What is reported.
+	On *[]string `json:"on,omitempty"`
+	// The address that gets the requests.
+	URL *string `json:"url,omitempty"`
+	// Mail addresses.
+	Mail *[]string `json:"mail,omitempty"`
+	// How the body is written. Another format than "template" removes the template.
+	Format *string `json:"format,omitempty"`
+	// The JSON that is sent.
+	Template json.RawMessage `json:"template,omitempty"`
+	// The name of the secret that signs.
+	Secret *string `json:"secret,omitempty"`
+	// The URL may lead to a private address.
+	AllowPrivate *bool `json:"allow_private,omitempty"`
+	// Refuse the change unless the webhook has this revision. Default: the change is made at
+	// any revision.
+	Revision int64 `json:"revision,omitempty"`
+}
+
+// Webhook is an endpoint of a tenant: it is notified of what happens in runs.
+type Webhook struct {
+	// Opaque, with the prefix "wh_". It is also the id of the endpoint.
+	ID string `json:"id"`
+	// 1 at first. Each change adds 1.
+	Revision int64 `json:"revision"`
+	WebhookRequest
+	// When the webhook was added.
+	CreatedAt Time `json:"created_at"`
+	// Who added the webhook. Empty if the server runs without tokens.
+	CreatedBy string `json:"created_by,omitempty"`
+	// When the webhook was last changed. Nil if it never was.
+	ChangedAt *Time `json:"changed_at,omitempty"`
+	// Who last changed the webhook.
+	ChangedBy string `json:"changed_by,omitempty"`
+	// Set if the webhook is disabled: it gets no notices.
+	Disabled *DisabledEndpoint `json:"disabled,omitempty"`
+}
+
+// EndpointRequest names an endpoint to enable or disable.
+type EndpointRequest struct {
+	// The id of a webhook, or of an endpoint of an agent file or a run: "agent/AGENT/NAME" or
+	// "run/RUN/NAME".
+	Endpoint string `json:"endpoint"`
+	// Why it is disabled: at most 500 bytes.
+	Reason string `json:"reason,omitempty"`
+}
+
+// DisabledEndpoint is an endpoint that gets no notices until it is enabled.
+type DisabledEndpoint struct {
+	// The id of the endpoint.
+	Endpoint string `json:"endpoint"`
+	// When it was disabled.
+	At Time `json:"at"`
+	// Why it was disabled.
+	Reason string `json:"reason"`
+	// Who disabled it. Empty if the endpoint itself did, by answering 410 Gone.
+	By string `json:"by,omitempty"`
+}
+
+// WebhookTest is the result of a test notice.
+type WebhookTest struct {
+	// Whether the endpoint accepted the notice.
+	Delivered bool `json:"delivered"`
+	DeliveryAttempt
+}
+
+// DeliveryAttempt is one attempt to deliver a notice.
+type DeliveryAttempt struct {
+	// When the attempt began.
+	At Time `json:"at"`
+	// How long it took, in milliseconds.
+	DurationMS int64 `json:"duration_ms"`
+	// The HTTP status of the answer. 0 if there was none.
+	Status int `json:"status,omitempty"`
+	// What failed. Empty if the notice was delivered.
+	Error string `json:"error,omitempty"`
+}
+
+// The states of a delivery.
+const (
+	DeliveryWaiting   = "waiting"   // it is attempted, or attempted again
+	DeliveryDelivered = "delivered" // the endpoint accepted it
+	DeliveryDead      = "dead"      // given up: it can be redriven
+)
+
+// Delivery is one notice for one endpoint.
+type Delivery struct {
+	// Opaque, with the prefix "dlv_".
+	ID string `json:"id"`
+	// The endpoint, as in [DisabledEndpoint].
+	Endpoint string `json:"endpoint"`
+	// The thread of the event.
+	ThreadID string `json:"thread_id"`
+	// The number of the event.
+	Event int64 `json:"event"`
+	// What is reported, such as "suspended".
+	Type string `json:"type"`
+	// "waiting", "delivered" or "dead".
+	State string `json:"state"`
+	// When the notice was queued for the endpoint, or redriven.
+	QueuedAt Time `json:"queued_at"`
+	// When the notice was delivered or given up. Nil while it waits.
+	EndedAt *Time `json:"ended_at,omitempty"`
+	// When it is attempted next, at the earliest. Nil if that is now, or never.
+	NextAttemptAt *Time `json:"next_attempt_at,omitempty"`
+	// The number of attempts.
+	Attempts int `json:"attempts"`
+	// The newest 8 attempts, oldest first.
+	Log []DeliveryAttempt `json:"log"`
+}
+
+// DeliveryFilter selects deliveries.
+type DeliveryFilter struct {
+	Endpoint string // only of this endpoint; empty for all
+	Thread   string // only of this thread, including those that wait; empty for all
+	Dead     bool   // only dead ones
+	Limit    int    // of one page; 0 for the server's default
+	Cursor   string // of the page to begin with; empty for the first
+}
+
+// RedriveRequest names the endpoint whose dead notices are redriven.
+type RedriveRequest struct {
+	// The id of the endpoint.
+	Endpoint string `json:"endpoint"`
+	// The Next of the previous answer. Empty in the first request.
+	Cursor string `json:"cursor,omitempty"`
+}
+
+// Redriven is how many dead notices were put back in line.
+type Redriven struct {
+	// The number of notices.
+	Redriven int `json:"redriven"`
+	// More were dead: send it as the Cursor of another request. Empty if that was all.
+	Next string `json:"next,omitempty"`
+}
+
+const webhooksPath = "/v1/webhooks"
+
+func webhookPath(id string) string { return webhooksPath + "/" + url.PathEscape(id) }
+
+func deliveryPath(id string) string { return webhooksPath + "/deliveries/" + url.PathEscape(id) }
+
+// AddWebhook adds a webhook for the token's tenant. Requests with the same key and the same content
+// add one webhook, as long as it is there. With an empty key, the client makes one for this call;
+// see [WithRetries].
+func (c *Client) AddWebhook(ctx context.Context, req WebhookRequest, key string) (Webhook, error) {
+	header, err := c.keyed(key)
+	if err != nil {
+		return Webhook{}, err
+	}
+	return send[Webhook](ctx, c, request{method: http.MethodPost, path: webhooksPath, body: req, header: header})
+}
+
+// Webhooks lists the webhooks of the token's tenant.
+func (c *Client) Webhooks(ctx context.Context) ([]Webhook, error) {
+	page, err := get[Page[Webhook]](ctx, c, webhooksPath, nil)
+	return page.Items, err
+}
+
+// Webhook reads a webhook.
+func (c *Client) Webhook(ctx context.Context, id string) (Webhook, error) {
+	return get[Webhook](ctx, c, webhookPath(id), nil)
+}
+
+// ChangeWebhook changes the members of a webhook that are set in change. With a Revision, a change
+// whose answer is lost may be reported as refused, because it was made.
+func (c *Client) ChangeWebhook(ctx context.Context, id string, change WebhookChange) (Webhook, error) {
+	return send[Webhook](ctx, c, request{method: http.MethodPatch, path: webhookPath(id), body: change})
+}
+
+// RemoveWebhook removes a webhook. Notices that it has not got yet become dead.
+func (c *Client) RemoveWebhook(ctx context.Context, id string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: webhookPath(id)}, nil)
+}
+
+// TestWebhook sends a test notice and returns what the endpoint answered. Each request sends
+// another one, so the client doesn't retry it.
+func (c *Client) TestWebhook(ctx context.Context, id string) (WebhookTest, error) {
+	return send[WebhookTest](ctx, c, request{method: http.MethodPost, path: webhookPath(id) + "/test", once: true})
+}
+
+// DisableEndpoint stops notices to an endpoint until it is enabled. If it is disabled already, that
+// stays as it is, and is returned.
+func (c *Client) DisableEndpoint(ctx context.Context, req EndpointRequest) (DisabledEndpoint, error) {
+	return send[DisabledEndpoint](ctx, c, request{method: http.MethodPost, path: webhooksPath + "/disable", body: req})
+}
+
+// EnableEndpoint enables an endpoint. If it is not disabled, nothing changes.
+func (c *Client) EnableEndpoint(ctx context.Context, endpoint string) error {
+	return c.do(ctx, request{method: http.MethodPost, path: webhooksPath + "/enable", body: EndpointRequest{Endpoint: endpoint}}, nil)
+}
+
+// DisabledEndpoints iterates over the disabled endpoints of the tenant, by id.
+func (c *Client) DisabledEndpoints(ctx context.Context) iter.Seq2[DisabledEndpoint, error] {
+	return pages("", func(cursor string) ([]DisabledEndpoint, string, error) {
+		page, err := get[Page[DisabledEndpoint]](ctx, c, webhooksPath+"/disabled", paging(0, cursor))
+		return page.Items, page.Next, err
+	})
+}
+
+// Deliveries iterates over deliveries, newest first. The iteration ends with the first error.
+func (c *Client) Deliveries(ctx context.Context, f DeliveryFilter) iter.Seq2[Delivery, error] {
+	return pages(f.Cursor, func(cursor string) ([]Delivery, string, error) {
+		f.Cursor = cursor
+		page, err := c.DeliveryPage(ctx, f)
+		return page.Items, page.Next, err
+	})
+}
+
+// DeliveryPage reads one page of deliveries.
+func (c *Client) DeliveryPage(ctx context.Context, f DeliveryFilter) (Page[Delivery], error) {
+	q := paging(f.Limit, f.Cursor)
+	add(q, "endpoint", f.Endpoint)
+	add(q, "thread_id", f.Thread)
+	if f.Dead {
+		q.Set("dead", "true")
+	}
+	return get[Page[Delivery]](ctx, c, webhooksPath+"/deliveries", q)
+}
+
+// Delivery reads a delivery.
+func (c *Client) Delivery(ctx context.Context, id string) (Delivery, error) {
+	return get[Delivery](ctx, c, deliveryPath(id), nil)
+}
+
+// RedriveDelivery attempts a dead delivery again. Redriving it twice has the effect of once.
+func (c *Client) RedriveDelivery(ctx context.Context, id string) (Delivery, error) {
+	return send[Delivery](ctx, c, request{method: http.MethodPost, path: deliveryPath(id) + "/redrive"})
+}
+
+// RedriveEndpoint attempts the dead deliveries of an endpoint again, newest first, and returns how
+// many there were. After an error it can be repeated.
+func (c *Client) RedriveEndpoint(ctx context.Context, endpoint string) (int, error) {
+	req, sum := RedriveRequest{Endpoint: endpoint}, 0
+	for {
+		done, err := send[Redriven](ctx, c, request{method: http.MethodPost, path: webhooksPath + "/deliveries/redrive", body: req})
+		sum += done.Redriven
+		if err != nil || done.Next == "" || done.Next == req.Cursor {
+			return sum, err
+		}
+		req.Cursor = done.Next
+	}
+}
+
+// ForgetDelivery deletes a dead delivery. It is never attempted again.
+func (c *Client) ForgetDelivery(ctx context.Context, id string) error {
+	return c.do(ctx, request{method: http.MethodDelete, path: deliveryPath(id)}, nil)
+}
+
+// send sends a request and returns the answer.
+func send[T any](ctx context.Context, c *Client, r request) (answer T, err error) {
+	err = c.do(ctx, r, &answer)
+	return answer, err
+}

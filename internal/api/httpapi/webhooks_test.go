@@ -1,0 +1,323 @@
+package httpapi_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
+)
+
+const (
+	webhooksPath = "/v1/webhooks"
+	pager        = `{"name":"pager","on":["suspended"],"url":"https://pager.example.com/","secret":"WEBHOOK_PAGER"}`
+)
+
+// answersTest is an endpoint that accepts test notices.
+func answersTest(_ context.Context, w notice.Webhook) (notice.Attempt, error) {
+	if strings.Contains(w.URL, "down") {
+		return notice.Attempt{At: 1_772_355_600_000, Took: 12, Status: 503, Error: "503 Service Unavailable"}, nil
+	}
+	return notice.Attempt{At: 1_772_355_600_000, Took: 12, Status: 204}, nil
+}
+
+func (s *server) addWebhook(body string) wire.Webhook {
+	s.t.Helper()
+	got := s.send("POST", webhooksPath, body, bearer(s.token))
+	if got.StatusCode != 201 {
+		s.t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	return decoded[wire.Webhook](s.t, got.text)
+}
+
+// dead gives a notice up.
+func (s *server) dead(thread, endpoint string, event int64) {
+	s.t.Helper()
+	s.end(access.Tenant, thread, endpoint, event, notice.StateDead)
+}
+
+func (s *server) end(tenant, thread, endpoint string, event int64, state notice.State) {
+	s.t.Helper()
+	ctx, k := s.t.Context(), notice.Key{Tenant: tenant, Thread: thread, Endpoint: endpoint}
+	now := int64(1_772_355_600_000) + event*1000
+	_, err := s.lines.HandOver(ctx, engine.HandOver{Key: k, Event: event, Kind: notice.Suspended, Seq: event, Now: now})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	if state == notice.StateWaiting {
+		return
+	}
+	l, err := s.lines.ClaimLine(ctx, engine.LineClaim{Key: k, Claim: fmt.Sprint("claim ", event), Now: now, LeaseEnd: now + 1000, Due: now + 1000})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	e, _ := l.Entries[event].After(notice.Hopeless, notice.Attempt{At: now, Took: 5, Status: 404, Error: "404 Not Found"}, 0)
+	r := e.Record(k, event, state, now+5)
+	if _, err := s.lines.WriteLine(ctx, engine.LineWrite{Key: k, Epoch: l.Epoch, Event: event, Record: &r, Release: true, Adds: l.Adds}); err != nil {
+		s.t.Fatal(err)
+	}
+}
+
+// delivery is the id of one, as the list shows it.
+func (s *server) delivery(thread, endpoint string, event int64) string {
+	s.t.Helper()
+	for d, err := range s.client.Deliveries(s.t.Context(), client.DeliveryFilter{Thread: thread, Endpoint: endpoint}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		if d.Event == event {
+			return d.ID
+		}
+	}
+	s.t.Fatalf("no delivery of event %d of %s to %s", event, thread, endpoint)
+	return ""
+}
+
+func TestAWebhookIsAddedOnceForEachKey(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	key := header("Idempotency-Key", "k1")
+	first := s.send("POST", webhooksPath, pager, bearer("secret"), key)
+	made := decoded[wire.Webhook](t, first.text)
+	if first.StatusCode != 201 || !strings.HasPrefix(made.ID, "wh_") || made.Revision != 1 || made.CreatedBy != "token:test" || made.Format != "standard" ||
+		first.Header.Get("Location") != webhooksPath+"/"+made.ID {
+		t.Fatalf("%d %s", first.StatusCode, first.text)
+	}
+	again := s.send("POST", webhooksPath, pager, bearer("secret"), key)
+	if again.StatusCode != 200 || again.text != first.text {
+		t.Errorf("%d %s", again.StatusCode, again.text)
+	}
+	other := s.send("POST", webhooksPath, strings.Replace(pager, "suspended", "done", 1), bearer("secret"), key)
+	if other.StatusCode != 422 || other.problem(t).Code != "idempotency_mismatch" {
+		t.Errorf("%d %s", other.StatusCode, other.text)
+	}
+	if got := s.send("POST", webhooksPath, pager, bearer("secret"), header("Idempotency-Key", strings.Repeat("k", 256))); got.problem(t).Code != "invalid_request" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	if a, b := s.addWebhook(pager), s.addWebhook(pager); a.ID == b.ID || a.ID == made.ID {
+		t.Errorf("without a key: %s, %s", a.ID, b.ID)
+	}
+}
+
+func TestATenantHasAtMostFiftyWebhooks(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	for range webhooks.Most {
+		s.addWebhook(pager)
+	}
+	if got := s.send("POST", webhooksPath, pager, bearer("secret")); got.StatusCode != 409 || got.problem(t).Code != "too_many_webhooks" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+func TestChangesOfDifferentMembersAreAllMade(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	made := s.addWebhook(pager)
+	path := webhooksPath + "/" + made.ID
+	changes := []string{`{"name":"night"}`, `{"on":["done","failed"]}`, `{"agents":["desk"]}`, `{"url":"https://b.example/"}`}
+	var all sync.WaitGroup
+	for _, change := range changes {
+		all.Go(func() {
+			if got := s.send("PATCH", path, change, bearer("secret")); got.StatusCode != 200 {
+				t.Errorf("%s: %d %s", change, got.StatusCode, got.text)
+			}
+		})
+	}
+	all.Wait()
+	got := decoded[wire.Webhook](t, s.send("GET", path, "", bearer("secret")).text)
+	if got.Name != "night" || len(got.On) != 2 || len(got.Agents) != 1 || got.URL != "https://b.example/" || got.Revision != 5 || got.ChangedBy != "token:test" || got.Secret != "WEBHOOK_PAGER" {
+		t.Errorf("%+v", got)
+	}
+	for body, want := range map[string]string{
+		`{"name":"x","revision":4}`:   "409 webhook_changed",
+		`{"url":"http://b.example/"}`: "400 invalid_request",
+		`{"secret":""}`:               "400 invalid_request",
+		`{"url":""}`:                  "400 invalid_request",
+		`{"id":"wh_b"}`:               "400 unknown_field",
+	} {
+		if got := s.send("PATCH", path, body, bearer("secret")); fmt.Sprint(got.StatusCode, " ", got.problem(t).Code) != want {
+			t.Errorf("%s: %d %s", body, got.StatusCode, got.text)
+		}
+	}
+	slack := decoded[wire.Webhook](t, s.send("PATCH", path, `{"format":"template","template":{"text":"{run}"},"secret":"","agents":[],"revision":5}`, bearer("secret")).text)
+	if slack.Secret != "" || len(slack.Agents) != 0 || string(slack.Template) != `{"text":"{run}"}` {
+		t.Errorf("%+v", slack)
+	}
+	if plain := decoded[wire.Webhook](t, s.send("PATCH", path, `{"format":"slack"}`, bearer("secret")).text); plain.Template != nil || plain.Format != "slack" {
+		t.Errorf("%+v", plain)
+	}
+}
+
+func TestARemovedWebhookIsGone(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	path := webhooksPath + "/" + s.addWebhook(pager).ID
+	if got := s.send("DELETE", path, "", bearer("secret")); got.StatusCode != 204 || got.text != "" {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	for _, r := range []struct{ method, path, body string }{
+		{"GET", path, ""}, {"DELETE", path, ""}, {"PATCH", path, `{"name":"x"}`}, {"POST", path + "/test", ""},
+		{"POST", webhooksPath + "/disable", `{"endpoint":"` + strings.TrimPrefix(path, webhooksPath+"/") + `"}`}, {"POST", webhooksPath + "/enable", `{"endpoint":"wh_made_up"}`},
+		{"GET", webhooksPath + "/wh_" + strings.Repeat("a", 300), ""},
+	} {
+		if got := s.send(r.method, r.path, r.body, bearer("secret")); got.StatusCode != 404 || got.problem(t).Code != "webhook_not_found" {
+			t.Errorf("%s %s: %d %s", r.method, r.path, got.StatusCode, got.text)
+		}
+	}
+	if page := decoded[wire.Page[wire.Webhook]](t, s.send("GET", webhooksPath, "", bearer("secret")).text); len(page.Items) != 0 {
+		t.Errorf("%+v", page)
+	}
+}
+
+func TestAnEndpointIsDisabledAndEnabled(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	made := s.addWebhook(pager)
+	for _, endpoint := range []string{made.ID, "agent/desk/pager", "run/run_a_0/ci"} {
+		first := decoded[wire.DisabledEndpoint](t, s.send("POST", webhooksPath+"/disable", `{"endpoint":"`+endpoint+`","reason":"moving"}`, bearer("secret")).text)
+		again := decoded[wire.DisabledEndpoint](t, s.send("POST", webhooksPath+"/disable", `{"endpoint":"`+endpoint+`","reason":"other"}`, bearer("secret")).text)
+		if first != again || first.Reason != "moving" || first.By != "token:test" {
+			t.Errorf("%+v, %+v", first, again)
+		}
+	}
+	if got := decoded[wire.Webhook](t, s.send("PATCH", webhooksPath+"/"+made.ID, `{"name":"x"}`, bearer("secret")).text); got.Disabled == nil || got.Disabled.Reason != "moving" {
+		t.Errorf("a change enabled it: %+v", got)
+	}
+	var seen []string
+	for cursor := ""; ; {
+		page := decoded[wire.Page[wire.DisabledEndpoint]](t, s.send("GET", webhooksPath+"/disabled?limit=2&cursor="+cursor, "", bearer("secret")).text)
+		for _, d := range page.Items {
+			seen = append(seen, d.Endpoint)
+		}
+		if cursor = page.Next; cursor == "" {
+			break
+		}
+	}
+	if fmt.Sprint(seen) != fmt.Sprint([]string{"agent/desk/pager", "run/run_a_0/ci", made.ID}) {
+		t.Errorf("%q", seen)
+	}
+	for range 2 {
+		if got := s.send("POST", webhooksPath+"/enable", `{"endpoint":"`+made.ID+`"}`, bearer("secret")); got.StatusCode != 204 {
+			t.Errorf("%d %s", got.StatusCode, got.text)
+		}
+	}
+	if got := decoded[wire.Webhook](t, s.send("GET", webhooksPath+"/"+made.ID, "", bearer("secret")).text); got.Disabled != nil {
+		t.Errorf("%+v", got)
+	}
+	for _, r := range [][2]string{{"/disable", `{"endpoint":"pager"}`}, {"/enable", `{"endpoint":"agent//x"}`}, {"/enable", `{"endpoint":"agent/a/b","reason":"x"}`},
+		{"/disable", `{"endpoint":"agent/a/b","reason":"` + strings.Repeat("x", 501) + `"}`}, {"/disable", `{"endpoint":"agent/a/b","reason":"\u202e"}`}} {
+		if got := s.send("POST", webhooksPath+r[0], r[1], bearer("secret")); got.StatusCode != 400 || got.problem(t).Code != "invalid_request" {
+			t.Errorf("%s: %d %s", r, got.StatusCode, got.text)
+		}
+	}
+	if got := s.send("GET", webhooksPath+"/disabled?cursor=!", "", bearer("secret")); got.problem(t).Code != "bad_cursor" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+func TestATestSaysWhatTheEndpointAnswered(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	up, down := s.addWebhook(pager), s.addWebhook(strings.Replace(pager, "pager.example", "down.example", 1))
+	for id, want := range map[string]wire.WebhookTest{
+		up.ID:   {Delivered: true, DeliveryAttempt: wire.DeliveryAttempt{DurationMS: 12, Status: 204}},
+		down.ID: {DeliveryAttempt: wire.DeliveryAttempt{DurationMS: 12, Status: 503, Error: "503 Service Unavailable"}},
+	} {
+		got := decoded[wire.WebhookTest](t, s.send("POST", webhooksPath+"/"+id+"/test", "", bearer("secret")).text)
+		want.At = got.At
+		if got != want {
+			t.Errorf("%+v, want %+v", got, want)
+		}
+	}
+	none := newServer(t, settings{token: "secret", desk: func(o *webhooks.Options) { o.Test = nil }})
+	if got := none.send("POST", webhooksPath+"/"+none.addWebhook(pager).ID+"/test", "", bearer("secret")); got.StatusCode != 501 || got.problem(t).Code != "webhook_test_unavailable" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+func TestDeliveriesAreListedRedrivenAndForgotten(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	s.client = s.client.With(client.WithToken("secret"))
+	s.end(access.Tenant, "thr_a", "wh_a", 1, notice.StateDelivered)
+	s.dead("thr_a", "wh_a", 2)
+	s.dead("thr_b", "wh_a", 3)
+	s.end(access.Tenant, "thr_a", "wh_b", 4, notice.StateWaiting)
+	list := func(query string) (found string) {
+		page := decoded[wire.Page[wire.Delivery]](t, s.send("GET", webhooksPath+"/deliveries"+query, "", bearer("secret")).text)
+		for _, d := range page.Items {
+			found += fmt.Sprintf("%s %d %s, ", d.Endpoint, d.Event, d.State)
+		}
+		return found
+	}
+	for query, want := range map[string]string{
+		"":                               "wh_a 3 dead, wh_a 2 dead, wh_a 1 delivered, ",
+		"?dead=true":                     "wh_a 3 dead, wh_a 2 dead, ",
+		"?thread_id=thr_a&dead=false":    "wh_b 4 waiting, wh_a 2 dead, wh_a 1 delivered, ",
+		"?thread_id=thr_a&endpoint=wh_a": "wh_a 2 dead, wh_a 1 delivered, ",
+		"?endpoint=wh_b":                 "",
+		"?limit=1":                       "wh_a 3 dead, ",
+	} {
+		if got := list(query); got != want {
+			t.Errorf("%q: %s", query, got)
+		}
+	}
+	one := webhooksPath + "/deliveries/" + s.delivery("thr_a", "wh_a", 2)
+	for range 2 { // a repeat has no other effect
+		got := s.send("POST", one+"/redrive", "", bearer("secret"))
+		if d := decoded[wire.Delivery](t, got.text); got.StatusCode != 200 || d.State != "waiting" || d.Attempts != 1 || len(d.Log) != 1 || d.Log[0].Status != 404 {
+			t.Errorf("%d %s", got.StatusCode, got.text)
+		}
+	}
+	if got := list("?thread_id=thr_a&endpoint=wh_a"); got != "wh_a 2 waiting, wh_a 1 delivered, " {
+		t.Error(got)
+	}
+	delivered := webhooksPath + "/deliveries/" + s.delivery("thr_a", "wh_a", 1)
+	other := webhooksPath + "/deliveries/" + s.delivery("thr_b", "wh_a", 3)
+	for _, r := range []struct {
+		method, path string
+		status       int
+		code         string
+	}{
+		{"POST", delivered + "/redrive", 409, "delivery_not_dead"},
+		{"DELETE", delivered, 409, "delivery_not_dead"},
+		{"DELETE", one, 409, "delivery_not_dead"}, // waits
+		{"GET", other, 200, ""},
+		{"DELETE", other, 204, ""},
+		{"DELETE", other, 404, "delivery_not_found"},
+		{"GET", other, 404, "delivery_not_found"},
+		{"POST", other + "/redrive", 404, "delivery_not_found"},
+		{"GET", webhooksPath + "/deliveries/dlv_made_up", 404, "delivery_not_found"},
+		{"GET", webhooksPath + "/deliveries?cursor=x", 400, "bad_cursor"},
+		{"GET", webhooksPath + "/deliveries?dead=yes", 400, "invalid_request"},
+	} {
+		got := s.send(r.method, r.path, "", bearer("secret"))
+		if got.StatusCode != r.status || r.code != "" && got.problem(t).Code != r.code {
+			t.Errorf("%s %s: %d %s", r.method, r.path, got.StatusCode, got.text)
+		}
+	}
+}
+
+func TestAllDeadDeliveriesOfAnEndpointAreRedriven(t *testing.T) {
+	s := newServer(t, settings{token: "secret"})
+	s.client = s.client.With(client.WithToken("secret"))
+	for event := range int64(120) {
+		s.dead("thr_a", "wh_a", event+1)
+	}
+	s.dead("thr_a", "wh_b", 1)
+	for _, want := range []int{120, 0} {
+		if got, err := s.client.RedriveEndpoint(t.Context(), "wh_a"); err != nil || got != want {
+			t.Errorf("%d redriven, %v; want %d", got, err, want)
+		}
+	}
+	left, err := client.Collect(s.client.Deliveries(t.Context(), client.DeliveryFilter{Dead: true}))
+	if err != nil || len(left) != 1 || left[0].Endpoint != "wh_b" {
+		t.Errorf("%+v, %v", left, err)
+	}
+	for body, code := range map[string]string{`{"endpoint":"everything"}`: "invalid_request", `{"endpoint":"wh_a","cursor":"x"}`: "bad_cursor"} {
+		if got := s.send("POST", webhooksPath+"/deliveries/redrive", body, bearer("secret")); got.StatusCode != 400 || got.problem(t).Code != code {
+			t.Errorf("%s: %d %s", body, got.StatusCode, got.text)
+		}
+	}
+}

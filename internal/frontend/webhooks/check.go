@@ -1,0 +1,127 @@
+package webhooks
+
+import (
+	"cmp"
+	"errors"
+	"net/netip"
+	"net/url"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+)
+
+const (
+	mostAgents = 50
+	mostReason = 500 // bytes
+)
+
+// check refuses a webhook that could never be delivered to, or that reaches for what is not its
+// tenant's. Names are looked up, and their addresses checked, at each attempt.
+func check(w notice.Webhook) error {
+	t := w.Target
+	t.Name = cmp.Or(t.Name, "unnamed") // a webhook needs none
+	if err := t.Check(); err != nil {
+		return invalid(err)
+	}
+	for _, err := range []error{checkAgents(w.Agents), checkHost(t), checkSecrets(w.Tenant, t)} {
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func invalid(err error) error {
+	if e, ok := errors.AsType[*notice.FieldError](err); ok {
+		return refusal.New(refusal.CodeInvalid, "%s: %s", e.Field, e.Problem)
+	}
+	return err
+}
+
+func checkAgents(agents []string) error {
+	if len(agents) > mostAgents {
+		return refusal.New(refusal.CodeInvalid, "agents: %d are too many; name at most %d, or leave agents out for all", len(agents), mostAgents)
+	}
+	for i, name := range agents {
+		switch {
+		case name == "" || len(name) > mostID:
+			return refusal.New(refusal.CodeInvalid, "agents: a name must have 1 to %d bytes", mostID)
+		case slices.Contains(agents[:i], name):
+			return refusal.New(refusal.CodeInvalid, "agents: %q is given twice; keep one", name)
+		}
+	}
+	return nil
+}
+
+// checkHost refuses addresses that are never allowed, as far as the URL itself says where it leads.
+func checkHost(t notice.Target) error {
+	if t.URL == "" {
+		return nil
+	}
+	u, err := url.Parse(t.URL)
+	if err != nil {
+		return refusal.New(refusal.CodeInvalid, "url: not an absolute URL")
+	}
+	host := netguard.CanonicalHost(u.Hostname())
+	address, err := netip.ParseAddr(host)
+	switch {
+	case strings.ContainsAny(u.Host, "{}"):
+		return refusal.New(refusal.CodeInvalid, "url: a secret can't be part of the host; write the host out")
+	case err != nil && looksNumeric(host):
+		return refusal.New(refusal.CodeInvalid, "url: the host is an address in an unusual form; write it as in 93.184.216.34")
+	case err == nil && netguard.Metadata(address):
+		return refusal.New(refusal.CodeInvalid, "url: the address belongs to a metadata service or a link; use another one")
+	case netguard.Inside(u.Host) && !t.AllowPrivate:
+		return refusal.New(refusal.CodeInvalid, "url: the host is this machine or a private address; use a public one, or set allow_private if the operator allows the address")
+	}
+	return nil
+}
+
+// looksNumeric matches hosts such as 127.1 and 0x7f000001, which some resolvers treat as addresses.
+func looksNumeric(host string) bool {
+	_, err := strconv.ParseUint(host[strings.LastIndexByte(host, '.')+1:], 0, 64)
+	return err == nil
+}
+
+// placeholder is a secret in the text of a target.
+var placeholder = regexp.MustCompile(`\{secret:([^}]*)\}`)
+
+// checkSecrets refuses the secrets of agents and of other tenants. With one of those, the holder of
+// a token could sign as another tenant, or have its value sent to an address of their choice.
+func checkSecrets(tenant string, t notice.Target) error {
+	named := map[string]string{}
+	if t.Secret != "" {
+		named[t.Secret] = "secret"
+	}
+	for field, text := range map[string]string{"url": t.URL, "template": string(t.Template)} {
+		for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
+			named[found[1]] = field
+		}
+	}
+	prefix := secretPrefix(tenant)
+	for name, field := range named {
+		rest, ours := strings.CutPrefix(name, prefix)
+		if !ours || rest == "" || tenant == access.Tenant && strings.Contains(rest, "__") {
+			return refusal.New(refusal.CodeInvalid, "%s: the names of secrets for webhooks of this tenant begin with %s and hold no further __; "+
+				"ask the operator for one", field, prefix)
+		}
+	}
+	return nil
+}
+
+// secretPrefix is how the names of a tenant's secrets begin. No two tenants have the same, and none
+// begins another:
+//
+//	default: WEBHOOK_PAGER    acme: WEBHOOK_ACME__PAGER    team-a: WEBHOOK_TEAM_DA__PAGER
+func secretPrefix(tenant string) string {
+	if tenant == access.Tenant {
+		return "WEBHOOK_"
+	}
+	return "WEBHOOK_" + strings.NewReplacer("-", "_D", "_", "_U").Replace(strings.ToUpper(tenant)) + "__"
+}
