@@ -92,10 +92,11 @@ var operations = map[string][]func(ctx context.Context, c *client.Client){
 
 // without are the operations that this client has no method for, and why.
 var without = map[string]string{
-	"openapi":    "a document for tools, which read it with any HTTP client",
-	"readStream": "the server redirects readers of events there, with a ticket; the client follows",
-	"showLink":   "the page of an approval link, for its recipient",
-	"answerLink": "the page of an approval link, for its recipient",
+	"receiveHook": "for services that send webhooks of their own, signed in their own way",
+	"openapi":     "a document for tools, which read it with any HTTP client",
+	"readStream":  "the server redirects readers of events there, with a ticket; the client follows",
+	"showLink":    "the page of an approval link, for its recipient",
+	"answerLink":  "the page of an approval link, for its recipient",
 }
 
 // The client has a method for each operation of the API, which sends the operation's request.
