@@ -172,6 +172,13 @@ type Caller struct {
 	Link *engine.Link
 }
 
+// ViaHook is the entry point of incoming webhooks.
+const ViaHook = "hook"
+
+// HookKeys begins the idempotency keys of webhooks. No other caller may use such a key: it could
+// have an event that is still to come taken for a repeat.
+const HookKeys = "hook:"
+
 // dueAfter is when the sweep looks after a signal whose wake-up got lost.
 const dueAfter = 5 * time.Second
 

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"errors"
 	"regexp"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -19,6 +20,14 @@ const maxKey = 255
 func readKey(key string) error {
 	if len(key) > maxKey {
 		return refusal.New(refusal.CodeInvalid, "the idempotency key is longer than %d bytes", maxKey)
+	}
+	return nil
+}
+
+// mayUseKey refuses a key that only webhooks have.
+func mayUseKey(c Caller, key string) error {
+	if strings.HasPrefix(key, HookKeys) && c.Via != ViaHook {
+		return refusal.New(refusal.CodeInvalid, "the idempotency key begins with %s, which is reserved for webhooks; use another key", HookKeys)
 	}
 	return nil
 }

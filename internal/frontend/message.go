@@ -17,6 +17,9 @@ import (
 // [refusal.CodeRunOpen], unless the message says what to do: the run gives up what it waits for, or
 // the message waits for the run's end. With a key it is stored once.
 func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, req wire.MessageRequest) (Started, error) {
+	if err := mayUseKey(c, key); err != nil {
+		return Started{}, err
+	}
 	b, err := f.readMessage(thread, key, req)
 	if err != nil {
 		return Started{}, err

@@ -82,6 +82,9 @@ func (b beginning) fits(h core.Head) bool {
 // is not done, it returns [refusal.CodeRunOpen], unless the request says what to do with that run;
 // the request is then a message to it.
 func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.StartRequest) (Started, error) {
+	if err := mayUseKey(c, key); err != nil {
+		return Started{}, err
+	}
 	b, err := f.readStart(key, req)
 	if err != nil {
 		return Started{}, err

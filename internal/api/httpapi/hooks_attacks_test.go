@@ -279,7 +279,7 @@ func TestTheMediaTypeDoesNotChangeWhatABodyMeans(t *testing.T) {
 	}
 }
 
-// TestArgumentsThatTheHookDoesNotMapAreNotEdited: a body has no influence beyond the mapping.
+// TestWhatAHookDoesNotMapHasNoInfluence: a body has no influence beyond the mapping.
 func TestWhatAHookDoesNotMapHasNoInfluence(t *testing.T) {
 	s, run, sus := hooked(t, frontendtest.Call{Kind: core.KindApproval}, nil)
 	body := fmt.Sprintf(`{"target":%q,"action":"approve","arguments":{"order":"B-9"},"grant":"run","decision_id":"mine","tenant":"elsewhere","by":"token:anna","who":"anna"}`, sus)
@@ -338,6 +338,47 @@ func TestSendersCheckTheAddress(t *testing.T) {
 	}
 	if got := s.try(good("discord", sus, hookNow)); got.StatusCode != 409 {
 		t.Errorf("the second: %d %q", got.StatusCode, got.text)
+	}
+}
+
+// TestNoCallerTakesTheKeyOfAnEvent: else who may start runs could have an event that is still to
+// come taken for a repeat.
+func TestNoCallerTakesTheKeyOfAnEvent(t *testing.T) {
+	s := newServer(t, settings{options: withHooks})
+	run := s.start()
+	for path, body := range map[string]string{"/v1/runs": `{"agent":"desk","input":"x"}`, "/v1/threads/" + run.ThreadID + "/messages": `{"input":"x"}`} {
+		if got := s.send("POST", path, body, header("Idempotency-Key", "hook:keyed:7")); got.problem(t).Code != "invalid_request" {
+			t.Errorf("%s: %d %s", path, got.StatusCode, got.text)
+		}
+	}
+}
+
+// TestADecisionWithTheIDOfAHooksIsNotTakenForIt: the id alone doesn't make a decision the hook's.
+func TestADecisionWithTheIDOfAHooksIsNotTakenForIt(t *testing.T) {
+	s, run, sus := hooked(t, frontendtest.Call{Kind: core.KindApproval}, nil)
+	body := questionFor(sus)
+	sum := sha256.Sum256([]byte(body))
+	if _, err := s.client.Decide(t.Context(), run.ID, wire.Decision{Target: sus, Action: "cancel", DecisionID: "hook:plain:" + hex.EncodeToString(sum[:])}); err != nil {
+		t.Fatal(err)
+	}
+	s.delivers(delivery{"plain", body, 409, "already_decided"})
+}
+
+func TestOfTwoDeliveriesAtOnceOneActs(t *testing.T) {
+	s := newServer(t, settings{options: withHooks})
+	answers := make(chan answer, 8)
+	for range cap(answers) {
+		go func() { answers <- s.hook("keyed", `{"input":"x","key":1}`) }()
+	}
+	acted, runs := 0, map[string]bool{}
+	for range cap(answers) {
+		got := decoded[wire.HookAnswer](t, (<-answers).text)
+		if runs[got.RunID] = true; !got.Replayed {
+			acted++
+		}
+	}
+	if acted != 1 || len(runs) != 1 || runs[""] {
+		t.Errorf("%d acted, on %v", acted, runs)
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 
 // act does what a verified delivery asks for. Doing it again changes nothing.
 func (r *Receiver) act(ctx context.Context, h hookfile.Hook, a hookfile.Act) (wire.HookAnswer, error) {
-	key := "hook:" + h.Name + ":" + a.ID
-	c := frontend.Caller{Tenant: h.Tenant, By: h.Principal(a.By), Via: Via}
+	key := frontend.HookKeys + h.Name + ":" + a.ID
+	c := frontend.Caller{Tenant: h.Tenant, By: h.Principal(a.By), Via: frontend.ViaHook}
 	switch {
 	case a.Start != nil:
 		return started(r.Frontend.Start(ctx, c, key, *a.Start))
@@ -62,7 +62,7 @@ func (r *Receiver) decide(ctx context.Context, h hookfile.Hook, c frontend.Calle
 	answer, err := r.Frontend.Decide(ctx, c, p.Record.Run, d)
 	if e, ok := errors.AsType[*refusal.Error](err); ok && e.Winner != nil {
 		// it is of this event, by an earlier version of the hook file
-		if e.Winner.DecisionID == id {
+		if e.Winner.DecisionID == id && e.Winner.By == c.By {
 			return wire.HookAnswer{DecisionID: id, Replayed: true}, nil
 		}
 		e.Winner = nil // who decided what is not for a sender of webhooks

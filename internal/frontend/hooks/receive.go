@@ -62,9 +62,6 @@ type Request struct {
 	Admit func(tenant string) error
 }
 
-// Via is how the journal names the entry point of webhooks.
-const Via = "hook"
-
 // Receive acts on a delivery of a hook. It looks at nothing in the body before the signature is
 // verified, and answers every flaw of a signature alike. Every refusal is a [*refusal.Error]; a
 // refused delivery had no effect, so its sender may repeat it, except where the code says more.
