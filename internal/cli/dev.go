@@ -105,6 +105,7 @@ type serverFlags struct {
 	private, tenantNames []string
 	tenantBytes          display.ByteSize
 	public               string
+	mail                 mailFlags
 }
 
 // read checks the flags and converts them to options.
@@ -133,6 +134,9 @@ func (f *serverFlags) read(o *local.Options) error {
 		return err
 	}
 	if o.PublicURL, err = cmdline.PublicURL(f.public); err != nil {
+		return err
+	}
+	if o.Mail, err = f.mail.read(); err != nil {
 		return err
 	}
 	o.Names.Tenants, err = readTenantNames(f.tenantNames)
@@ -175,6 +179,7 @@ func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	flags.StringArrayVar(&f.tenantNames, "tenant-name", nil, "name of a tenant on approval pages, as `TENANT=NAME`; repeatable (default: its id)")
 	flags.BoolVar(&o.Watch, "watch", o.Watch, "reload agent files when they change; new runs use the new version")
 	flags.StringVar(&f.public, "public-url", "", "public `URL` of the server, the start of every approval link, such as https://desk.example.com/dormouse (default: links are paths)")
+	f.mail.add(cmd)
 }
 
 // checkSteps refuses limits that would keep workers idle. Zero is the default.

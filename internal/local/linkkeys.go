@@ -12,6 +12,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
@@ -86,4 +87,15 @@ func makeLinkKey(file string, random func([]byte)) error {
 		return err
 	}
 	return nil
+}
+
+// linkKeys returns the keys that sign approval links. If the disk is full, new links work until the
+// server stops.
+func (o Options) linkKeys() (access.LinkKeys, error) {
+	keys, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
+	if noRoom(err) {
+		o.raw.Warn("cannot store the approval link key: new links stop working when the server stops", "error", err)
+		return access.LinkKeys{newLinkKey(machine.Random{}.Bytes)}, nil
+	}
+	return keys, err
 }

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"log/slog"
@@ -22,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
+	"github.com/dormouse-dev/dormouse/internal/program/subscribers"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -70,6 +72,7 @@ type Web struct {
 	Names   httpapi.Names // of the pages of approval links
 	// where people reach the server; the zero value leaves links as paths
 	PublicURL access.PublicURL
+	Mail      Mail
 }
 
 // Outside is what a program brings along.
@@ -224,6 +227,10 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	for _, tenant := range unserved(deployed, agents.Home, known) {
 		o.Logger.Warn("a tenant has tokens but no agent; list it under tenants in an agent file, or serve with --tenant", "tenant", tenant, "deploys", agents.Home)
 	}
+	keys, err := o.linkKeys()
+	if err != nil {
+		return nil, err
+	}
 	listener, err := net.Listen("tcp", o.Addr)
 	if err != nil {
 		return nil, err
@@ -231,15 +238,20 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	ended := recordTo(o.Record, d.db, o.Logger)
 	board := live.NewBoard(o.clock)
 	slots := newSlots(o.workers())
+	whom := subscribers.New(subscribers.Options{Definitions: d.db, Runs: d.db, Webhooks: d.db, Clock: o.clock})
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
-		Announce: o.announce, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: o.whom, Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
+		Announce: o.announce, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: cmp.Or[engine.Subscribers](o.whom, whom), Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	ended.front = query.New(front)
+	endpoints, err := o.endpoints(front, whom, keys, listener.Addr().String())
+	if err != nil {
+		return nil, errors.Join(err, listener.Close())
+	}
 	step := newSteps(o.clock, o.elapsed)
 	work := &pool{offset: step.now, workers: o.workers(), slots: slots, places: newPlaces(o.steps().Most, o.steps().Tenant, o.workers()), queue: d.db, engine: eng,
 		clock: o.clock, arrived: d.db.Arrived(), log: o.Logger,
-		deliveries: newDeliveries(delivery.Options{Lines: d.db, Journal: d.db, Endpoints: o.notify, Waker: d.db, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
+		deliveries: newDeliveries(delivery.Options{Lines: d.db, Journal: d.db, Endpoints: cmp.Or[delivery.Endpoints](o.notify, endpoints), Waker: d.db, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
 			Lease: times.lease, Margin: times.margin, Grain: times.sweep})}
 	overdue := &sweep{store: d.db, waker: reminder{d.db}, clock: o.clock, period: times.sweep, log: o.Logger}
 	care := &upkeep{db: d.db, clock: o.clock, step: step, period: times.sweep, log: o.raw, doctor: o.command("doctor", "--data", o.Data), owed: agents.Unstored(), again: func(ctx context.Context) error {
@@ -252,7 +264,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		}
 		return err
 	}}
-	api, err := o.api(ctx, front, d.desk(o), known, d.storage)
+	api, err := o.api(ctx, httpapi.Options{Frontend: front, Webhooks: d.desk(o), Links: keys, Storage: d.storage}, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -275,26 +287,17 @@ func (d *data) desk(o Options) *webhooks.Desk {
 	return webhooks.New(webhooks.Options{Store: d.db, Deliveries: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{}})
 }
 
-// api is the HTTP API, for those who are known.
-func (o Options) api(ctx context.Context, front *frontend.Frontend, desk *webhooks.Desk, known *tokens, storage func() httpapi.Storage) (http.Handler, error) {
-	links, err := readLinkKeys(o.Data, machine.Random{}.Bytes)
-	if noRoom(err) {
-		o.raw.Warn("cannot store the approval link key: new links stop working when the server stops", "error", err)
-		links, err = access.LinkKeys{newLinkKey(machine.Random{}.Bytes)}, nil
-	}
-	if err != nil {
+// api is the HTTP API, for those who are known. What the server's options say is added to parts.
+func (o Options) api(ctx context.Context, parts httpapi.Options, known *tokens) (_ http.Handler, err error) {
+	if parts.Hooks, err = o.receiver(parts.Frontend); err != nil {
 		return nil, err
 	}
-	receiver, err := o.receiver(front)
-	if err != nil {
-		return nil, err
-	}
-	opts := httpapi.Options{Frontend: front, Webhooks: desk, Clock: o.clock, Links: links, Hooks: receiver, Names: o.Names, PublicURL: o.PublicURL, Origins: o.Origins, Limits: o.Limits, Stopping: ctx.Done(),
-		Version: o.Version, Logger: o.raw, Storage: storage}
+	parts.Clock, parts.Logger, parts.Version, parts.Stopping = o.clock, o.raw, o.Version, ctx.Done()
+	parts.Names, parts.PublicURL, parts.Origins, parts.Limits = o.Names, o.PublicURL, o.Origins, o.Limits
 	if known != nil {
-		opts.Keys = known
+		parts.Keys = known
 	}
-	return httpapi.New(opts)
+	return httpapi.New(parts)
 }
 
 func (o Options) workers() int {

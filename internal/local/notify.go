@@ -1,0 +1,58 @@
+package local
+
+import (
+	"context"
+	"net"
+	"net/mail"
+	"os"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/notify"
+	"github.com/dormouse-dev/dormouse/internal/notify/slack"
+	"github.com/dormouse-dev/dormouse/internal/notify/smtp"
+	"github.com/dormouse-dev/dormouse/internal/notify/teams"
+	"github.com/dormouse-dev/dormouse/internal/notify/template"
+	"github.com/dormouse-dev/dormouse/internal/notify/webhook"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+)
+
+// endpoints send notices to the targets of agent files, starts and tenants. addr is where the
+// server listens: links lead there if no public URL is configured.
+func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, keys access.LinkKeys, addr string) (*notify.Endpoints, error) {
+	public := o.PublicURL
+	if host, _, _ := net.SplitHostPort(addr); public.String() == "" && IsLoopback(host) {
+		var err error
+		if public, err = access.ParsePublicURL("http://" + addr); err != nil {
+			return nil, err
+		}
+	}
+	if o.Secrets == nil {
+		o.Secrets = secret.Environment(os.Getenv)
+	}
+	over := webhook.Options{Secrets: o.Secrets, Guard: netguard.New(netguard.Options{Clock: machine.Clock{}, Private: o.Private}), Clock: o.clock, Agent: "dormouse/" + o.Version}
+	urls := map[notice.Format]notify.Sender{}
+	for format, body := range map[notice.Format]webhook.Body{
+		notice.FormatStandard: webhook.Standard,
+		notice.FormatSlack:    slack.Message,
+		notice.FormatTeams:    teams.Card,
+		notice.FormatTemplate: template.Body,
+	} {
+		urls[format] = webhook.New(over, body)
+	}
+	links := notify.Links{Keys: func(context.Context) (access.LinkKeys, error) { return keys, nil }, Public: public}
+	e := &notify.Endpoints{Targets: targets, Writer: notify.NewWriter(notify.WriterOptions{Frontend: front, Links: links, Logger: o.Logger}), URL: urls, Logger: o.Logger}
+	if o.Mail.From.Address != "" {
+		e.Mail = smtp.New(smtp.Options{Server: o.Mail.Server, From: o.Mail.From, Secrets: o.Secrets, Clock: o.clock})
+	}
+	return e, nil
+}
+
+// Mail is how notices are sent as mail; the zero value sends none.
+type Mail struct {
+	Server smtp.Server
+	From   mail.Address
+}
