@@ -15,7 +15,7 @@ func TestMailNeedsAServerAndAnAddress(t *testing.T) {
 		{mailFlags{"smtp://mail.example.com", ""}, "--mail-from"},
 		{mailFlags{"", "desk@example.com"}, "--smtp"},
 		{mailFlags{"mail.example.com", "desk@example.com"}, "--smtp: write the mail server as"},
-		{mailFlags{"smtp://a:hush@mail.example.com", "desk@example.com"}, "smtp_password"},
+		{mailFlags{"smtp://a:hush@mail.example.com", "desk@example.com"}, "SMTP_PASSWORD"},
 		{mailFlags{"smtp://mail.example.com", "desk"}, `"desk" is not an address`},
 	} {
 		m, err := tt.flags.read()

@@ -62,6 +62,8 @@ model: {provider: openai, model: example-large, base_url: "https://models.exampl
 tools: []
 hooks: [audit]
 memory: notes
+notify:
+  - {name: ops, on: [done], mail: [ops@example.com]}
 `
 
 // counter is a whole runtime, as its callers shop, which sends what customers write, and anna, who

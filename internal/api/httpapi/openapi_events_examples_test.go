@@ -55,6 +55,7 @@ var examples = []example{
 	{core.EventCancelRecorded, "cancelled", "", ""},
 	{core.EventTurnEnded, "client", `"suspended"`, "the run is suspended"},
 	{core.EventTurnEnded, "edited", `"done"`, "the run is done"},
+	{core.EventRunEnded, "forgetful", "", ""},
 	{core.EventActivationEnded, "edited", `"suspended_approval"`, ""},
 }
 
@@ -70,8 +71,7 @@ func TestOpenAPIEventsPage(t *testing.T) {
 		shown[string(one.of)] = append(shown[string(one.of)], httpapi.EventSample{About: one.about, Event: one.find(t, told)})
 	}
 	for kind := range wire.EventData {
-		// no agent of a story can subscribe to the end of its runs yet
-		if len(shown[kind]) == 0 && kind != string(core.EventRunEnded) {
+		if len(shown[kind]) == 0 {
 			t.Errorf("%s has no example", kind)
 		}
 	}

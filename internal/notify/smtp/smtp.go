@@ -32,7 +32,7 @@ type Server struct {
 }
 
 // PasswordSecret is the name of the secret with the password of the server's user.
-const PasswordSecret = "smtp_password"
+const PasswordSecret = "SMTP_PASSWORD"
 
 // ParseServer reads smtp://user@host:587 or smtps://user@host:465; user and port may be left out.
 // With smtp, the connection is encrypted by STARTTLS, unless the server is on this machine and does

@@ -1,0 +1,107 @@
+package local
+
+import (
+	"context"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/secret/signature"
+)
+
+const hookKey = "whsec_bm90IGEgcmVhbCBrZXksIG9ubHkgb25lIG9mIGEgdGVzdA=="
+
+// inboxOf is a real receiver: it takes notices whose signatures it has verified.
+type inboxOf struct {
+	*httptest.Server
+	got chan client.Notice
+	ids chan string
+}
+
+func newInbox(t *testing.T) inboxOf {
+	t.Helper()
+	in := inboxOf{got: make(chan client.Notice, 100), ids: make(chan string, 100)}
+	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if err != nil {
+			t.Error(err)
+		}
+		keys, err := signature.Keys(signature.Standard, hookKey)
+		if err != nil {
+			t.Error(err)
+		}
+		id, err := signature.Verify(signature.Standard, r.Header.Get, body, time.Now(), keys...)
+		if err != nil {
+			t.Errorf("the signature of %s: %v", r.Header.Get("webhook-id"), err)
+		}
+		var n client.Notice
+		if err := json.Unmarshal(body, &n); err != nil {
+			t.Error(err)
+		}
+		in.ids <- id
+		in.got <- n
+	}))
+	t.Cleanup(in.Close)
+	return in
+}
+
+// A run of an agent whose file names a webhook asks, is approved by the link in the notice, and says
+// how it ended.
+func TestAWebhookAsksAndIsToldTheEnd(t *testing.T) {
+	r, paid := countingRig(t)
+	in := newInbox(t)
+	r.deploy(asked + "notify:\n  - {name: ops, on: [suspended, decided, done], url: '" + in.URL + "/hook', secret: HOOK, allow_private: true}\n")
+	o := r.options()
+	o.Secrets = func(_ context.Context, name string) (string, error) {
+		if name == "HOOK" {
+			return hookKey, nil
+		}
+		return "", secret.ErrNotSet
+	}
+	var err error
+	if o.Private, err = netguard.ReadPrivate([]string{strings.TrimPrefix(in.URL, "http://")}); err != nil {
+		t.Fatal(err)
+	}
+	s := r.startWith(o)
+	run := s.begin(t)
+
+	n := <-in.got
+	if id := <-in.ids; id != n.ID || !strings.HasPrefix(id, run.ID+":") {
+		t.Errorf("the notice %s came under the id %s", n.ID, id)
+	}
+	if n.Type != "suspended" || n.Approval == nil || n.Approval.Tool != "pay" || n.Links == nil {
+		t.Fatalf("%+v", n)
+	}
+	for _, link := range []string{n.Links.Show, n.Links.Approve, n.Links.Deny} { // a scanner opens every link
+		if resp, err := http.Get(link); err != nil || resp.StatusCode != http.StatusOK {
+			t.Fatalf("%s: %v, %v", link, resp, err)
+		}
+	}
+	if now := s.await(t, run.ID, "waiting"); len(now.Pending) != 1 || paid.Load() != 0 {
+		t.Fatalf("a link that was opened decided: %+v", now)
+	}
+	resp, err := http.Post(n.Links.Show, "application/json", strings.NewReader(`{"action":"resume"}`))
+	if err != nil || resp.StatusCode/100 != 2 {
+		t.Fatalf("%v, %v", resp, err)
+	}
+	decided := <-in.got
+	var d wire.DecisionRecordedData
+	if err := json.Unmarshal(decided.Event.Data, &d); err != nil || decided.Type != "decided" || d.Action != "resume" || d.Via != "link" {
+		t.Errorf("%+v, %+v, %v", decided, d, err)
+	}
+	done := <-in.got
+	if done.Type != "done" || done.Run == nil || done.Run.ID != run.ID || done.Run.Status != "done" {
+		t.Errorf("%+v", done)
+	}
+	if text, ok := done.Run.OutputText(); !ok || text != "Done." || paid.Load() != 1 {
+		t.Errorf("the run said %q and paid %d times", text, paid.Load())
+	}
+}
