@@ -10,6 +10,7 @@ const (
 	NoticeDeadlineNear = "deadline_near" // its deadline is near
 	NoticeDecided      = "decided"       // an answer, a deadline or a message ended the wait
 	NoticeDone         = "done"          // the run ended, for any reason
+	NoticeTest         = "test"          // someone tests the webhook; no run is concerned
 	NoticeFailed       = "failed"        // the run ended in an error, or was stopped or blocked
 )
 

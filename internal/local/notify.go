@@ -44,7 +44,8 @@ func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, key
 		urls[format] = webhook.New(over, body)
 	}
 	links := notify.Links{Keys: func(context.Context) (access.LinkKeys, error) { return keys, nil }, Public: public}
-	e := &notify.Endpoints{Targets: targets, Writer: notify.NewWriter(notify.WriterOptions{Frontend: front, Links: links, Logger: o.Logger}), URL: urls, Logger: o.Logger}
+	e := &notify.Endpoints{Targets: targets, Writer: notify.NewWriter(notify.WriterOptions{Frontend: front, Links: links, Logger: o.Logger}), URL: urls,
+		Clock: o.clock, Random: machine.Random{}, Logger: o.Logger}
 	if o.Mail.From.Address != "" {
 		e.Mail = smtp.New(smtp.Options{Server: o.Mail.Server, From: o.Mail.From, Secrets: o.Secrets, Clock: o.clock})
 	}

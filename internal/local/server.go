@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -264,7 +265,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		}
 		return err
 	}}
-	api, err := o.api(ctx, httpapi.Options{Frontend: front, Webhooks: d.desk(o), Links: keys, Storage: d.storage}, known)
+	api, err := o.api(ctx, httpapi.Options{Frontend: front, Webhooks: d.desk(o, endpoints.Test), Links: keys, Storage: d.storage}, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
@@ -283,8 +284,8 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 }
 
 // desk manages the webhooks of tenants.
-func (d *data) desk(o Options) *webhooks.Desk {
-	return webhooks.New(webhooks.Options{Store: d.db, Deliveries: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{}})
+func (d *data) desk(o Options, test func(context.Context, notice.Webhook) (notice.Attempt, error)) *webhooks.Desk {
+	return webhooks.New(webhooks.Options{Store: d.db, Deliveries: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{}, Test: test})
 }
 
 // api is the HTTP API, for those who are known. What the server's options say is added to parts.

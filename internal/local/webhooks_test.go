@@ -53,24 +53,30 @@ func newInbox(t *testing.T) inboxOf {
 	return in
 }
 
-// A run of an agent whose file names a webhook asks, is approved by the link in the notice, and says
-// how it ended.
-func TestAWebhookAsksAndIsToldTheEnd(t *testing.T) {
-	r, paid := countingRig(t)
-	in := newInbox(t)
-	r.deploy(asked + "notify:\n  - {name: ops, on: [suspended, decided, done], url: '" + in.URL + "/hook', secret: HOOK, allow_private: true}\n")
+// signing are options of a server that has the key, and may reach the receiver.
+func (r *rig) signing(in inboxOf) Options {
+	r.t.Helper()
 	o := r.options()
 	o.Secrets = func(_ context.Context, name string) (string, error) {
-		if name == "HOOK" {
+		if name == "HOOK" || name == "WEBHOOK_OPS" {
 			return hookKey, nil
 		}
 		return "", secret.ErrNotSet
 	}
 	var err error
 	if o.Private, err = netguard.ReadPrivate([]string{strings.TrimPrefix(in.URL, "http://")}); err != nil {
-		t.Fatal(err)
+		r.t.Fatal(err)
 	}
-	s := r.startWith(o)
+	return o
+}
+
+// A run of an agent whose file names a webhook asks, is approved by the link in the notice, and says
+// how it ended.
+func TestAWebhookAsksAndIsToldTheEnd(t *testing.T) {
+	r, paid := countingRig(t)
+	in := newInbox(t)
+	r.deploy(asked + "notify:\n  - {name: ops, on: [suspended, decided, done], url: '" + in.URL + "/hook', secret: HOOK, allow_private: true}\n")
+	s := r.startWith(r.signing(in))
 	run := s.begin(t)
 
 	n := <-in.got
@@ -103,5 +109,28 @@ func TestAWebhookAsksAndIsToldTheEnd(t *testing.T) {
 	}
 	if text, ok := done.Run.OutputText(); !ok || text != "Done." || paid.Load() != 1 {
 		t.Errorf("the run said %q and paid %d times", text, paid.Load())
+	}
+}
+
+// A tenant's own webhook is tested, and then gets what the agent file's webhook gets.
+func TestATenantsWebhookIsTestedAndNotified(t *testing.T) {
+	r, _ := countingRig(t)
+	in := newInbox(t)
+	r.deploy(asked)
+	s := r.startWith(r.signing(in))
+	w, err := s.AddWebhook(t.Context(), client.WebhookRequest{Name: "ops", On: []string{"suspended"}, URL: in.URL, Secret: "WEBHOOK_OPS", AllowPrivate: true}, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tested, err := s.TestWebhook(t.Context(), w.ID)
+	if err != nil || !tested.Delivered {
+		t.Fatalf("%+v, %v", tested, err)
+	}
+	if n := <-in.got; n.Type != "test" || !strings.HasPrefix(n.ID, "test_") {
+		t.Errorf("%+v", n)
+	}
+	run := s.begin(t)
+	if n := <-in.got; n.Type != "suspended" || n.Event.RunID != run.ID {
+		t.Errorf("%+v", n)
 	}
 }

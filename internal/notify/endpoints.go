@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 )
 
@@ -43,6 +44,8 @@ type Endpoints struct {
 	Writer Writer
 	URL    map[notice.Format]Sender
 	Mail   Sender // nil: this program sends no mail
+	Clock  engine.Clock
+	Random engine.Random
 	Logger *slog.Logger
 }
 
@@ -55,12 +58,9 @@ func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result
 	case err != nil:
 		return e.later("the endpoint could not be looked up", n, err)
 	}
-	if len(to.Placeholders()) > 0 && !notice.OfAgent(n.Endpoint) {
-		return delivery.Result{Outcome: notice.Refused, Error: "only an agent file can put secrets into a URL or a template"}
-	}
-	sender := e.sender(to)
-	if sender == nil {
-		return delivery.Result{Outcome: notice.Refused, Error: "this server can't send to endpoints of this kind"}
+	sender, err := e.sender(n.Endpoint, to)
+	if err != nil {
+		return delivery.Result{Outcome: notice.Refused, Error: err.Error()}
 	}
 	body, err := e.Writer.Notice(ctx, n, to)
 	if err != nil {
@@ -69,15 +69,37 @@ func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result
 	return sender.Send(ctx, to, body)
 }
 
-func (e *Endpoints) sender(to notice.Target) Sender {
-	if len(to.Mail) > 0 {
-		return e.Mail
+// Test sends a test notice to a webhook, once. The attempt has no error if the receiver accepted it.
+func (e *Endpoints) Test(ctx context.Context, w notice.Webhook) (notice.Attempt, error) {
+	began := e.Clock.Now()
+	result := delivery.Result{}
+	if sender, err := e.sender(w.ID, w.Target); err != nil {
+		result.Error = err.Error()
+	} else {
+		n := client.Notice{ID: "test_" + e.Random.Text(20), Type: client.NoticeTest, Timestamp: client.Time{Time: began}, Tenant: w.Tenant}
+		result = sender.Send(ctx, w.Target, n)
 	}
+	return notice.Attempt{At: began.UnixMilli(), Took: e.Clock.Now().Sub(began).Milliseconds(), Status: result.Status, Error: result.Error}, nil
+}
+
+// sender is what sends to an endpoint. An error is safe to show.
+func (e *Endpoints) sender(endpoint string, to notice.Target) (s Sender, err error) {
 	format := to.Format
 	if format == "" {
 		format = notice.FormatStandard
 	}
-	return e.URL[format]
+	if s = e.URL[format]; len(to.Mail) > 0 {
+		s = e.Mail
+	}
+	switch {
+	case len(to.Placeholders()) > 0 && !notice.OfAgent(endpoint):
+		return nil, errors.New("only an agent file can put secrets into a URL or a template")
+	case s == nil && len(to.Mail) > 0:
+		return nil, errors.New("this server sends no mail; its operator has to name a mail server")
+	case s == nil:
+		return nil, errors.New("this server can't send notices in the format " + string(format))
+	}
+	return s, nil
 }
 
 // later is an attempt that was not made, because the store did not answer. What is shown to callers

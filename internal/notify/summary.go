@@ -39,6 +39,9 @@ func Summarize(n client.Notice) Summary {
 	switch n.Type {
 	case client.NoticeDecided:
 		s.decided(n)
+	case client.NoticeTest:
+		s.Title = "Test of this endpoint"
+		s.Hint = "It works. There is nothing to do."
 	case client.NoticeDone, client.NoticeFailed:
 		s.ended(n)
 	default:
