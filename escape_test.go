@@ -12,6 +12,7 @@ import (
 // core.EncodeAny, or an encoder that does not escape.
 var escapes = map[string]string{
 	"internal/queue/sqsqueue/wakeup.go":          "a wake-up is for the step function",
+	"internal/core/vote/policy.go":               "a policy is only digested",
 	"internal/aws/emf/emf.go":                    "metrics are for CloudWatch",
 	"internal/aws/xray/xray.go":                  "traces are for X-Ray",
 	"internal/api/lambdahttp/buffered.go":        "the frame of an answer is for API Gateway, and problems hold fixed sentences",

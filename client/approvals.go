@@ -50,6 +50,11 @@ type Pending struct {
 	NotBy string `json:"not_by,omitempty"`
 	// If set, only these callers may approve the call.
 	Approvers []string `json:"approvers,omitempty"`
+	// If several people decide about the call: how far they have come.
+	Votes *Votes `json:"votes,omitempty"`
+	// The suspension that this one follows: the stage before, or the question about the
+	// arguments before an edit.
+	Follows string `json:"follows,omitempty"`
 	// What an approver may overlook in the arguments, such as invisible characters. At most 20.
 	// Empty if there is nothing.
 	Warnings []Warning `json:"warnings,omitempty"`

@@ -126,6 +126,8 @@ type DecisionAnswer struct {
 	Applied *bool `json:"applied,omitempty"`
 	// The decision that was accepted first, if it was a different one.
 	Winner *Winner `json:"winner,omitempty"`
+	// With "accepted", if several people decide about the call: how far they have come.
+	Votes *Votes `json:"votes,omitempty"`
 	// With "accepted": the position in the run's events at that time. Read from here to see
 	// what the decision causes.
 	Cursor string `json:"cursor,omitempty"`
@@ -149,6 +151,8 @@ type Winner struct {
 	Via string `json:"via,omitempty"`
 	// When the decision was made.
 	At *Time `json:"at,omitempty"`
+	// If several people decided: what they said.
+	Votes *Votes `json:"votes,omitempty"`
 }
 
 // DecisionAnswers are the answers to [Decisions], in the same order.

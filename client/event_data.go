@@ -283,8 +283,10 @@ type DecisionRecordedData struct {
 	// The program that showed the question: "page/1" for the page of a link, "api", or the name
 	// the client gave.
 	ShownBy string `json:"shown_by,omitempty"`
-	// Whether the decision took effect.
+	// Whether the decision took effect. False for a vote that left the question open.
 	Applied bool `json:"applied"`
+	// If several people decide about the call: what this vote came to.
+	Vote *Ballot `json:"vote,omitempty"`
 	// The deadline passed without an answer and settled the call.
 	TimedOut bool `json:"timed_out,omitempty"`
 	// The decision arrived after the deadline and has no effect.

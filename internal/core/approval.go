@@ -1,5 +1,7 @@
 package core
 
+import "strings"
+
 // Asks is what a verdict asks, and whom it bars, in short: an approval lifts the ask that it
 // answered, and no other that has come up since. One that bars no one is digested as it was before
 // rules could.
@@ -7,6 +9,9 @@ func (v Verdict) Asks() string {
 	text := v.Reason + "\x00" + v.Grant
 	if v.NotBy != "" {
 		text += "\x00" + v.NotBy
+	}
+	if v.Policy != nil {
+		text += "\x00policy " + v.Policy.Digest()
 	}
 	return Digest([]byte(text))[:12]
 }
@@ -19,7 +24,11 @@ func (a *Approval) Approve() {
 	}
 }
 
-// Waives says whether an approval has satisfied what the verdict asks.
+// Waives says whether an approval has satisfied what the verdict asks. An approver who edits waives
+// every ask but one with a policy that did not let that approver decide alone.
 func (a Approval) Waives(v Verdict) bool {
-	return a.WaivedAsk == anyAsk || a.WaivedAsk != "" && a.WaivedAsk == v.Asks()
+	if under, edited := strings.CutPrefix(a.WaivedAsk, anyAsk); edited {
+		return v.Policy == nil || under == v.Policy.Digest()
+	}
+	return a.WaivedAsk != "" && a.WaivedAsk == v.Asks()
 }

@@ -2,6 +2,8 @@ package core
 
 import (
 	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // DecisionRecord is the data of a decision.recorded event. Applied is false for an accepted
@@ -24,7 +26,19 @@ type DecisionRecord struct {
 	// both in hex, of the canonical form.
 	ArgumentsDigest string `json:"arguments_digest,omitempty"`
 	EditedDigest    string `json:"edited_arguments_digest,omitempty"`
+	// of a vote
+	Ballot *vote.Ballot `json:"vote,omitempty"`
 	Resume
+}
+
+// Edits says whether the decision changed the arguments and put them to the vote.
+func (d DecisionRecord) Edits() bool {
+	return d.Ballot != nil && d.Ballot.Outcome == vote.OutcomeEdited
+}
+
+// LeavesOpen says whether the decision is a vote that did not close its question.
+func (d DecisionRecord) LeavesOpen() bool {
+	return d.Ballot != nil && (d.Ballot.Outcome == vote.OutcomeCounted || d.Ballot.Outcome == vote.OutcomeSuperseded)
 }
 
 // Signal is the decision on its way to the inbox, its [Resume] as the value. [Signal.Record] is the
@@ -55,6 +69,7 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Late       bool            `json:"late,omitempty"`
 		Asked      string          `json:"arguments_digest,omitempty"`
 		Edited     string          `json:"edited_arguments_digest,omitempty"`
+		Ballot     *vote.Ballot    `json:"vote,omitempty"`
 		DecisionID string          `json:"decision_id"`
 		Action     ResumeAction    `json:"action"`
 		Result     json.RawMessage `json:"result,omitempty"`
@@ -66,6 +81,6 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Shown      string          `json:"shown,omitempty"`
 		ShownBy    string          `json:"shown_by,omitempty"`
 	}
-	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late, d.ArgumentsDigest, d.EditedDigest,
+	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late, d.ArgumentsDigest, d.EditedDigest, d.Ballot,
 		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt, d.Shown, d.ShownBy})
 }

@@ -4,6 +4,8 @@ import (
 	"encoding/json"
 	"maps"
 	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // SchemaVersion is the newest form of a stored head that this program reads, and the one it writes.
@@ -12,9 +14,9 @@ const SchemaVersion = 1
 // Head is the one small record of a thread: what is true now. Nothing in it grows with the age of
 // the run.
 //
-// The numbers of [Position] never go back, not even when a new run starts. Inbox, Sigs and Due are
-// written by anyone; everything else by the holder of the claim alone, on condition of Epoch and
-// Rev. The records are embedded: the stored form is one flat object.
+// The numbers of [Position] never go back, not even when a new run starts. Inbox, Sigs, Due and
+// Votes are written by anyone; everything else by the holder of the claim alone, on condition of
+// Epoch and Rev. The records are embedded: the stored form is one flat object.
 type Head struct {
 	Identity
 	Position
@@ -38,6 +40,10 @@ type Head struct {
 	Origin
 
 	Inbox map[string]Signal `json:"inbox,omitempty"`
+	// what has been said on the questions whose votes are counted, by suspension; a question on
+	// which nobody has voted has no entry. The owner
+	// writes an entry only in the commits that open and close its question
+	Votes map[string]vote.Tally `json:"q,omitempty"`
 	// when the sweep shall wake the thread; 0: never. Only the sweep reads it
 	Due int64 `json:"due,omitempty"`
 }
@@ -191,6 +197,10 @@ func (h Head) Clone() Head {
 	h.TimedOut = CloneMap(h.TimedOut)
 	h.Out = CloneMap(h.Out)
 	h.Inbox = CloneMap(h.Inbox)
+	h.Votes = CloneMap(h.Votes)
+	for sus, tally := range h.Votes {
+		h.Votes[sus] = maps.Clone(tally)
+	}
 	h.Held = slices.Clone(h.Held)
 	h.Grants = slices.Clone(h.Grants)
 	if h.End != nil {
@@ -241,10 +251,10 @@ const (
 	ResponseAwaitingInput ResponseState = "awaiting_input"
 )
 
-// Decided says whether a decision is in the inbox.
+// Decided says whether a decision or a vote is in the inbox.
 func (h Head) Decided() bool {
 	for _, s := range h.Inbox {
-		if s.Kind == SignalDecision {
+		if s.Kind == SignalDecision || s.Kind == SignalVote {
 			return true
 		}
 	}

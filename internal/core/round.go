@@ -17,6 +17,15 @@ type Round struct {
 	// a late answer with text arrived since the model's last turn; the next model call reports
 	// it
 	LateWords bool
+
+	// the suspensions of the calls that policies decide about, by their ids
+	Questions map[string]Question
+}
+
+// Question is a suspended call and since when it waits.
+type Question struct {
+	SuspendedCall
+	Since int64
 }
 
 // RoundFrom is the first segment that [ReadRound] needs; false if no call that the head tracks is
@@ -42,7 +51,7 @@ func (h Head) RoundFrom() (seq int64, ok bool) {
 // ReadRound reads the current round from the segments of [Head.RoundFrom] onwards. A head without a
 // turn has an empty round.
 func ReadRound(h Head, segments []Segment) Round {
-	r := Round{Decisions: map[string]DecisionRecord{}, Scratch: map[string]json.RawMessage{}}
+	r := Round{Decisions: map[string]DecisionRecord{}, Scratch: map[string]json.RawMessage{}, Questions: map[string]Question{}}
 	for _, s := range segments {
 		for _, m := range s.Messages {
 			if m.Role == RoleAssistant && m.RunID == h.Run {
@@ -57,13 +66,14 @@ func ReadRound(h Head, segments []Segment) Round {
 				case err != nil:
 				case d.Late:
 					r.LateWords = r.LateWords || d.Words()
-				case d.Applied && d.Action != 0:
+				case (d.Applied || d.Edits()) && d.Action != 0:
 					r.Decisions[d.Suspension] = d
 				}
 			case EventCallSuspended:
 				var c SuspendedCall
 				if json.Unmarshal(e.Data, &c) == nil {
 					r.Keep(c)
+					r.Ask(c, e.At)
 				}
 				if h.Calls[c.CallID].Synthetic && h.Calls[c.CallID].Sus == c.Suspension.ID {
 					r.Calls = append(r.Calls, SyntheticCall(c.CallID))
@@ -82,6 +92,13 @@ func (r Round) Keep(c SuspendedCall) {
 		delete(r.Scratch, c.CallID)
 	default:
 		r.Scratch[c.CallID] = c.Kept
+	}
+}
+
+// Ask notes what a policy decides about, and since when.
+func (r Round) Ask(c SuspendedCall, since int64) {
+	if c.Policy != nil {
+		r.Questions[c.Suspension.ID] = Question{c, since}
 	}
 }
 

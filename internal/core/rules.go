@@ -1,5 +1,7 @@
 package core
 
+import "github.com/dormouse-dev/dormouse/internal/core/vote"
+
 // Rules is the part of an agent's definition that decides. Every method is pure: the same call, the
 // same answer.
 type Rules interface {
@@ -38,6 +40,8 @@ type Terms struct {
 	Result    int        // bytes of a result's text that are kept; [DefaultResult] if 0
 	// the only ones who may say that a call runs; none: every caller who may decide
 	Approvers []string
+	// who decides about calls where no rule says it; nil: the approvers, each alone
+	Policy *vote.Policy
 	// the run makes way for a newer one of its agent that waits, see [Head.MakesWay]
 	Yield   bool
 	Price   *Price    // of the model; nil: it is not known

@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"strings"
 )
 
 // Signal is what an outsider leaves in the inbox. Only the members of its kind are set. A value too
@@ -25,6 +26,8 @@ type Signal struct {
 	// of a decision by an approval link: the link's id
 	Link string `json:"link,omitempty"`
 	Mint string `json:"mint,omitempty"` // and who made the link
+	// of a vote: the groups of the policy that its voter belongs to, with commas
+	As string `json:"as,omitempty"`
 }
 
 // ViaLink: the decision came by an approval link. By then names the recipient the link was made
@@ -48,6 +51,7 @@ const (
 	SignalStart    SignalKind = "start"
 	SignalMessage  SignalKind = "message"
 	SignalDecision SignalKind = "decision"
+	SignalVote     SignalKind = "vote" // a decision that is counted with others
 	SignalCancel   SignalKind = "cancel"
 	SignalPause    SignalKind = "interrupt"
 	SignalLate     SignalKind = "late" // a decision after its deadline
@@ -64,6 +68,19 @@ const (
 
 // LateKey is the inbox key of an answer that came after the deadline of its suspension.
 func LateKey(suspension string) string { return "late:" + suspension }
+
+// VoteKey is the inbox key of a vote, by who votes on which suspension.
+func VoteKey(voter, suspension string) string { return "v:" + voter + ":" + suspension }
+
+// VoteOf reads a [VoteKey]; both are empty if key is none.
+func VoteOf(key string) (voter, suspension string) {
+	rest, ok := strings.CutPrefix(key, "v:")
+	voter, suspension, two := strings.Cut(rest, ":")
+	if !ok || !two {
+		return "", ""
+	}
+	return voter, suspension
+}
 
 // MisfitKey is the inbox key of a result that does not fit the schema of its suspension.
 func MisfitKey(suspension string) string { return "bad:" + suspension }

@@ -2,6 +2,8 @@ package core
 
 import (
 	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // ResumeMode says how a decision becomes a result. The zero value is ReplayToolCall.
@@ -94,6 +96,13 @@ type SuspendTicket struct {
 	NotBy string `json:"not_by,omitempty"`
 	// the only ones who may say so; none: every caller who may decide
 	Approvers []string `json:"approvers,omitempty"`
+
+	// who decides, and which of its stages this is; nil: one decision of one of the Approvers
+	Policy *vote.Policy `json:"policy,omitempty"`
+	Stage  int          `json:"stage,omitempty"`
+	// the suspension that this one follows: of the stage before, or of other arguments
+	Follows string `json:"follows,omitempty"`
+	Until   int64  `json:"-"` // the deadline that it takes over; 0: a new one
 }
 
 // SuspendedCall is a waiting call as it is journaled: the call as the model asked for it, and its
@@ -110,6 +119,9 @@ type SuspendedCall struct {
 	// an approval may be given for the rest of the turn, see [GrantRun]
 	Grantable bool `json:"grantable,omitempty"`
 }
+
+// Counted says whether decisions on the suspension are votes that are counted.
+func (t SuspendTicket) Counted() bool { return t.Policy.Counts() }
 
 // NewSuspendedCall binds a ticket to the call it holds back.
 func NewSuspendedCall(call ToolCall, kind Kind, ticket SuspendTicket) SuspendedCall {

@@ -2,6 +2,8 @@ package core
 
 import (
 	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // Effect is what a gate says of a call.
@@ -55,6 +57,8 @@ type Verdict struct {
 	Grant string
 	// NotBy bars approvers of an ask, see [SuspendTicket].
 	NotBy string
+	// Policy says who decides an ask; nil: the agent's approvers, each alone.
+	Policy *vote.Policy
 	// Result is that of SetResult, or what an approved call has instead of running.
 	Result *Outcome
 }

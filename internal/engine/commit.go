@@ -11,7 +11,7 @@ import (
 
 // commit sends one write until it is answered, and takes the head it leaves.
 func (a *activation) commit(ctx context.Context, c *plans.Commit) error {
-	req := CommitRequest{Next: c.Head, Segment: c.Segment, Drained: c.Drained, AllSeen: c.AllSeen, Seen: a.view.Head.Sigs, Due: c.Due}
+	req := CommitRequest{Next: c.Head, Segment: c.Segment, Drained: c.Drained, Votes: c.Votes, AllSeen: c.AllSeen, Seen: a.view.Head.Sigs, Due: c.Due}
 	if c.Wake != nil {
 		req.Wake = &Delay{time.Duration(*c.Wake) * time.Millisecond}
 	}

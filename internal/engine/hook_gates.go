@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // ruled are the rules of the definition, made stricter by the gates and stop rules of hooks.
@@ -91,7 +92,7 @@ func askBoth(a, b core.Verdict) core.Verdict {
 	if a.Result == nil {
 		a.Result = b.Result
 	}
-	a.NotBy = cmp.Or(a.NotBy, b.NotBy)
+	a.NotBy, a.Policy = cmp.Or(a.NotBy, b.NotBy), vote.Join(a.Policy, b.Policy)
 	if a.Grant == "" || b.Grant == "" {
 		a.Grant = ""
 		return a

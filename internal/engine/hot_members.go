@@ -29,6 +29,7 @@ type HotMembers struct {
 	Calls     *Hidden `json:"calls,omitempty"`
 	TimedOut  *Hidden `json:"timed,omitempty"`
 	Inbox     *Hidden `json:"inbox,omitempty"`
+	Votes     *Hidden `json:"q,omitempty"`
 }
 
 // Hidden is the place of a member that is stored elsewhere. It is always nil.

@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // ClaimRequest asks for a thread's run. Claim is random for each claim; only its own retries share
@@ -30,6 +31,10 @@ type CommitRequest struct {
 
 	// Drained are the inbox keys whose signals the segment contains.
 	Drained []string
+
+	// Votes opens the counts of these questions with what they begin with, and removes those
+	// that are nil. The store leaves every other count as it is, whatever Next says of it.
+	Votes map[string]vote.Tally
 
 	// AllSeen demands that Sigs is still Seen.
 	AllSeen bool
@@ -99,6 +104,16 @@ type Answer struct {
 	Call, Suspension string
 }
 
+// Vote is what a vote adds to the count of its suspension, and until when it is taken: the condition
+// of [vote.Tally.Takes], and that the call's generation is the one that the voter was checked for.
+type Vote struct {
+	Voter      string // see [vote.Key]
+	Maker      string // who made the link that it came by; empty without a link
+	Say        vote.Say
+	Need, Deny int
+	Generation int
+}
+
 // SignalRequest stores one signal in a run's inbox. In one atomic write, on condition that the head
 // still holds Run, that its end is not set, that InboxKey is not there, and on those below.
 type SignalRequest struct {
@@ -115,6 +130,9 @@ type SignalRequest struct {
 	// Together are more decisions, stored in the same write: each under the id of its
 	// suspension, on its own condition, all of them or none. They count as one signal.
 	Together []Answer
+
+	// Vote: the signal is counted in the same write, if the question is still open.
+	Vote *Vote
 
 	// Late: this suspension is among those whose deadline closed them.
 	Late string

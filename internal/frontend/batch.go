@@ -83,6 +83,9 @@ func (f *Frontend) readMember(ctx context.Context, c Caller, p journal.Place, as
 	if err != nil {
 		return member{}, err
 	}
+	if call.Counted() {
+		return member{}, refusal.New(refusal.CodeVotesAreCounted, "several people decide about %s, so its decision can't be stored together with others; send it on its own", call.ToolName)
+	}
 	rec, err := f.readDecision(ctx, c, p, &call, in)
 	return member{asked: asked, call: call, rec: rec}, err
 }

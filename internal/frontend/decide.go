@@ -66,6 +66,9 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p journal.Place, 
 	if resume.Grant != "" && !call.Grantable {
 		return core.DecisionRecord{}, refusal.New(refusal.CodeBadGrant, "this call must be approved individually; omit grant")
 	}
+	if call.Counted() && call.ResumeMode == core.PassDecisionToTool && !core.IsNull(resume.Result) {
+		return core.DecisionRecord{}, refusal.New(refusal.CodeWrongKind, "several people decide about this call, so no one sends its result; send action resume or cancel")
+	}
 	if err := checkSchema(*call, resume); err != nil {
 		f.noteMisfit(ctx, c, p, *call, err)
 		return core.DecisionRecord{}, err
@@ -122,7 +125,11 @@ func changed(h core.Head, call core.SuspendedCall, rec core.DecisionRecord) bool
 
 // decide answers with the target as its caller named it.
 func (f *Frontend) decide(ctx context.Context, c Caller, p journal.Place, target string, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
-	stored, err := f.storeOrExplain(ctx, c, p, call, rec)
+	store := f.storeOrExplain
+	if call.Counted() {
+		store = f.storeVote
+	}
+	stored, err := store(ctx, c, p, call, rec)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}

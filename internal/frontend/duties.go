@@ -29,8 +29,11 @@ func (f *Frontend) mayStart(ctx context.Context, c Caller, def engine.Definition
 }
 
 func (c Caller) listed(callers []string) bool {
-	return access.Listed(callers, c.By, c.Roles) || slices.ContainsFunc(c.behind(), func(by string) bool { return access.Listed(callers, by, nil) })
+	return slices.ContainsFunc(callers, c.is) || slices.ContainsFunc(c.behind(), func(by string) bool { return access.Listed(callers, by, nil) })
 }
+
+// is says whether an entry of a list of callers fits the caller.
+func (c Caller) is(entry string) bool { return access.IsListed(entry, c.By, c.Roles, c.Claims) }
 
 // behind is the maker of the link that the caller answers by. Lists of callers and separation of
 // duties apply to the caller if they apply to the maker. A link that the server sent to an endpoint
@@ -64,10 +67,18 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 	if d.Action != core.ActionResume || call.Kind != core.KindApproval && call.Kind != core.KindUnknownOutcome {
 		return nil
 	}
-	if len(call.Approvers) > 0 && !c.listed(call.Approvers) {
+	if call.Counted() && !c.voterOf(call).member {
+		return notAMember(c, call)
+	}
+	if len(call.Approvers) > 0 && !call.Counted() && !c.listed(call.Approvers) {
 		return refusal.New(refusal.CodeNotAnApprover, "only the agent's approvers may approve %s, and %s is not one of them; "+
 			"ask one of them, or deny the call", call.ToolName, c.name())
 	}
+	return f.notBarred(ctx, c, p, call)
+}
+
+// notBarred refuses a caller whom the rule that asks bars from approving.
+func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall) error {
 	if call.NotBy != core.NotByStarter {
 		return nil
 	}

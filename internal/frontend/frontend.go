@@ -166,6 +166,7 @@ type Caller struct {
 	By     string // such as token:anna; empty where callers have no names
 	Via    string // such as api, link or queue
 	Roles  []access.Role
+	Claims map[string]string // of a token that an identity provider signed
 
 	// Link is the approval link that the caller answers by; nil for a caller with a right of
 	// its own.

@@ -48,6 +48,9 @@ type Principal struct {
 	Name  string
 	Roles []Role
 
+	// Claims are those of a checked token, as its issuer wrote them; nil for a caller without.
+	Claims map[string]string
+
 	// Fingerprint is that of the token: another one may have had its name. It is no secret;
 	// empty where no token is needed.
 	Fingerprint string

@@ -49,7 +49,8 @@ func (a Admission) JWT(claims map[string]string) (Principal, error) {
 		return notAdmitted("the token's claim %q has none of the roles %s; let the issuer add one, or set the stack's parameter RolesClaim. "+
 			"If the claim also holds other words, write a role as %sread", a.RolesClaim, RoleNames(), rolePrefix)
 	}
-	return Principal{Tenant: tenant, Roles: roles, Name: nameFor(subject, subject), Fingerprint: digestOf(claims["iss"] + "\x00" + subject)}, nil
+	return Principal{Tenant: tenant, Roles: roles, Name: nameFor(subject, subject), Claims: claims,
+		Fingerprint: digestOf(claims["iss"] + "\x00" + subject)}, nil
 }
 
 // IAM is who signed a request with the credentials of an AWS account. IAM's policies say who may

@@ -128,5 +128,5 @@ func shownTo(p access.Principal, run wire.Run) wire.Run {
 
 func caller(r *http.Request) frontend.Caller {
 	p := principal(r)
-	return frontend.Caller{Tenant: p.Tenant, By: p.By(), Via: "api", Roles: p.Roles}
+	return frontend.Caller{Tenant: p.Tenant, By: p.By(), Via: "api", Roles: p.Roles, Claims: p.Claims}
 }

@@ -149,7 +149,7 @@ var startCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeAgentNotFound, 
 
 var decisionCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, refusal.CodeBadGrant, refusal.CodeUnclearDecision,
 	refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
-	refusal.CodeAlreadyDecided, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
+	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeVotesAreCounted, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
 	refusal.CodeNotSuspended, refusal.CodeSchemaMismatch, refusal.CodeResultRequired, refusal.CodeInvalidArguments,
 	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties}
 
@@ -170,7 +170,7 @@ var resumeCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, r
 var verdictCodes = []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeInvalid,
 	refusal.CodeBadAction, refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeUnclearDecision, refusal.CodeSchemaMismatch, refusal.CodeResultRequired,
 	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
-	refusal.CodeAlreadyDecided, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended}
+	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended}
 
 // hookCodes are the errors of starts, messages and decisions, and of what comes before them.
 var hookCodes = slices.Concat([]refusal.Code{refusal.CodeInvalidSignature, refusal.CodeHookNotFound, refusal.CodeHookMismatch, refusal.CodeHookUnavailable},

@@ -79,6 +79,8 @@ type (
 	TurnStartedData       = client.TurnStartedData
 	Usage                 = client.Usage
 	Cost                  = client.Cost
+	Voter                 = client.Voter
+	Votes                 = client.Votes
 	Warning               = client.Warning
 	Webhook               = client.Webhook
 	WebhookChange         = client.WebhookChange

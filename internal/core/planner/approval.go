@@ -20,7 +20,7 @@ func (d *draft) askApproval(call core.ToolCall, v core.Verdict) error {
 	}
 	d.letThrough(call)
 	d.change(call.ID, func(c *core.Call) { c.GrantOffered, c.AskDigest = v.Grant, v.Asks() })
-	return d.suspend(call, core.KindApproval, core.SuspendTicket{ResumeMode: v.Mode, NotBy: v.NotBy, Preview: preview, Suspension: core.Suspension{Action: "approve",
+	return d.suspend(call, core.KindApproval, core.SuspendTicket{ResumeMode: v.Mode, NotBy: v.NotBy, Policy: v.Policy, Preview: preview, Suspension: core.Suspension{Action: "approve",
 		Message: cmp.Or(v.Reason, call.Name+" needs approval before it runs."), ResponseSchema: v.Schema}})
 }
 

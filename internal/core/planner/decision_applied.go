@@ -25,7 +25,8 @@ func (d *draft) applyDecision(s delivery) error {
 	}
 	call, ok := d.call(s.Call)
 	c := d.h.Calls[s.Call]
-	if !ok || !c.WaitsOn(s.key) {
+	// a program that knows nothing of policies may have stored it: it decides nothing
+	if !ok || !c.WaitsOn(s.key) || d.counted(s.key) {
 		d.journalDecision(s)
 		return nil
 	}
@@ -78,7 +79,7 @@ func (d *draft) apply(call core.ToolCall, rec core.DecisionRecord) error {
 		}
 		c.Approve()
 		if !core.IsNull(rec.Arguments) {
-			c.Edit(rec.Suspension)
+			c.Edit(rec.Suspension, d.round.Questions[rec.Suspension].Policy)
 		}
 		if rec.Grant == core.GrantRun && c.GrantOffered != "" {
 			d.grant(c.GrantOffered)
@@ -102,6 +103,8 @@ func (d *draft) settleResuming(call core.ToolCall) error {
 	switch {
 	case !ok:
 		return d.refuse(call, core.CallOutcomeLost, "The decision on this call is missing.")
+	case rec.Edits():
+		return d.askAboutEdit(call, rec)
 	case c.Synthetic:
 		return d.settleRunWait(call, rec)
 	case rec.Action == core.ActionCancel:

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // draft is the next commit under construction: a copy of the head and the segment that goes with
@@ -23,17 +24,19 @@ type draft struct {
 	took    map[int]bool    // answers of hooks that are folded in
 	// what is wrong with the arguments of the turn's calls, by call
 	faults  map[string]string
-	spans   map[string]core.Span // when the bodies ran whose outcomes are folded in, by call
-	begun   map[string]bool      // calls whose hooks before the body are folded in
-	stopped map[string]bool      // calls whose bodies were stopped because the run ends
-	closing bool                 // the end of the run closes what is open
-	over    *core.Reason         // why the run ends once the current results are folded in
+	spans   map[string]core.Span  // when the bodies ran whose outcomes are folded in, by call
+	begun   map[string]bool       // calls whose hooks before the body are folded in
+	stopped map[string]bool       // calls whose bodies were stopped because the run ends
+	closing bool                  // the end of the run closes what is open
+	over    *core.Reason          // why the run ends once the current results are folded in
+	opens   map[string]vote.Tally // questions whose votes are counted from this commit on
 }
 
 func newDraft(v plans.View) *draft {
 	d := &draft{v: v, h: v.Head.Clone(), state: v.State, revision: v.Revision, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]core.Span{},
-		begun: map[string]bool{}, stopped: map[string]bool{},
-		round: core.Round{Decisions: core.CloneMap(v.Round.Decisions), Scratch: core.CloneMap(v.Round.Scratch), LateWords: v.Round.LateWords}}
+		begun: map[string]bool{}, stopped: map[string]bool{}, opens: map[string]vote.Tally{},
+		round: core.Round{Decisions: core.CloneMap(v.Round.Decisions), Scratch: core.CloneMap(v.Round.Scratch), LateWords: v.Round.LateWords,
+			Questions: core.CloneMap(v.Round.Questions)}}
 	for _, call := range v.Round.Calls {
 		// a pseudo-call that is settled is forgotten
 		if _, tracked := d.h.Calls[call.ID]; tracked || call.Name != "" {
@@ -73,6 +76,7 @@ func (d *draft) write(c plans.Commit) *plans.Commit {
 	d.h.Deadline = d.deadline()
 	c.Head, c.Drained, c.State, c.Revision, c.Round, c.Fired = d.h, d.drained, d.state, d.revision, d.round, d.untaken()
 	c.AllSeen = c.AllSeen || d.closes
+	c.Votes = d.votes()
 	return &c
 }
 

@@ -62,6 +62,8 @@ func (d *draft) applySignal(s delivery) error {
 		return d.applyMessage(s)
 	case core.SignalDecision:
 		return d.applyDecision(s)
+	case core.SignalVote:
+		return d.applyVote(s)
 	case core.SignalPause:
 		return d.applyInterrupt(s)
 	}
@@ -76,6 +78,9 @@ func (d *draft) journalSignal(s delivery) error {
 		return nil
 	case core.SignalDecision:
 		d.journalDecision(s)
+		return nil
+	case core.SignalVote:
+		d.journalVote(s)
 		return nil
 	case core.SignalPause:
 		d.recordInterrupt(s, false)
@@ -115,7 +120,7 @@ func (d *draft) drainRank(key string) int {
 	switch d.h.Inbox[key].Kind {
 	case core.SignalStart:
 		return 0
-	case core.SignalDecision:
+	case core.SignalDecision, core.SignalVote:
 		return 1
 	case core.SignalPause:
 		return 3 // a message that came with it does not undo it

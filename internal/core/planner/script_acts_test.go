@@ -29,6 +29,7 @@ func init() {
 		"message": (*scriptPlayer).userMessage,
 		"decide":  (*scriptPlayer).decide,
 		"late":    (*scriptPlayer).late,
+		"vote":    (*scriptPlayer).vote,
 		"interrupt": func(p *scriptPlayer, _ string) {
 			p.signal(core.KeyPause, core.Signal{Kind: core.SignalPause, ID: "i1"})
 		},

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // scriptPlayer is the thread of a script, its store and its workers, in memory. It carries out what
@@ -38,7 +39,7 @@ func newScriptPlayer(t *testing.T) *scriptPlayer {
 		hooks: map[core.Phase]core.Effects{}}
 	p.head = core.Head{Identity: core.Identity{Tenant: "acme", Thread: "thr_a", Run: "run_a_0", Agent: "desk", Version: "v1", Schema: core.SchemaVersion},
 		Calls: map[string]core.Call{}, Waits: core.Waits{TimedOut: map[string]int{}}, Out: map[string]core.Out{}, Inbox: map[string]core.Signal{},
-		Origin: core.Origin{Born: p.now, At: p.now}}
+		Origin: core.Origin{Born: p.now, At: p.now}, Votes: map[string]vote.Tally{}}
 	return p
 }
 
@@ -204,12 +205,13 @@ func (p *scriptPlayer) commit(v *plans.View, c *plans.Commit) (over bool) {
 	if c.Segment != nil {
 		p.journal = append(p.journal, *c.Segment)
 	}
-	inbox, sigs := p.head.Inbox, p.head.Sigs
+	inbox, sigs, votes := p.head.Inbox, p.head.Sigs, p.head.Votes
 	for _, key := range c.Drained {
 		delete(inbox, key)
 	}
 	p.head = c.Head.Clone()
 	p.head.Inbox, p.head.Sigs = inbox, sigs
+	p.countVotes(votes, c)
 	*v = v.After(p.head.Clone(), c)
 	return c.Over
 }

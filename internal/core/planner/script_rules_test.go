@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // scriptRules are the rules of a script's agent. What is not said of a tool is allowed, without a
@@ -29,6 +30,7 @@ type scriptTool struct {
 	deniesAt int  // denied from this amount on
 	deadline core.Deadline
 	preview  string
+	policy   *vote.Policy
 }
 
 // tool reads "NAME EFFECT OPTION..."; a reason comes last.
@@ -69,6 +71,8 @@ func (s *scriptTool) option(word string) bool {
 		s.deniesAt = n
 	case "deadline":
 		s.deadline.Within = int64(n) * 1000
+	case "policy":
+		s.policy = readScriptPolicy(value)
 	case "on-deadline":
 		return s.deadline.Outcome.UnmarshalText([]byte(value)) == nil
 	case "mode":
@@ -146,7 +150,7 @@ func (r *scriptRules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	}
 	var args struct{ Amount int }
 	_ = json.Unmarshal(call.Arguments, &args)
-	v := core.Verdict{Effect: tool.effect, Reason: tool.reason, Mode: tool.mode}
+	v := core.Verdict{Effect: tool.effect, Reason: tool.reason, Mode: tool.mode, Policy: tool.policy}
 	switch {
 	case tool.deniesAt > 0 && args.Amount >= tool.deniesAt:
 		v.Effect = core.Deny

@@ -58,6 +58,9 @@ func sayCommit(c *plans.Commit, before core.Head, now int64) (lines []string) {
 			lines = append(lines, "  | "+strings.Join(part, ", "))
 		}
 	}
+	if len(c.Votes) > 0 {
+		lines = append(lines, "  "+sayVotes(c.Votes))
+	}
 	if len(c.Head.Calls) > 0 {
 		lines = append(lines, "  = "+sayCalls(c.Head.Calls))
 	}
@@ -148,6 +151,9 @@ func sayData(raw json.RawMessage) string {
 	}
 	if pending, ok := data["pending"].(map[string]any); ok {
 		words = append(words, string(core.Encode(pending["arguments"])))
+	}
+	if ballot, ok := data["vote"].(map[string]any); ok {
+		words = append(words, fmt.Sprintf("%v, %v yes, %v no", ballot["outcome"], ballot["yes"], ballot["no"]))
 	}
 	if ops, ok := data["ops"].([]any); ok {
 		words = append(words, fmt.Sprint(len(ops), " writes"))

@@ -1,10 +1,12 @@
 package planner
 
 import (
+	"cmp"
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // PlaceholderText is the content of a tool message whose result is still pending.
@@ -20,19 +22,21 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 		t.Suspension.ResponseSchema = nil
 	}
 	t.Pending = core.PendingCall(d.effective(call))
-	if kind == core.KindApproval || kind == core.KindUnknownOutcome {
-		t.Approvers = d.v.Rules.Terms().Approvers
-	}
+	d.nameApprovers(kind, &t)
 	sus := core.NewSuspendedCall(call, kind, t)
-	sus.Deadline = d.deadlineOf(call, kind, t)
-	sus.Grantable = kind == core.KindApproval && d.h.Calls[call.ID].GrantOffered != ""
+	sus.Deadline = cmp.Or(t.Until, d.deadlineOf(call, kind, t))
+	sus.Grantable = kind == core.KindApproval && d.h.Calls[call.ID].GrantOffered != "" && !t.Counted()
 	d.change(call.ID, func(c *core.Call) {
 		c.Kind, c.Mode, c.Sus, c.IntentEpoch, c.HooksEpoch, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
 		c.Suspensions++
-		c.InvalidAnswers = 0
+		c.InvalidAnswers, c.Generation = 0, 0
 	})
 	d.place(call)
 	d.round.Keep(sus)
+	d.round.Ask(sus, d.v.Now)
+	if t.Counted() {
+		d.opens[t.Suspension.ID] = vote.Tally{}
+	}
 	d.event(core.EventCallSuspended, sus, 0)
 	d.must = true
 	return nil

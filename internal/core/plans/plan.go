@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // Plan is the next thing to do: one of the types below. After a [*Commit] the planner decides again
@@ -18,6 +19,9 @@ type Commit struct {
 	Head    core.Head
 	Segment *core.Segment // nil: the head alone changes
 	Drained []string
+	// Votes opens the count of these questions, with what it begins with, and closes those that
+	// are nil. All other counts stay as they are.
+	Votes   map[string]vote.Tally
 	AllSeen bool   // closing commit: conditional on there being no unread signals
 	Due     *int64 // for the index; nil: as it is
 	Wake    *int64 // send a wake-up this many ms later

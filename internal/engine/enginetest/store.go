@@ -52,6 +52,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 		"start":    startCases,
 		"held":     heldCases,
 		"signal":   signalCases,
+		"vote":     voteCases,
 		"overdue":  overdueCases,
 		"lists":    listCases,
 		"feed":     feedCases,

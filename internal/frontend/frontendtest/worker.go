@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -40,6 +41,9 @@ type Call struct {
 	Message   string // the reason it waits for; one if it is empty
 	Preview   *core.Preview
 	Said      string // the model's words in the turn that asks for it
+	Policy    *vote.Policy
+	Stage     int
+	Spent     []string // keys of people who have approved another stage
 }
 
 // asked is the call as the model asks for it.
@@ -56,6 +60,8 @@ type commit struct {
 	head core.Head
 	seg  core.Segment
 	now  int64
+
+	votes map[string]vote.Tally // see [engine.CommitRequest]
 }
 
 func (c *commit) event(t core.EventType, data any) {
@@ -84,7 +90,7 @@ func (w Worker) step(run string, change func(*commit)) core.Head {
 	if err != nil {
 		w.Test.Fatalf("claim %s: %v", run, err)
 	}
-	c := &commit{head: head.Clone(), now: now}
+	c := &commit{head: head.Clone(), now: now, votes: map[string]vote.Tally{}}
 	stamp := core.NewStamp(head.Epoch, 1)
 	c.seg = core.Segment{Seq: head.Seq + 1, W: stamp, Prev: head.Seg}
 	drained := w.drain(c)
@@ -95,7 +101,7 @@ func (w Worker) step(run string, change func(*commit)) core.Head {
 	if c.head.Status == core.RunRunning {
 		due = now + planner.RetryDue
 	}
-	written, err := w.Store.Commit(ctx, engine.CommitRequest{Next: c.head, Segment: &c.seg, Drained: drained, AllSeen: true,
+	written, err := w.Store.Commit(ctx, engine.CommitRequest{Next: c.head, Segment: &c.seg, Drained: drained, Votes: c.votes, AllSeen: true,
 		Seen: head.Sigs, Due: &due})
 	if err != nil {
 		w.Test.Fatalf("commit %s: %v", run, err)
@@ -152,6 +158,8 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 		delete(c.head.TimedOut, rec.Suspension)
 		c.event(core.EventDecisionRecorded, rec)
 		c.say(core.Message{Role: core.RoleSystem, Parts: core.TextParts("an answer came late")})
+	case core.SignalVote:
+		w.drainVote(c, key, s, w.resume(value))
 	case core.SignalDecision:
 		rec := s.Record(key, w.resume(value))
 		_, cancelled := c.head.Inbox[core.KeyCancel]
@@ -289,9 +297,15 @@ func (w Worker) suspend(c *commit, call Call) string {
 	if call.Shown != nil {
 		shown.Arguments = call.Shown
 	}
-	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Preview: call.Preview, Pending: shown, NotBy: call.NotBy, Approvers: call.Approvers,
+	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Preview: call.Preview, Pending: shown, NotBy: call.NotBy, Approvers: call.Approvers, Policy: call.Policy, Stage: call.Stage,
 		Suspension: core.Suspension{ID: id, Action: "approve", Message: cmp.Or(call.Message, "may it?"), ResponseSchema: call.Schema}})
-	waits.Deadline, waits.Grantable = call.Deadline, call.Kind == core.KindApproval
+	waits.Deadline, waits.Grantable = call.Deadline, call.Kind == core.KindApproval && !waits.Counted()
+	if waits.Counted() {
+		c.votes[id] = vote.Tally{}
+		for _, key := range call.Spent {
+			c.votes[id][key] = vote.Spent
+		}
+	}
 	c.event(core.EventCallSuspended, waits)
 	return id
 }

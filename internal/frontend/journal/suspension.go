@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"slices"
 )
@@ -73,7 +74,7 @@ func (r *Reader) Waiting(ctx context.Context, p Place) ([]WaitingCall, error) {
 			return nil, err
 		}
 		for _, w := range there {
-			if open[w.Suspension.ID] {
+			if open[w.Suspension.ID] && Standing(p.Head, w.SuspendedCall) == vote.Open {
 				calls = append(calls, w)
 			}
 		}
@@ -94,6 +95,16 @@ func OpenSuspensions(p Place) map[string]bool {
 		}
 	}
 	return open
+}
+
+// Standing is what the votes on a suspension come to that are stored. A call that one person decides
+// is always open here: its decision is in the inbox under the id of the suspension.
+func Standing(h core.Head, call core.SuspendedCall) vote.Standing {
+	if !call.Counted() {
+		return vote.Open
+	}
+	stage := call.Policy.At(call.Stage)
+	return h.Votes[call.Suspension.ID].Standing(stage.Need, stage.Deny())
 }
 
 // SegmentsOf are the segments in which suspensions were committed, in order and each once.

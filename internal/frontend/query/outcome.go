@@ -92,7 +92,7 @@ func noteOutcome(e core.Event, first bool, o *wire.Outcome) error {
 		if err := json.Unmarshal(e.Data, &rec); err != nil {
 			return err
 		}
-		if rec.Suspension == o.Suspension && !rec.Late && o.Decision == nil {
+		if rec.Suspension == o.Suspension && !rec.Late && !rec.LeavesOpen() && o.Decision == nil {
 			o.State, o.Decision = OutcomeAnswered, verdictOf(rec.Resume, rec.By, rec.Via)
 			o.Decision.Applied = &rec.Applied
 			if rec.TimedOut {

@@ -38,6 +38,8 @@ const (
 	CodeNotFailed            Code = "not_failed"
 	CodeNotWaiting           Code = "not_waiting"
 	CodeAlreadyDecided       Code = "already_decided"
+	CodeArgumentsChanged     Code = "arguments_changed"
+	CodeVotesAreCounted      Code = "votes_are_counted"
 	CodeChanged              Code = "changed"
 	CodeBatchRefused         Code = "batch_refused"
 	CodeLateDecision         Code = "late_decision"
@@ -77,7 +79,7 @@ const CodeAccepted Code = "accepted"
 func Codes() []Code {
 	return []Code{CodeInvalid, CodeBadCursor, CodeBadAction, CodeBadGrant, CodeUnclearDecision, CodeWrongKind, CodeContradiction,
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
-		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
+		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeWebhookNotFound, CodeWebhookChanged,
 		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeTestUnavailable, CodeInboxFull,

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
@@ -50,7 +51,7 @@ func (v *Viewer) View(ctx context.Context, p journal.Place) (View, error) {
 			return shown, err
 		}
 		for _, w := range waiting {
-			if open[w.Suspension.ID] {
+			if open[w.Suspension.ID] && journal.Standing(p.Head, w.SuspendedCall) == vote.Open {
 				call, err := v.shownCall(ctx, p, found, w)
 				if err != nil {
 					return shown, err
@@ -116,6 +117,13 @@ func (v *Viewer) few(ctx context.Context, p journal.Place, seqs []int64) (map[in
 func (v *Viewer) shownCall(ctx context.Context, p journal.Place, found map[int64]core.Segment, w journal.WaitingCall) (wire.Pending, error) {
 	shown := PendingOf(w)
 	shown.Fingerprint = core.Fingerprint(p.Head.Tenant, p.Record.Run, p.Record.Version, w.SuspendedCall)
+	if w.Counted() {
+		votes, err := v.Votes(ctx, p, w.SuspendedCall)
+		if err != nil {
+			return shown, err
+		}
+		shown.Votes = &votes
+	}
 	turn := turnOf(p, w.CallID)
 	requests, cut, err := v.requests(ctx, p, found, turn)
 	if err != nil && !errors.Is(err, engine.ErrUnreadable) {

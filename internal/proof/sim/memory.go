@@ -177,6 +177,7 @@ func (m *Memory) Commit(_ context.Context, req engine.CommitRequest) (engine.Wri
 	}
 	h := req.Next.Clone()
 	h.Inbox, h.Sigs, h.Due, h.Claim = old.Inbox, old.Sigs, old.Due, old.Claim
+	h.Votes = counted(old.Votes, req.Votes)
 	for _, key := range req.Drained {
 		delete(h.Inbox, key)
 	}
@@ -295,6 +296,9 @@ func (m *Memory) Signal(_ context.Context, req engine.SignalRequest) (engine.Wri
 	}
 	m.use(req.Key)
 	h.Inbox[req.InboxKey], h.Sigs, h.Due = req.Signal, h.Sigs+1, req.Due
+	if v := req.Vote; v != nil {
+		count(h.Votes, req.Suspension, v)
+	}
 	for _, one := range req.Together {
 		h.Inbox[one.Suspension] = one.Signal
 	}
@@ -315,7 +319,8 @@ func accepts(h core.Head, req engine.SignalRequest) bool {
 		(!req.NobodyWaits || h.Pending == 0) &&
 		(req.MaxMessages == 0 || len(h.Inbox) < req.MaxMessages) &&
 		(req.Suspension == "" || call.Status == core.CallSuspended && call.Sus == req.Suspension) &&
-		(req.Late == "" || timed)
+		(req.Late == "" || timed) &&
+		(req.Vote == nil || takes(h.Votes[req.Suspension], call, req.Vote))
 }
 
 // Load implements [engine.Store] and frontend.Store.

@@ -43,6 +43,7 @@ func (s *Store) commitUpdate(req engine.CommitRequest) *update {
 	for i, key := range req.Drained {
 		u.removes = append(u.removes, u.in("{inbox}.")+u.alias(fmt.Sprintf("in%d", i), packed(h.Thread, key)))
 	}
+	changeVotes(u, h.Thread, req.Votes)
 	u.require("{epoch} = :epoch AND {rev} = :was")
 	u.value("epoch", number(h.Epoch))
 	u.value("was", number(h.Rev-1))

@@ -56,6 +56,7 @@ const (
 	attrRest   = "x"
 
 	attrSus  = "sus" // of a call; its status is st
+	attrGen  = "g"
 	attrJSON = "j"
 )
 
@@ -128,12 +129,12 @@ func (s *Store) startAttributes(h core.Head) []attribute {
 	if h.Due != 0 {
 		shard = text(s.shard(threadPK(h.Tenant, h.Thread)))
 	}
-	return []attribute{
+	return append(voteAttributes(h), []attribute{
 		{attrRun, text(h.Run)}, {attrAgent, text(h.Agent)}, {attrIdem, hashOf(h.Idem)},
 		{attrEpoch, number(h.Epoch)}, {attrClaim, unlessEmpty(h.Claim)}, {attrSigs, number(h.Sigs)}, {attrInbox, inboxOf(h.Thread, h.Inbox)},
 		{attrDue, unlessZero(h.Due)}, {attrShard, shard},
 		{attrListPK, text(runsPartition(h.Tenant))}, {attrListSK, text(runPosition(h.Born, h.Run))},
-	}
+	}...)
 }
 
 func unlessZero(n int64) types.AttributeValue {
@@ -155,6 +156,7 @@ type restOfCall struct {
 	core.Call
 	Status *engine.Hidden `json:"st,omitempty"`
 	Sus    *engine.Hidden `json:"sus,omitempty"`
+	Gen    *engine.Hidden `json:"g,omitempty"`
 }
 
 func callsOf(thread string, calls map[string]core.Call) types.AttributeValue {
@@ -167,6 +169,9 @@ func callsOf(thread string, calls map[string]core.Call) types.AttributeValue {
 		call := item{attrStatus: text(c.Status.String())}
 		if c.Sus != "" {
 			call[attrSus] = text(c.Sus)
+		}
+		if c.Generation != 0 {
+			call[attrGen] = number(int64(c.Generation))
 		}
 		if j := encoded(restOfCall{Call: c}); j != "{}" {
 			call[attrJSON] = text(j)
@@ -253,6 +258,7 @@ func decodeMaps(it item, h *core.Head, long func(string) string) (err error) {
 	for key := range inbox {
 		h.Inbox[long(key)] = readSignal(mapAt(inbox, key), long)
 	}
+	h.Votes = votesIn(it, long)
 	return err
 }
 
@@ -263,7 +269,7 @@ func decodeCall(it item) (core.Call, error) {
 			return core.Call{}, err
 		}
 	}
-	c.Call.Sus = textAt(it, attrSus)
+	c.Call.Sus, c.Call.Generation = textAt(it, attrSus), int(numberAt(it, attrGen))
 	return c.Call, c.Call.Status.UnmarshalText([]byte(textAt(it, attrStatus)))
 }
 

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -131,8 +132,9 @@ func TestAHeadDoesNotRepeatItsThreadInItsSuspensions(t *testing.T) {
 	want := core.Head{Identity: core.Identity{Tenant: "acme", Thread: thread, Run: core.RunID(thread, 0)},
 		Waits: core.Waits{TimedOut: map[string]int{one: 1, other: 1, "sus_1": 1}},
 		Calls: map[string]core.Call{"c1": {Wait: core.Wait{Sus: one}, Approval: core.Approval{PassedDecision: one, EditedBy: one}}, "c2": {Wait: core.Wait{Sus: other}}, "c3": {Wait: core.Wait{Sus: "sus_1"}}, "c4": {}},
+		Votes: map[string]vote.Tally{one: {"anna": vote.Yes}, "sus_1": {"ben": vote.No}},
 		Out:   map[string]core.Out{core.NoticeKey(one): {Kind: planner.OutNotify, Call: "c1", Sus: one}, "memory": {Kind: planner.OutMemory}},
-		Inbox: map[string]core.Signal{one: {Kind: core.SignalDecision}, core.LateKey(one): {Kind: core.SignalLate}, "m:sus_": {Kind: core.SignalMessage, Sus: one}}}
+		Inbox: map[string]core.Signal{one: {Kind: core.SignalDecision}, core.LateKey(one): {Kind: core.SignalLate}, core.VoteKey("anna", one): {Kind: core.SignalVote}, "m:sus_": {Kind: core.SignalMessage, Sus: one}}}
 	stored := New(nil, Options{}).headItem(want)
 	got, err := readHead(stored)
 	if diff := cmp.Diff(want, got); err != nil || diff != "" {

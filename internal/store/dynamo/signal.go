@@ -76,6 +76,9 @@ func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 		s.together(u, req.Thread, i, one)
 	}
 	requireMore(u, req)
+	if req.Vote != nil {
+		countVote(u, req)
+	}
 	return u
 }
 

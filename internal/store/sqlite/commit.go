@@ -50,6 +50,9 @@ func (t *tx) commit(req engine.CommitRequest, rows commitRows, now int64) (engin
 	if err := t.drain(&head, req.Drained); err != nil {
 		return engine.Written{}, err
 	}
+	if err := t.changeVotes(&head, req.Votes); err != nil {
+		return engine.Written{}, err
+	}
 	return t.written(head, req.Wake, now)
 }
 

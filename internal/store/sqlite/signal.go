@@ -43,6 +43,12 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 	if n == 0 {
 		return t.refused(req.Tenant, req.Thread)
 	}
+	if counted, err := t.vote(req); err != nil || !counted {
+		if err != nil {
+			return engine.Written{}, err
+		}
+		return t.refused(req.Tenant, req.Thread)
+	}
 	if all, err := t.signalTogether(req, together); err != nil || !all {
 		if err != nil {
 			return engine.Written{}, err

@@ -63,6 +63,9 @@ func (t *tx) start(req engine.StartRequest, rows startRows, now int64) (engine.W
 	if err := t.fillInbox(rows.inbox); err != nil {
 		return engine.Written{}, err
 	}
+	if err := t.changeVotes(&req.Head, req.Head.Votes); err != nil {
+		return engine.Written{}, err
+	}
 	head, err := t.head(req.Head.Tenant, req.Head.Thread)
 	if err != nil {
 		return engine.Written{}, err

@@ -86,6 +86,7 @@ func TestEveryMemberOfAHeadIsKept(t *testing.T) {
 	next.Epoch, next.Rev, next.Claim = want.Epoch, want.Rev+1, want.Claim
 	next.Status = core.RunRunning // whatever else it has
 	next.Sigs, next.Inbox, next.Due = want.Sigs, want.Inbox, want.Due
+	next.Votes = want.Votes
 	if w, err = db.Commit(t.Context(), engine.CommitRequest{Next: next}); err != nil {
 		t.Fatal(err)
 	}

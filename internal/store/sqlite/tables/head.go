@@ -6,16 +6,18 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// HeadColumns are read by [ScanHead], in this order. They include the inbox, so that head and
-// signals belong to the same moment.
+// HeadColumns are read by [ScanHead], in this order. They include the inbox and the votes, so that
+// head, signals and counts belong to the same moment.
 const HeadColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v, heads.st, heads.epoch, heads.rev, heads.cid, heads.seq,
 	heads.seg, heads.ev, heads.sigs, heads.lease, heads.claim, heads.tries, heads.dl, heads.not_before, heads.nsus,
 	heads.oldest, heads.born, heads.due, heads.calls, heads.timed, heads.body,
-	(SELECT json_group_object(i.key, json(CASE WHEN json_valid(i.value) THEN i.value ELSE json_quote(i.value) END)) FROM inbox i WHERE i.tenant = heads.tenant AND i.thread = heads.thread)`
+	(SELECT json_group_object(i.key, json(CASE WHEN json_valid(i.value) THEN i.value ELSE json_quote(i.value) END)) FROM inbox i WHERE i.tenant = heads.tenant AND i.thread = heads.thread),
+	(SELECT json_group_array(json_array(v.suspension, v.voter, v.say)) FROM votes v WHERE v.tenant = heads.tenant AND v.thread = heads.thread)`
 
 // body is the part of a head that has no column of its own.
 type body struct {
@@ -43,12 +45,12 @@ func MapText[V any](m map[string]V) string {
 // ScanHead reads the [HeadColumns]. Of a head that cannot be read it returns the identity, with an
 // error that wraps [engine.ErrUnreadable] or [engine.ErrNewerSchema].
 func ScanHead(s dbfile.Scanner, h *core.Head) error {
-	var calls, timed, rest, inbox string
+	var calls, timed, rest, inbox, votes string
 	var found core.Head
 	err := s.Scan(&found.Tenant, &found.Thread, &found.Run, &found.Agent, &found.Schema, &found.Status, &found.Epoch,
 		&found.Rev, &found.CID, &found.Seq, &found.Seg, &found.Ev, &found.Sigs, &found.Lease, &found.Claim, &found.Tries,
 		&found.Deadline, &found.NotBefore, &found.Pending, &found.Oldest, &found.Born, &found.Due,
-		&calls, &timed, &rest, &inbox)
+		&calls, &timed, &rest, &inbox, &votes)
 	if err != nil {
 		known, ok := identified(s)
 		if !ok {
@@ -59,7 +61,7 @@ func ScanHead(s dbfile.Scanner, h *core.Head) error {
 	}
 	full := body{stored: stored{found}}
 	err = errors.Join(json.Unmarshal([]byte(rest), &full), json.Unmarshal([]byte(calls), &full.Head.Calls),
-		json.Unmarshal([]byte(timed), &full.Head.TimedOut), json.Unmarshal([]byte(inbox), &full.Head.Inbox))
+		json.Unmarshal([]byte(timed), &full.Head.TimedOut), json.Unmarshal([]byte(inbox), &full.Head.Inbox), readVotes(votes, &full.Head))
 	if err == nil && found.Status > core.RunDone {
 		err = fmt.Errorf("%d is not a status", found.Status)
 	}
@@ -79,10 +81,32 @@ func ScanHead(s dbfile.Scanner, h *core.Head) error {
 	return nil
 }
 
+// readVotes reads the votes of a thread, each with its suspension.
+func readVotes(rows string, h *core.Head) error {
+	var read [][3]json.RawMessage
+	if err := json.Unmarshal([]byte(rows), &read); err != nil {
+		return err
+	}
+	h.Votes = map[string]vote.Tally{}
+	for _, row := range read {
+		var sus, voter string
+		var said vote.Say
+		err := errors.Join(json.Unmarshal(row[0], &sus), json.Unmarshal(row[1], &voter), json.Unmarshal(row[2], &said))
+		if err != nil {
+			return err
+		}
+		if h.Votes[sus] == nil {
+			h.Votes[sus] = vote.Tally{}
+		}
+		h.Votes[sus][voter] = said
+	}
+	return nil
+}
+
 // identified returns the identity of a head that has an invalid value in some column, or false if
 // the row cannot be read at all.
 func identified(s dbfile.Scanner) (h core.Head, ok bool) {
-	values := make([]any, 26)
+	values := make([]any, 27)
 	to := make([]any, len(values))
 	for i := range values {
 		to[i] = &values[i]

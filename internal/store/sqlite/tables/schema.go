@@ -12,5 +12,8 @@ var lines string
 //go:embed webhooks.sql
 var webhooks string
 
+//go:embed votes.sql
+var votes string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines, webhooks}
+var Migrations = []string{schema, lines, webhooks, votes}

@@ -1,0 +1,95 @@
+package planner_test
+
+import (
+	"maps"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
+)
+
+// readScriptPolicy reads "NEED:NAME,NAME" and more stages behind a >. NEED with an m is denied by a
+// majority.
+func readScriptPolicy(text string) *vote.Policy {
+	p := &vote.Policy{Name: "p"}
+	for i, stage := range strings.Split(text, ">") {
+		need, names, _ := strings.Cut(stage, ":")
+		n, _ := strconv.Atoi(strings.TrimSuffix(need, "m"))
+		s := vote.Stage{Group: vote.Group{Name: "g" + strconv.Itoa(i+1)}, Need: n, Majority: strings.HasSuffix(need, "m")}
+		for name := range strings.SplitSeq(names, ",") {
+			s.Group.Members = append(s.Group.Members, vote.Member{Is: []string{name}})
+		}
+		p.Stages = append(p.Stages, s)
+	}
+	return p
+}
+
+// vote reads "CALL NAME DECISION": it is stored as the frontend and the store do.
+func (p *scriptPlayer) vote(rest string) {
+	part := strings.SplitN(rest, " ", 3)
+	call, by := part[0], part[1]
+	sus := p.suspended(call)
+	suspended, _, ok := core.FindSuspended(p.journal[p.suspendedIn(sus)-1], sus)
+	if !ok || !suspended.Counted() {
+		p.t.Fatalf("nobody votes on %s", call)
+	}
+	stage, r := suspended.Policy.At(suspended.Stage), p.readScriptDecision(part[2])
+	say := vote.Yes
+	switch {
+	case r.Action == core.ActionCancel:
+		say = vote.No
+	case !core.IsNull(r.Arguments):
+		say = vote.Edit
+	}
+	if !p.head.Votes[sus].Takes(by, "", stage.Need, stage.Deny()) || !slices.Contains(stage.Group.Entries(), by) {
+		p.say("vote of %s: refused", by)
+		return
+	}
+	if p.head.Votes[sus] == nil {
+		p.head.Votes[sus] = vote.Tally{}
+	}
+	p.head.Votes[sus].Add(by, "", say)
+	var groups []string
+	for _, s := range suspended.Policy.Stages {
+		if slices.Contains(s.Group.Entries(), by) {
+			groups = append(groups, s.Group.Name)
+		}
+	}
+	p.signal(core.VoteKey(by, sus), core.Signal{Kind: core.SignalVote, Call: call, ID: r.DecisionID, By: by, As: strings.Join(groups, ","), Value: core.Encode(r)})
+}
+
+func (p *scriptPlayer) suspendedIn(sus string) int64 {
+	seq, _ := core.SuspensionSeq(sus)
+	return seq
+}
+
+// countVotes does to the counts what a commit wants.
+func (p *scriptPlayer) countVotes(now map[string]vote.Tally, c *plans.Commit) {
+	p.head.Votes = core.CloneMap(now)
+	for sus, begin := range c.Votes {
+		delete(p.head.Votes, sus)
+		if len(begin) > 0 {
+			p.head.Votes[sus] = maps.Clone(begin)
+		}
+	}
+}
+
+// sayVotes is what a commit does to the counts.
+func sayVotes(votes map[string]vote.Tally) string {
+	var words []string
+	for _, sus := range slices.Sorted(maps.Keys(votes)) {
+		if votes[sus] == nil {
+			words = append(words, "closes a vote")
+			continue
+		}
+		word := "opens a vote"
+		for _, name := range slices.Sorted(maps.Keys(votes[sus])) {
+			word += " " + name + map[vote.Say]string{vote.Yes: " for", vote.Spent: " spent"}[votes[sus][name]]
+		}
+		words = append(words, word)
+	}
+	return strings.Join(words, ", ")
+}

@@ -1,0 +1,268 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
+)
+
+// Where a policy asks several people, each decision is a vote. The store counts it in the write that
+// stores it, and takes none after the one that decides. So the outcome does not depend on when the
+// owner looks: it journals each vote once, and reads the outcome from the count.
+//
+//	vote ── counted ── applyVote ── open: the call goes on waiting
+//	                             ├─ approved: nextStage, or apply
+//	                             ├─ denied: apply
+//	                             └─ edited: askAboutEdit
+
+// nameApprovers says who may decide on a suspension. Where the decision itself becomes the result,
+// and where a person reports what became of a call, one of the people decides: nothing runs for the
+// first time.
+func (d *draft) nameApprovers(kind core.Kind, t *core.SuspendTicket) {
+	if kind != core.KindApproval && kind != core.KindUnknownOutcome {
+		t.Policy = nil
+		return
+	}
+	terms := d.v.Rules.Terms()
+	if t.Policy == nil {
+		t.Policy = terms.Policy
+	}
+	switch {
+	case t.Policy == nil:
+		t.Approvers = terms.Approvers
+	case t.Counted() && (kind == core.KindUnknownOutcome || t.ResumeMode == core.UseDecisionAsToolResult):
+		for _, stage := range t.Policy.Stages {
+			t.Approvers = append(t.Approvers, stage.Group.Entries()...)
+		}
+		t.Policy, t.Stage = nil, 0
+	default:
+		t.Approvers = t.Policy.At(t.Stage).Group.Entries()
+	}
+}
+
+// counted says whether decisions on a suspension of this round are votes.
+func (d *draft) counted(sus string) bool { return d.round.Questions[sus].Counted() }
+
+// applyVote journals a vote, and does what the votes have come to with it.
+func (d *draft) applyVote(s delivery) error {
+	r, err := readResume(s)
+	if err != nil {
+		return fmt.Errorf("core: vote %s: %w", s.key, err)
+	}
+	_, sus := core.VoteOf(s.key)
+	call, ok := d.call(s.Call)
+	if !ok || !d.h.Calls[s.Call].WaitsOn(sus) || !d.counted(sus) {
+		d.journalVote(s)
+		return nil
+	}
+	question := d.round.Questions[sus]
+	rec := s.Record(sus, r)
+	rec.Ballot = d.ballot(s, question)
+	stage := question.Policy.At(question.Stage)
+	switch d.taken(s.key, sus).Standing(stage.Need, stage.Deny()) {
+	case vote.Approved:
+		return d.approve(call, rec, question)
+	case vote.Denied:
+		rec.Applied, rec.Ballot.Outcome = true, vote.OutcomeDenied
+		return d.apply(call, rec)
+	case vote.Edited:
+		return d.edit(call, rec)
+	}
+	d.recordVote(call, rec)
+	return nil
+}
+
+// approve closes a question that enough people have approved: the next stage is asked, or the call
+// may run.
+func (d *draft) approve(call core.ToolCall, rec core.DecisionRecord, question core.Question) error {
+	if question.Policy.Last(question.Stage) {
+		rec.Applied, rec.Ballot.Outcome = true, vote.OutcomeApproved
+		return d.apply(call, rec)
+	}
+	rec.Ballot.Outcome = vote.OutcomePassed
+	d.recordVote(call, rec)
+	return d.nextStage(call, question)
+}
+
+// nextStage asks the next group the same question. Who has approved one stage may not approve
+// another.
+func (d *draft) nextStage(call core.ToolCall, question core.Question) error {
+	t := question.SuspendTicket
+	before := t.Suspension.ID
+	t.Stage, t.Follows, t.Until, t.Scratch = t.Stage+1, before, question.Deadline, nil
+	if err := d.suspend(call, core.KindApproval, t); err != nil {
+		return err
+	}
+	spent := d.opens[d.h.Calls[call.ID].Sus]
+	for person, said := range d.h.Votes[before] {
+		switch said {
+		case vote.Yes, vote.Spent:
+			spent[person] = vote.Spent
+		case vote.Minted:
+			spent[person] = vote.Minted
+		}
+	}
+	return nil
+}
+
+// edit closes a question because an approver wants other arguments. What others have said was about
+// the old ones, so none of it counts for the new ones.
+//
+//	anna: yes to $100 ── ben: yes, with $900 ── who approves $900? ben, and one more
+func (d *draft) edit(call core.ToolCall, rec core.DecisionRecord) error {
+	if err := d.move(call.ID, core.CallResuming); err != nil {
+		return err
+	}
+	rec.Ballot.Outcome = vote.OutcomeEdited
+	d.recordVote(call, rec)
+	d.round.Decisions[rec.Suspension] = rec
+	d.change(call.ID, func(c *core.Call) {
+		c.EditedBy, c.Approved, c.WaivedAsk = rec.Suspension, false, ""
+		c.Renew()
+	})
+	d.event(core.EventCallResuming, d.callState(call), 0)
+	return nil
+}
+
+// askAboutEdit puts edited arguments to the vote: under the policy that the rules have for them, or
+// under the one that was asked before, if they would let the call run unasked. The editor's own yes
+// is the first.
+func (d *draft) askAboutEdit(call core.ToolCall, rec core.DecisionRecord) error {
+	spec, ok := d.v.Rules.Tool(call.Name)
+	if !ok {
+		return d.refuse(call, core.CallOutcomeUnknownTool, fmt.Sprintf("The tool %q no longer exists; the call did not run.", call.Name))
+	}
+	if why := d.invalidToRun(call); why != "" {
+		return d.refuse(call, core.CallOutcomeInvalidArguments, why)
+	}
+	v := d.gateOn(d.effective(call))
+	if v.Effect != core.Ask && v.Effect != core.Allow {
+		_, err := d.gate(call, spec)
+		return err
+	}
+	old := d.round.Questions[rec.Suspension]
+	t := old.SuspendTicket
+	preview, err := d.preview(call)
+	if err != nil {
+		return err
+	}
+	t.Stage, t.Follows, t.Until, t.Preview, t.Scratch = 0, rec.Suspension, old.Deadline, preview, nil
+	if v.Effect == core.Ask {
+		t.NotBy = cmp.Or(t.NotBy, v.NotBy)
+		if v.Policy != nil {
+			t.Policy = v.Policy
+		}
+		d.change(call.ID, func(c *core.Call) {
+			if c.AskDigest != "" {
+				c.AskDigest = v.Asks()
+			}
+		})
+	}
+	return d.askWithYes(call, t, rec)
+}
+
+// askWithYes asks the first stage of a question on which one person has approved already. If that
+// is all that the stage needs, the next one is asked.
+func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.DecisionRecord) error {
+	first := t.Policy.At(0)
+	yes := slices.Contains(strings.Split(rec.Ballot.Group, ","), first.Group.Name)
+	begin := d.minted(rec.Suspension)
+	switch {
+	case yes && first.Need > 1:
+		begin[rec.Ballot.Key] = vote.Yes
+	case yes && !t.Policy.Last(0):
+		begin[rec.Ballot.Key], t.Stage = vote.Spent, 1
+	}
+	if err := d.suspend(call, core.KindApproval, t); err != nil {
+		return err
+	}
+	if t.Counted() {
+		d.opens[d.h.Calls[call.ID].Sus] = begin
+	}
+	return nil
+}
+
+// minted are the makers of the links by which people have voted on a question.
+func (d *draft) minted(sus string) vote.Tally {
+	makers := vote.Tally{}
+	for person, said := range d.h.Votes[sus] {
+		if said == vote.Minted {
+			makers[person] = said
+		}
+	}
+	return makers
+}
+
+// ballot is what the journal says of a vote, before it is known what it came to.
+func (d *draft) ballot(s delivery, q core.Question) *vote.Ballot {
+	voter, sus := core.VoteOf(s.key)
+	b := &vote.Ballot{Key: voter, Group: s.As, Outcome: vote.OutcomeSuperseded}
+	if q.Policy != nil {
+		taken := d.taken(s.key, sus)
+		b.Stage, b.Stages, b.Need = q.Stage+1, len(q.Policy.Stages), q.Policy.At(q.Stage).Need
+		b.Yes, b.No, b.Outcome = taken.Count(vote.Yes), taken.Count(vote.No), vote.OutcomeCounted
+	}
+	return b
+}
+
+// taken is what was said on a question without the votes that are still in the inbox behind the one
+// with this key.
+func (d *draft) taken(key, sus string) vote.Tally {
+	taken := vote.Tally{}
+	for voter, said := range d.h.Votes[sus] {
+		own := core.VoteKey(voter, sus)
+		_, waits := d.h.Inbox[own]
+		if own == key || !waits || slices.Contains(d.drained, own) {
+			taken[voter] = said
+		}
+	}
+	return taken
+}
+
+// recordVote journals a vote that leaves the call as it is.
+func (d *draft) recordVote(call core.ToolCall, rec core.DecisionRecord) {
+	rec.DigestArguments(call, d.effective(call))
+	d.event(core.EventDecisionRecorded, rec, 0)
+}
+
+// journalVote journals a vote on a question that was closed before it was taken up.
+func (d *draft) journalVote(s delivery) {
+	r, _ := readResume(s)
+	_, sus := core.VoteOf(s.key)
+	rec := s.Record(sus, r)
+	rec.Ballot = d.ballot(s, d.round.Questions[sus])
+	rec.Ballot.Outcome = vote.OutcomeSuperseded
+	d.event(core.EventDecisionRecorded, rec, 0)
+}
+
+// votes is what the commit does to the counts: it opens those of new questions and closes those that
+// no call waits for any more. It leaves all others alone, whatever the owner knows of them: votes
+// that it has not seen may have been counted since.
+func (d *draft) votes() map[string]vote.Tally {
+	changed := map[string]vote.Tally{}
+	for sus := range d.v.Head.Votes {
+		changed[sus] = nil
+	}
+	for _, c := range d.v.Head.Calls {
+		if c.Status == core.CallSuspended && d.counted(c.Sus) {
+			changed[c.Sus] = nil
+		}
+	}
+	for _, c := range d.h.Calls {
+		if c.Status != core.CallSuspended {
+			continue
+		}
+		delete(changed, c.Sus)
+		if begin, opens := d.opens[c.Sus]; opens {
+			changed[c.Sus] = begin
+		}
+	}
+	if len(changed) == 0 {
+		return nil
+	}
+	return changed
+}

@@ -1,0 +1,156 @@
+// Package vote decides what a policy makes of the votes on a call: who may vote, when the question
+// is decided, and when approvers are reminded or others are asked. It is pure: times come in as
+// arguments, in milliseconds since the Unix epoch.
+//
+//	vote stored, counted in the same write ── drained, journaled ── bound reached: decided
+//	                                                            └── else: the call goes on waiting
+//
+// The outcome is fixed when a vote is stored, not when it is drained: a vote after the one that
+// decided is refused.
+package vote
+
+import (
+	"crypto/sha256"
+	"encoding/base32"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"strings"
+)
+
+// Policy says who decides about a call: stages that follow one another. It is journaled with each
+// suspension, so that a question is decided by the policy that it was asked with.
+type Policy struct {
+	Name   string  `json:"name,omitempty"`
+	Stages []Stage `json:"stages"` // at least one
+}
+
+// Stage is one question to one group.
+type Stage struct {
+	Group Group `json:"group"`
+	Need  int   `json:"need"` // distinct people who must approve; at least 1
+
+	// Majority: the question is denied once so many people have denied it that Need can't be
+	// reached any more. Otherwise the first denial denies. Only where every member is a person,
+	// see [Group.Size].
+	Majority bool `json:"majority,omitempty"`
+}
+
+// Group is the people who may vote.
+type Group struct {
+	Name    string   `json:"name,omitempty"`
+	Members []Member `json:"members"`
+}
+
+// Member is a person, or a set of callers. Is are entries as lists of callers have them: several
+// are several ways in which the same person comes, so that nobody counts twice.
+type Member struct {
+	Person string   `json:"person,omitempty"` // empty: each caller who fits is a person
+	Is     []string `json:"is"`
+}
+
+// MostApprovers is how many people vote on a question at most.
+const MostApprovers = 16
+
+// Counts says whether votes are counted. A policy that one approver decides is decided as a call
+// without one, by a single decision.
+func (p *Policy) Counts() bool {
+	return p != nil && (len(p.Stages) > 1 || len(p.Stages) == 1 && (p.Stages[0].Need > 1 || p.Stages[0].Deny() > 1))
+}
+
+// At is a stage of the policy; the last one for a number that is beyond it, so that what is stored
+// can't be asked of nobody.
+func (p *Policy) At(stage int) Stage { return p.Stages[max(0, min(stage, len(p.Stages)-1))] }
+
+// Last says whether no stage follows.
+func (p *Policy) Last(stage int) bool { return stage >= len(p.Stages)-1 }
+
+// Digest identifies what the policy says; "" for none.
+func (p *Policy) Digest() string {
+	if p == nil {
+		return ""
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		panic(fmt.Sprintf("vote: encoding a policy: %v", err)) // it has no type without a JSON form
+	}
+	sum := sha256.Sum256(raw)
+	return hex.EncodeToString(sum[:])
+}
+
+// Join returns a policy whose stages are those of both, in their order: what two rules demand is
+// demanded one after the other. A stage that both have is asked once.
+func Join(a, b *Policy) *Policy {
+	switch {
+	case a == nil || b != nil && a.Digest() == b.Digest():
+		return b
+	case b == nil:
+		return a
+	}
+	joined := &Policy{Name: a.Name + "+" + b.Name}
+	known := map[string]bool{}
+	for _, s := range append(append([]Stage{}, a.Stages...), b.Stages...) {
+		digest := (&Policy{Stages: []Stage{s}}).Digest()
+		if !known[digest] {
+			joined.Stages = append(joined.Stages, s)
+		}
+		known[digest] = true
+	}
+	return joined
+}
+
+// Deny is how many denials deny.
+func (s Stage) Deny() int {
+	if size, known := s.Group.Size(); s.Majority && known && size >= s.Need {
+		return size - s.Need + 1
+	}
+	return 1
+}
+
+// Size is how many people the group has; false if that is not known because an entry stands for
+// any number of callers.
+func (g Group) Size() (people int, known bool) {
+	for _, m := range g.Members {
+		if m.Person == "" && (len(m.Is) != 1 || open(m.Is[0])) {
+			return 0, false
+		}
+		people++
+	}
+	return people, true
+}
+
+// open says whether an entry fits any number of callers.
+func open(entry string) bool {
+	return strings.Contains(entry, "*") || strings.HasPrefix(entry, "role:") || strings.HasPrefix(entry, "claim:")
+}
+
+// Entries are all entries of the group's members, as a list of callers.
+func (g Group) Entries() (all []string) {
+	for _, m := range g.Members {
+		all = append(all, m.Is...)
+	}
+	return all
+}
+
+// Person returns who a caller is in the group, in one form for all ways in which that person comes;
+// false if it is none of them. fits says whether an entry is the caller's.
+func (g Group) Person(by string, fits func(entry string) bool) (person string, member bool) {
+	for _, m := range g.Members {
+		for _, entry := range m.Is {
+			if !fits(entry) {
+				continue
+			}
+			if m.Person != "" {
+				return "person:" + m.Person, true
+			}
+			person, member = by, true
+		}
+	}
+	return person, member && by != ""
+}
+
+// Key is the name under which a person's vote is counted.
+func Key(person string) string {
+	sum := sha256.Sum256([]byte(person))
+	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
+}
