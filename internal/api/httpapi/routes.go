@@ -149,7 +149,7 @@ var startCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeAgentNotFound, 
 
 var decisionCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, refusal.CodeBadGrant, refusal.CodeUnclearDecision,
 	refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
-	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeVotesAreCounted, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
+	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
 	refusal.CodeNotSuspended, refusal.CodeSchemaMismatch, refusal.CodeResultRequired, refusal.CodeInvalidArguments,
 	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties}
 
