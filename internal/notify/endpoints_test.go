@@ -91,9 +91,9 @@ func TestWhatCannotBeSentSaysWhy(t *testing.T) {
 	}{
 		"gone":       {one{err: notify.ErrNoTarget}, notice.Hopeless, "was removed or is disabled"},
 		"unreadable": {one{err: engine.ErrUnavailable}, notice.Refused, "could not be looked up"},
-		"no format":  {one{target: notice.Target{URL: "https://x", Format: "fax"}}, notice.Refused, "can't send to endpoints of this kind"},
+		"no format":  {one{target: notice.Target{URL: "https://x", Format: "fax"}}, notice.Refused, "in the format fax"},
 		"a secret":   {one{target: notice.Target{URL: "https://x/{secret:KEY}"}}, notice.Refused, "only an agent file can put secrets"},
-		"no mail":    {one{target: notice.Target{Mail: []string{"a@example.com"}}}, notice.Refused, "can't send to endpoints of this kind"},
+		"no mail":    {one{target: notice.Target{Mail: []string{"a@example.com"}}}, notice.Refused, "sends no mail"},
 	} {
 		e := &notify.Endpoints{Targets: c.targets, Writer: d.writer, Logger: slog.New(slog.DiscardHandler)}
 		if r := e.Send(t.Context(), n); r.Outcome != c.want || !strings.Contains(r.Error, c.says) {
