@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/inbox"
 	"github.com/dormouse-dev/dormouse/internal/cli/jobs"
 	"github.com/dormouse-dev/dormouse/internal/cli/runs"
+	"github.com/dormouse-dev/dormouse/internal/cli/webhookcmd"
 )
 
 // Main runs the command that args name (without the program's name) until it is finished or ctx
@@ -32,6 +33,7 @@ var exitCodes = []cmdline.ExitCode{
 		"failure:",
 		"run, retry, messages, watch: the run ended in error",
 		"decide: the decision was refused",
+		"webhooks test: the endpoint didn't accept the notice",
 		"agents check, agents test: there are errors or failed tests",
 		"agents diff: a waiting run is affected",
 		"doctor: there is damage, or the check did not finish in time",
@@ -57,7 +59,7 @@ func (a *app) root() *cobra.Command {
 approval is suspended and uses no memory. The decision resumes it where it stopped.`, exitCodes)
 	addGroup(root, "Agent Commands:", agents.Commands(a.App)...)
 	addGroup(root, "Run Commands:", append(runs.Commands(a.App), jobs.Commands(a.App)...)...)
-	addGroup(root, "Webhook Commands:", hookcmd.Commands(a.App)...)
+	addGroup(root, "Webhook Commands:", append(webhookcmd.Commands(a.App), hookcmd.Commands(a.App)...)...)
 	addGroup(root, "Approval Commands:", inbox.Commands(a.App)...)
 	addGroup(root, "Server Commands:", a.devCommand(), a.serveCommand(), a.tokensCommand(), a.doctorCommand())
 	root.AddCommand(a.completionCommand(root))

@@ -27,8 +27,9 @@ const (
 	Decide Role = "decide" // see what waits, answer it, interrupt, resume, cancel
 	// see what waits, make, list and revoke approval links: each hands on the right to answer
 	// one call
-	Links    Role = "link"
-	Webhooks Role = "webhooks" // manage webhooks and see their addresses; see and redrive deliveries
+	Links Role = "link"
+	// manage webhooks and see their addresses; see and redrive deliveries
+	Webhooks Role = "webhooks"
 	Admin    Role = "admin"
 )
 

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
@@ -264,5 +265,27 @@ func TestASchemaThatNoVersionWroteIsRefused(t *testing.T) {
 	}
 	if _, err := sqlite.Open(t.Context(), path, o); err == nil || !strings.Contains(err.Error(), "its schema is -10") {
 		t.Error(err)
+	}
+}
+
+func TestADamagedWebhookIsFound(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "x.db")
+	db := open(t, path, options(t, enginetest.AtMilli(1000)))
+	if err := db.PutWebhook(t.Context(), notice.Webhook{Tenant: "acme", ID: "wh_a", Rev: 1}); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := db.DisableEndpoint(t.Context(), notice.Disabled{Tenant: "acme", Endpoint: "agent/desk/pager", At: 1000, Reason: "410 Gone"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, damage := range []string{"", "UPDATE webhooks SET body = '{'", "UPDATE disabled_endpoints SET body = '[]'"} {
+		if damage != "" {
+			if _, err := rawFile(t, path).Exec(damage); err != nil {
+				t.Fatal(err)
+			}
+		}
+		r, err := examine.File(t.Context(), path, nil)
+		if found := len(r.Findings); err != nil || (damage != "") != (found > 0) || found > 0 && (r.Findings[found-1].Code != examine.FindWebhook || !r.Damaged()) {
+			t.Errorf("%q: %+v, %v", damage, r.Findings, err)
+		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/mark"
@@ -49,6 +50,8 @@ const (
 	// FindJournal: a segment is missing, does not follow the one before, or cannot be read
 	FindJournal FindingCode = "journal_broken"
 	FindRecord  FindingCode = "record_unreadable" // of a run that is done
+	// FindWebhook: a webhook, or the note that an endpoint is disabled
+	FindWebhook FindingCode = "webhook_unreadable"
 	// FindUnfinished: the time ran out before everything was examined
 	FindUnfinished FindingCode = "not_examined"
 )
@@ -189,7 +192,35 @@ func (e *examination) all(ctx context.Context, path string) error {
 	if err := e.heads(ctx); err != nil {
 		return err
 	}
-	return e.records(ctx)
+	if err := e.records(ctx); err != nil || version < len(tables.Migrations) {
+		return err
+	}
+	return e.endpoints(ctx)
+}
+
+// endpoints checks what says where notices go. There are few.
+func (e *examination) endpoints(ctx context.Context) error {
+	rows, err := e.conn.QueryContext(ctx, "SELECT tenant, id, body, 1 FROM webhooks UNION ALL SELECT tenant, endpoint, body, 0 FROM disabled_endpoints")
+	if err != nil {
+		return err
+	}
+	return dbfile.EachRow(rows, func(s dbfile.Scanner) error {
+		f := Finding{Code: FindWebhook}
+		var id string
+		var raw []byte
+		var hook bool
+		err := s.Scan(&f.Tenant, &id, &raw, &hook)
+		if err == nil && hook {
+			err = json.Unmarshal(raw, new(notice.Webhook))
+		} else if err == nil {
+			err = json.Unmarshal(raw, new(notice.Disabled))
+		}
+		if err == nil {
+			return nil
+		}
+		f.Detail = fmt.Sprintf("what is stored of the endpoint %s cannot be read: %v", id, err)
+		return e.found(f)
+	})
 }
 
 // structure runs SQLite's own check. Its first message counts, because the others often follow from
