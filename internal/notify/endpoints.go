@@ -92,8 +92,10 @@ func (e *Endpoints) sender(endpoint string, to notice.Target) (s Sender, err err
 		s = e.Mail
 	}
 	switch {
-	case len(to.Placeholders()) > 0 && !notice.OfAgent(endpoint):
-		return nil, errors.New("only an agent file can put secrets into a URL or a template")
+	// an author of agents may use each secret, and the names of a tenant's were checked when the
+	// webhook was added
+	case len(to.Placeholders()) > 0 && notice.OfRun(endpoint):
+		return nil, errors.New("a start can't put secrets into a URL or a template")
 	case s == nil && len(to.Mail) > 0:
 		return nil, errors.New("this server sends no mail; its operator has to name a mail server")
 	case s == nil:

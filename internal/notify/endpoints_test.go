@@ -83,7 +83,7 @@ func (stopped) AfterFunc(time.Duration, func()) (stop func()) { return func() {}
 func TestWhatCannotBeSentSaysWhy(t *testing.T) {
 	d := newDesk(t)
 	_, n := d.asks(frontendtest.Call{Kind: core.KindApproval})
-	n.Endpoint = "wh_1"
+	n.Endpoint = notice.RunEndpoint("run_1", "ops")
 	for name, c := range map[string]struct {
 		targets notify.Targets
 		want    notice.Outcome
@@ -92,7 +92,7 @@ func TestWhatCannotBeSentSaysWhy(t *testing.T) {
 		"gone":       {one{err: notify.ErrNoTarget}, notice.Hopeless, "was removed or is disabled"},
 		"unreadable": {one{err: engine.ErrUnavailable}, notice.Refused, "could not be looked up"},
 		"no format":  {one{target: notice.Target{URL: "https://x", Format: "fax"}}, notice.Refused, "in the format fax"},
-		"a secret":   {one{target: notice.Target{URL: "https://x/{secret:KEY}"}}, notice.Refused, "only an agent file can put secrets"},
+		"a secret":   {one{target: notice.Target{URL: "https://x/{secret:KEY}"}}, notice.Refused, "a start can't put secrets"},
 		"no mail":    {one{target: notice.Target{Mail: []string{"a@example.com"}}}, notice.Refused, "sends no mail"},
 	} {
 		e := &notify.Endpoints{Targets: c.targets, Writer: d.writer, Logger: slog.New(slog.DiscardHandler)}
