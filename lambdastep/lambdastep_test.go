@@ -66,7 +66,7 @@ func newStack(t *testing.T, p dormouse.Program) stack {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s.env = map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": *queue.QueueUrl, "AWS_REGION": "eu-central-1",
+	s.env = map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": *queue.QueueUrl, "DORMOUSE_NOTIFY_QUEUE_URL": *queue.QueueUrl, "AWS_REGION": "eu-central-1",
 		"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": server.URL}
 	tools, hooks := tool.NewRegistry(nil), hook.NewRegistry()
 	if err := binding.New(p).Lambda(tools, hooks); err != nil {
@@ -156,7 +156,7 @@ func (s stack) work(t *testing.T, p dormouse.Program) string {
 func TestAProgramThatIsWrongDoesNotStart(t *testing.T) {
 	p := dormouse.Program{Hooks: []dormouse.Hook{{Name: "h"}}}
 	settings, err := awsenv.Read(func(name string) string {
-		return map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": "http://127.0.0.1:1/1/wake", "AWS_REGION": "eu-central-1",
+		return map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": "http://127.0.0.1:1/1/wake", "DORMOUSE_NOTIFY_QUEUE_URL": "http://127.0.0.1:1/1/notify", "AWS_REGION": "eu-central-1",
 			"AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s"}[name]
 	})
 	if err != nil {

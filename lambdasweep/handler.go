@@ -34,7 +34,7 @@ type store interface {
 }
 
 func newHandler(p stack.Parts) *handler {
-	return &handler{store: p.Store, waker: p.Wake, clock: p.Clock, metrics: p.Metrics, units: p.Units, log: p.Logger}
+	return &handler{store: p.Store, waker: p.Waker, clock: p.Clock, metrics: p.Metrics, units: p.Units, log: p.Logger}
 }
 
 // handle sweeps until nothing is due or the time is up; the next invocation does the rest. It

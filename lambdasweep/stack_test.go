@@ -38,7 +38,7 @@ func opened(t *testing.T, out *bytes.Buffer) (stack.Parts, *awsdouble.Double) {
 	if _, err := double.DynamoDB().CreateTable(t.Context(), dynamo.Schema("table")); err != nil {
 		t.Fatal(err)
 	}
-	env := map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": *queue.QueueUrl, "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k",
+	env := map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": *queue.QueueUrl, "DORMOUSE_NOTIFY_QUEUE_URL": *queue.QueueUrl, "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k",
 		"AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": server.URL}
 	s, err := stack.Read(func(name string) string { return env[name] })
 	if err != nil {

@@ -26,7 +26,7 @@ import (
 var register = binding.New(nightshift.Program()).Lambda
 
 func environment(more map[string]string) func(string) string {
-	all := map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": "http://127.0.0.1:1/123456789012/wake",
+	all := map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": "http://127.0.0.1:1/123456789012/wake", "DORMOUSE_NOTIFY_QUEUE_URL": "http://127.0.0.1:1/123456789012/notify",
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "DORMOUSE_AUTH": "IAM", "DORMOUSE_TENANT": "acme"}
 	maps.Copy(all, more)
 	return func(name string) string { return all[name] }

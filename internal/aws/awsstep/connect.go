@@ -2,23 +2,21 @@ package awsstep
 
 import (
 	"io"
-	"os"
 	"sync"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/model/bedrock"
 	"github.com/dormouse-dev/dormouse/internal/model/openai"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
-	"github.com/dormouse-dev/dormouse/internal/secret/ssmsecret"
 	"github.com/dormouse-dev/dormouse/internal/tool/lambdatool"
 	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
 )
@@ -33,22 +31,12 @@ type Program struct {
 // Open assembles the step function with all its dependencies outside the stack. Log lines and
 // metrics go to out. It makes no network request, and creates a client only when it is needed.
 func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
-	kept := secret.Keep(secrets(s), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
+	kept := secret.Keep(awssecret.Source(s.Settings), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
 	connect := func(n awsenv.ConnectOptions) (map[string]program.Provider, map[string]program.Bodies) {
 		c := &connections{ConnectOptions: n, hidden: kept.Values}
 		return c.providers(), c.bodies()
 	}
 	return awsenv.NewStep(s, p.Register, awsenv.Dependencies{Secrets: kept.Source, Control: p.Control, Command: p.Name, Connect: connect}, out)
-}
-
-// secrets finds secrets in the environment, and then in the Parameter Store if a path is set.
-func secrets(s awsenv.Settings) secret.Source {
-	environment := secret.Environment(os.Getenv)
-	if s.SecretsPath == "" {
-		return environment
-	}
-	client := ssm.NewFromConfig(s.Config(), func(o *ssm.Options) { o.BaseEndpoint = endpoint(s.Endpoints.SSM, o.BaseEndpoint) })
-	return environment.Or(ssmsecret.New(client, ssmsecret.Options{Path: s.SecretsPath, Clock: machine.Clock{}}))
 }
 
 // connections creates clients when they are first used.
@@ -91,7 +79,7 @@ func (c *connections) bedrock(region string) *bedrockruntime.Client {
 		return made
 	}
 	made := bedrockruntime.NewFromConfig(c.patient(), func(o *bedrockruntime.Options) {
-		o.BaseEndpoint = endpoint(c.Endpoints.Bedrock, o.BaseEndpoint)
+		o.BaseEndpoint = stack.Endpoint(c.Endpoints.Bedrock, o.BaseEndpoint)
 		if region != "" {
 			o.Region = region
 		}
@@ -104,7 +92,7 @@ func (c *connections) bedrock(region string) *bedrockruntime.Client {
 }
 
 func (c *connections) lambda() *lambda.Client {
-	return lambda.NewFromConfig(c.patient(), func(o *lambda.Options) { o.BaseEndpoint = endpoint(c.Endpoints.Lambda, o.BaseEndpoint) })
+	return lambda.NewFromConfig(c.patient(), func(o *lambda.Options) { o.BaseEndpoint = stack.Endpoint(c.Endpoints.Lambda, o.BaseEndpoint) })
 }
 
 // patient returns a configuration for services that respond as slowly as a model or a function:
@@ -113,11 +101,4 @@ func (c *connections) patient() aws.Config {
 	made := c.Config()
 	made.HTTPClient = nil // the SDK's own, without a time limit
 	return made
-}
-
-func endpoint(own string, otherwise *string) *string {
-	if own != "" {
-		return &own
-	}
-	return otherwise
 }

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"log/slog"
 	"runtime/debug"
-	"strconv"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
@@ -101,7 +100,7 @@ func (i *invocation) message(ctx context.Context, m events.SQSMessage) (gone boo
 	if err == nil {
 		return gone
 	}
-	i.log.Log(ctx, level(err), "a message comes again", "message", m.MessageId, "receives", receives(m), "in", again.String(), "error", err)
+	i.log.Log(ctx, level(err), "a message comes again", "message", m.MessageId, "receives", stack.Receives(m), "in", again.String(), "error", err)
 	if err := i.giveBack(ctx, m, again); err != nil {
 		i.log.Warn("cannot return a message to the queue; it reappears when its visibility ends", "message", m.MessageId, "error", err)
 	}
@@ -124,7 +123,7 @@ func (i *invocation) ofIntake(m events.SQSMessage) bool {
 // caught turns a panic into an error, so that it costs only its message an attempt, and not the
 // others of the batch.
 func (i *invocation) caught(ctx context.Context, m events.SQSMessage) (gone bool, again time.Duration, err error) {
-	again = i.backoff(receives(m))
+	again = stack.Backoff(m, i.chance())
 	defer func() {
 		if r := recover(); r != nil {
 			i.log.Error("a message made the function panic", "message", m.MessageId, "panic", fmt.Sprint(r), "stack", string(debug.Stack()))
@@ -138,24 +137,4 @@ func (i *invocation) caught(ctx context.Context, m events.SQSMessage) (gone bool
 	}
 	err = i.step(ctx, m.Body)
 	return err == nil, again, err
-}
-
-// The delay of a message that failed starts at 2 s and doubles each time; half of it is jitter.
-const (
-	shortest = 2 * time.Second
-	longest  = 5 * time.Minute
-)
-
-func (i *invocation) backoff(receives int) time.Duration {
-	d := min(shortest<<min(receives, 10), longest)
-	return d/2 + time.Duration(i.chance()*float64(d/2))
-}
-
-// receives returns how often a message was delivered, including this time.
-func receives(m events.SQSMessage) int {
-	n, err := strconv.Atoi(m.Attributes["ApproximateReceiveCount"])
-	if err != nil {
-		return 1
-	}
-	return max(1, n)
 }

@@ -122,7 +122,7 @@ func (d *deployed) provision() {
 	d.Helper()
 	_, err := d.double.DynamoDB().CreateTable(d.Context(), dynamo.Schema("table"))
 	d.must(err)
-	for _, name := range []string{"wake", "intake", "dead"} {
+	for _, name := range []string{"wake", "intake", "dead", "notify"} {
 		out, err := d.double.SQS().CreateQueue(d.Context(), &sqs.CreateQueueInput{QueueName: &name})
 		d.must(err)
 		d.queues[name] = *out.QueueUrl
@@ -130,7 +130,7 @@ func (d *deployed) provision() {
 }
 
 func (d *deployed) environment(endpoint string) func(string) string {
-	all := map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": d.queues["wake"], "DORMOUSE_INTAKE_QUEUE_URL": d.queues["intake"],
+	all := map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": d.queues["wake"], "DORMOUSE_NOTIFY_QUEUE_URL": d.queues["notify"], "DORMOUSE_INTAKE_QUEUE_URL": d.queues["intake"],
 		"DORMOUSE_INTAKE_DEAD_QUEUE_URL": d.queues["dead"], "DORMOUSE_INTAKE_QUEUE_ARN": intakeARN, "DORMOUSE_INTAKE_TENANT": "acme",
 		"DORMOUSE_INTAKE_AGENT": "refund-desk", "AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": endpoint,
 		"AWS_XRAY_DAEMON_ADDRESS": d.daemon.LocalAddr().String(),

@@ -25,7 +25,7 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 		results[n] = i.result(inTime, m, o)
 	}
 	if whole, stays := intake.Whole(results); stays {
-		whole.After = max(whole.After, i.backoff(receives(m)))
+		whole.After = max(whole.After, stack.Backoff(m, i.chance()))
 		return i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), whole)
 	}
 	if len(requests) == 1 && results[0].Outcome == intake.Busy {
@@ -45,7 +45,7 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 // message, and a duplicate is duplicated again with each new message, so there should be few of
 // those.
 func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Request, f intake.Result) (gone bool, err error) {
-	n := receives(m)
+	n := stack.Receives(m)
 	f.After = min(intake.Longer(f.After, min(n, maxFailures)), sqsqueue.MaxDelay)
 	if n < maxFailures {
 		err = i.giveBack(ctx, m, f.After)
@@ -68,7 +68,7 @@ func (i *invocation) result(ctx context.Context, m events.SQSMessage, o intake.R
 
 // delivery converts a message for package intake. The tenant is that of the queue.
 func delivery(m events.SQSMessage, tenant string, body []byte) intake.Delivery {
-	d := intake.Delivery{ID: m.MessageId, Receipt: m.ReceiptHandle, Tenant: tenant, Body: body, Attempts: receives(m)}
+	d := intake.Delivery{ID: m.MessageId, Receipt: m.ReceiptHandle, Tenant: tenant, Body: body, Attempts: stack.Receives(m)}
 	if returned := m.MessageAttributes[sqsqueue.AttributeReturned].StringValue; returned != nil {
 		d.Returned = sqsqueue.ReadReturned(*returned)
 	}

@@ -37,7 +37,7 @@ func Environment(t *testing.T, tools *tool.Registry, dir string) map[string]stri
 	if _, err := program.NewAgents(store, program.Program{Tools: tools, Dir: dir, Clock: machine.Clock{}}).Deploy(t.Context(), "acme"); err != nil {
 		t.Fatal(err)
 	}
-	return map[string]string{"DORMOUSE_TABLE": "stack", "DORMOUSE_WAKE_QUEUE_URL": server.URL + "/123456789012/wake", "AWS_ENDPOINT_URL": server.URL,
+	return map[string]string{"DORMOUSE_TABLE": "stack", "DORMOUSE_WAKE_QUEUE_URL": server.URL + "/123456789012/wake", "DORMOUSE_NOTIFY_QUEUE_URL": server.URL + "/123456789012/notify", "AWS_ENDPOINT_URL": server.URL,
 		"AWS_REGION": "eu-west-1", "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "none", "DORMOUSE_VERSION": "v1.2.3",
 		"DORMOUSE_AUTH": stack.JWT, "DORMOUSE_TENANT_CLAIM": "custom:tenant", "DORMOUSE_ROLES_CLAIM": "cognito:groups",
 		"DORMOUSE_ORIGINS": "https://desk.example", "DORMOUSE_STREAM_URL": "https://streams.example/"}

@@ -222,3 +222,22 @@ func TestWhoeverGivesUpIsToldThatHeDid(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+func TestWakeUpsOfLinesHaveAQueueOfTheirOwn(t *testing.T) {
+	c := newCloud(t, enginetest.AtMilli(1_000_000))
+	lines := c.create("lines", nil)
+	waker := sqsqueue.Apart{Runs: sqsqueue.NewWake(c.api, c.url), Lines: sqsqueue.NewWake(c.api, lines)}
+	run := engine.Wakeup{Tenant: "acme", Thread: "thr_a"}
+	line := engine.Wakeup{Tenant: "acme", Thread: "thr_a", Endpoint: "agent/desk/ops"}
+	for _, w := range []engine.Wakeup{run, line} {
+		if err := waker.Send(t.Context(), w, 0); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for url, want := range map[string]engine.Wakeup{c.url: run, lines: line} {
+		got, err := sqsqueue.NewWake(c.api, url).Receive(t.Context(), 10)
+		if err != nil || len(got) != 1 || got[0].Wakeup != want {
+			t.Errorf("%s has %+v, %v; want %+v", url, got, err, want)
+		}
+	}
+}

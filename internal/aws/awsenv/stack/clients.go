@@ -50,15 +50,16 @@ func (s Settings) credentials(context.Context) (aws.Credentials, error) {
 // DynamoDB returns the client of the table. The store decides how often a request is retried.
 func (s Settings) DynamoDB() *dynamodb.Client {
 	return dynamodb.NewFromConfig(s.Config(), dynamo.Retries(),
-		func(o *dynamodb.Options) { o.BaseEndpoint = endpoint(s.Endpoints.DynamoDB, o.BaseEndpoint) })
+		func(o *dynamodb.Options) { o.BaseEndpoint = Endpoint(s.Endpoints.DynamoDB, o.BaseEndpoint) })
 }
 
 // SQS returns the client of the queues.
 func (s Settings) SQS() *sqs.Client {
-	return sqs.NewFromConfig(s.Config(), func(o *sqs.Options) { o.BaseEndpoint = endpoint(s.Endpoints.SQS, o.BaseEndpoint) })
+	return sqs.NewFromConfig(s.Config(), func(o *sqs.Options) { o.BaseEndpoint = Endpoint(s.Endpoints.SQS, o.BaseEndpoint) })
 }
 
-func endpoint(own string, otherwise *string) *string {
+// Endpoint is the one of a service: its own if it is set, or else that of all services.
+func Endpoint(own string, otherwise *string) *string {
 	if own != "" {
 		return &own
 	}

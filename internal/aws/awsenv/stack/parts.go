@@ -15,7 +15,9 @@ import (
 type Parts struct {
 	Settings
 	Store *dynamo.Store
-	Wake  *sqsqueue.Wake
+	Wake  *sqsqueue.Wake // queue of the wake-ups of runs
+	Lines *sqsqueue.Wake // queue of the wake-ups of delivery lines
+	Waker engine.Waker   // sends each wake-up to its queue
 	// Clock of the engine and the frontend: the machine's, unless a test sets another
 	Clock   engine.Clock
 	Random  Random
@@ -34,7 +36,8 @@ type Random interface {
 // It makes no network request.
 func Open(s Settings, out io.Writer) Parts {
 	units := dynamo.NewMeter(s.DynamoDB())
+	wake, lines := sqsqueue.NewWake(s.SQS(), s.WakeQueue), sqsqueue.NewWake(s.SQS(), s.NotifyQueue)
 	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Random: machine.Random{}, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
-		Wake:    sqsqueue.NewWake(s.SQS(), s.WakeQueue),
+		Wake: wake, Lines: lines, Waker: sqsqueue.Apart{Runs: wake, Lines: lines},
 		Metrics: emf.New(out, s.Stack, machine.Clock{}.Now), Logger: s.Logger(out)}
 }

@@ -19,9 +19,12 @@ import (
 // Settings are the settings in the environment. Fields that a function does not use may be empty.
 type Settings struct {
 	Table     string
-	WakeQueue string // URL
-	Intake    Intake
-	Access    Access
+	WakeQueue string // URL of the queue with the wake-ups of runs
+	// URL of the queue with the wake-ups of delivery lines
+	NotifyQueue string
+	Intake      Intake
+	Access      Access
+	Sinks       Sinks
 
 	Stack    string // the name of the stack, the dimension of its metrics
 	Version  string // of the program
@@ -34,12 +37,15 @@ type Settings struct {
 	TraceDaemon string // address of the tracing daemon; empty if tracing is off
 	LogLevel    slog.Level
 
+	// Public is where people reach the API; the links of notices begin with it
+	Public access.PublicURL
+
 	// SecretsPath is the path of the secrets in the Parameter Store that the environment does
 	// not have. It ends with a slash; empty means none.
 	SecretsPath string
 
-	// PrivateHosts are the addresses that HTTP tools with allow_private may reach besides
-	// public ones
+	// PrivateHosts are the addresses that HTTP tools and webhooks with allow_private may reach
+	// besides public ones
 	PrivateHosts []string
 }
 
@@ -79,32 +85,34 @@ const (
 type Credentials struct{ KeyID, Secret, Session string }
 
 // Endpoints override those of the services, if they are set.
-type Endpoints struct{ All, DynamoDB, SQS, Bedrock, Lambda, SSM string }
+type Endpoints struct{ All, DynamoDB, SQS, Bedrock, Lambda, SSM, EventBridge, SNS string }
 
 // Read reads the settings. The error names every variable that is missing or invalid, and what to
 // set it to.
 func Read(getenv func(string) string) (Settings, error) {
 	r := &reader{getenv: getenv}
 	s := Settings{
-		Table:     r.need("DORMOUSE_TABLE", "the name of the stack's table"),
-		WakeQueue: r.needURL("DORMOUSE_WAKE_QUEUE_URL", "the URL of the stack's queue of wake-ups"),
-		Stack:     r.or("DORMOUSE_STACK", "dormouse"),
-		Version:   r.or("DORMOUSE_VERSION", "devel"),
-		Function:  r.or("AWS_LAMBDA_FUNCTION_NAME", "dormouse"),
-		Region:    r.need("AWS_REGION", "the region of the stack, such as eu-central-1"),
+		Table:       r.need("DORMOUSE_TABLE", "the name of the stack's table"),
+		WakeQueue:   r.needURL("DORMOUSE_WAKE_QUEUE_URL", "the URL of the stack's queue of wake-ups"),
+		NotifyQueue: r.needURL("DORMOUSE_NOTIFY_QUEUE_URL", "the URL of the stack's queue of deliveries"),
+		Stack:       r.or("DORMOUSE_STACK", "dormouse"),
+		Version:     r.or("DORMOUSE_VERSION", "devel"),
+		Function:    r.or("AWS_LAMBDA_FUNCTION_NAME", "dormouse"),
+		Region:      r.need("AWS_REGION", "the region of the stack, such as eu-central-1"),
 		Credentials: Credentials{
 			KeyID:   r.need("AWS_ACCESS_KEY_ID", "the id of an access key; on Lambda the platform sets it"),
 			Secret:  r.need("AWS_SECRET_ACCESS_KEY", "the secret of that access key; on Lambda the platform sets it"),
 			Session: getenv("AWS_SESSION_TOKEN"),
 		},
 		Endpoints: Endpoints{All: r.url("AWS_ENDPOINT_URL"), DynamoDB: r.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: r.url("AWS_ENDPOINT_URL_SQS"),
-			Bedrock: r.url("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"), Lambda: r.url("AWS_ENDPOINT_URL_LAMBDA"), SSM: r.url("AWS_ENDPOINT_URL_SSM")},
+			Bedrock: r.url("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"), Lambda: r.url("AWS_ENDPOINT_URL_LAMBDA"), SSM: r.url("AWS_ENDPOINT_URL_SSM"),
+			EventBridge: r.url("AWS_ENDPOINT_URL_EVENTBRIDGE"), SNS: r.url("AWS_ENDPOINT_URL_SNS")},
 		SecretsPath:  r.path("DORMOUSE_SECRETS_PATH"),
 		TraceDaemon:  getenv("AWS_XRAY_DAEMON_ADDRESS"),
 		LogLevel:     level(getenv("AWS_LAMBDA_LOG_LEVEL")),
 		PrivateHosts: list(getenv("DORMOUSE_PRIVATE_HOSTS")),
 	}
-	s.Intake, s.Access = r.intake(), r.access()
+	s.Intake, s.Access, s.Sinks, s.Public = r.intake(), r.access(), r.sinks(), r.public()
 	return s, errors.Join(r.wrong...)
 }
 
@@ -172,7 +180,7 @@ func (r *reader) intake() Intake {
 		return Intake{URL: r.url("DORMOUSE_INTAKE_QUEUE_URL")}
 	}
 	return Intake{
-		ARN:     r.arn("DORMOUSE_INTAKE_QUEUE_ARN"),
+		ARN:     r.arn("DORMOUSE_INTAKE_QUEUE_ARN", "queue", "arn:aws:sqs:REGION:ACCOUNT:NAME"),
 		URL:     r.needURL("DORMOUSE_INTAKE_QUEUE_URL", "the URL of the intake queue"),
 		DeadURL: r.needURL("DORMOUSE_INTAKE_DEAD_QUEUE_URL", "the URL of the queue for messages of the intake queue that can never be started"),
 		Tenant:  r.need("DORMOUSE_INTAKE_TENANT", "the tenant whose runs the intake queue starts"),
@@ -180,10 +188,10 @@ func (r *reader) intake() Intake {
 	}
 }
 
-func (r *reader) arn(name string) string {
+func (r *reader) arn(name, what, form string) string {
 	v := r.getenv(name)
 	if strings.Count(v, ":") != 5 || !strings.HasPrefix(v, "arn:") {
-		r.say("%s is %q, which is not the ARN of a queue; use the form arn:aws:sqs:REGION:ACCOUNT:NAME", name, v)
+		r.say("%s is %q, which is not the ARN of a %s; use the form %s", name, v, what, form)
 	}
 	return v
 }
@@ -225,6 +233,14 @@ func (r *reader) names() Names {
 		n.Tenants[tenant] = name
 	}
 	return n
+}
+
+func (r *reader) public() access.PublicURL {
+	u, err := access.ParsePublicURL(r.getenv("DORMOUSE_PUBLIC_URL"))
+	if err != nil {
+		r.say("DORMOUSE_PUBLIC_URL: %v", err)
+	}
+	return u
 }
 
 func (r *reader) flag(name string) bool {

@@ -15,14 +15,17 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/google/go-cmp/cmp"
 
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
 // needed is the least that every function has.
 func needed() map[string]string {
 	return map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/wake",
-		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
+		"DORMOUSE_NOTIFY_QUEUE_URL": "https://sqs.eu-central-1.amazonaws.com/123456789012/notify",
+		"AWS_REGION":                "eu-central-1", "AWS_ACCESS_KEY_ID": "AKIAEXAMPLE", "AWS_SECRET_ACCESS_KEY": "secret"}
 }
 
 func with(more map[string]string) func(string) string {
@@ -33,9 +36,10 @@ func with(more map[string]string) func(string) string {
 
 func TestTheLeastThatAFunctionNeeds(t *testing.T) {
 	s, err := stack.Read(with(nil))
-	want := stack.Settings{Table: "table", WakeQueue: "https://sqs.eu-central-1.amazonaws.com/123456789012/wake", Stack: "dormouse", Version: "devel",
+	want := stack.Settings{Table: "table", WakeQueue: "https://sqs.eu-central-1.amazonaws.com/123456789012/wake",
+		NotifyQueue: "https://sqs.eu-central-1.amazonaws.com/123456789012/notify", Stack: "dormouse", Version: "devel",
 		Function: "dormouse", Region: "eu-central-1", Credentials: stack.Credentials{KeyID: "AKIAEXAMPLE", Secret: "secret"}}
-	if diff := cmp.Diff(want, s); err != nil || diff != "" {
+	if diff := cmp.Diff(want, s, cmp.AllowUnexported(access.PublicURL{})); err != nil || diff != "" {
 		t.Errorf("%v (-want +got):\n%s", err, diff)
 	}
 }
@@ -49,6 +53,8 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"AWS_LAMBDA_FUNCTION_NAME": "prod-step", "AWS_SESSION_TOKEN": "session", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000",
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
 		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:4", "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:5", "AWS_ENDPOINT_URL_SSM": "http://127.0.0.1:6",
+		"AWS_ENDPOINT_URL_EVENTBRIDGE": "http://127.0.0.1:7", "AWS_ENDPOINT_URL_SNS": "http://127.0.0.1:8",
+		"DORMOUSE_PUBLIC_URL": "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
 		"DORMOUSE_PRODUCT_NAME": "Refund Desk", "DORMOUSE_TENANT_NAMES": "acme=Acme Ltd; zoo=Zoo = Co;",
 	}))
@@ -68,7 +74,14 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		t.Errorf("access (-want +got):\n%s", diff)
 	}
 	endpoints := stack.Endpoints{All: "http://127.0.0.1:1", DynamoDB: "http://127.0.0.1:2", SQS: "http://127.0.0.1:3", Bedrock: "http://127.0.0.1:4",
-		Lambda: "http://127.0.0.1:5", SSM: "http://127.0.0.1:6"}
+		Lambda: "http://127.0.0.1:5", SSM: "http://127.0.0.1:6", EventBridge: "http://127.0.0.1:7", SNS: "http://127.0.0.1:8"}
+	if s.Public.String() != "https://desk.example.com" {
+		t.Errorf("people reach it at %s", s.Public)
+	}
+	sinks := stack.Sinks{EventBus: "ops", Source: "acme.runs", Topic: "arn:aws:sns:eu-central-1:123456789012:runs", On: notice.Set{notice.Done, notice.Failed}}
+	if diff := cmp.Diff(sinks, s.Sinks); diff != "" {
+		t.Errorf("sinks (-want +got):\n%s", diff)
+	}
 	if s.Endpoints != endpoints || s.SecretsPath != "/dormouse/prod/" || s.Credentials.Session != "session" ||
 		s.Stack != "prod" || s.Version != "1.2.3" || s.Function != "prod-step" || s.TraceDaemon != "127.0.0.1:2000" {
 		t.Errorf("settings %+v", s)
@@ -81,11 +94,14 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 		set   map[string]string
 		wants []string
 	}{
-		{"nothing is set", map[string]string{"DORMOUSE_TABLE": "", "DORMOUSE_WAKE_QUEUE_URL": "", "AWS_REGION": "", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""},
-			[]string{"DORMOUSE_TABLE is missing; set it to the name", "DORMOUSE_WAKE_QUEUE_URL is missing", "AWS_REGION is missing", "AWS_ACCESS_KEY_ID is missing",
+		{"nothing is set", map[string]string{"DORMOUSE_TABLE": "", "DORMOUSE_WAKE_QUEUE_URL": "", "DORMOUSE_NOTIFY_QUEUE_URL": "", "AWS_REGION": "", "AWS_ACCESS_KEY_ID": "", "AWS_SECRET_ACCESS_KEY": ""},
+			[]string{"DORMOUSE_TABLE is missing; set it to the name", "DORMOUSE_WAKE_QUEUE_URL is missing", "DORMOUSE_NOTIFY_QUEUE_URL is missing", "AWS_REGION is missing", "AWS_ACCESS_KEY_ID is missing",
 				"AWS_SECRET_ACCESS_KEY is missing"}},
 		{"what is no URL", map[string]string{"DORMOUSE_WAKE_QUEUE_URL": "wake", "AWS_ENDPOINT_URL": "localhost:8000", "DORMOUSE_STREAM_URL": "ftp://h/x"},
 			[]string{`DORMOUSE_WAKE_QUEUE_URL is "wake"`, `AWS_ENDPOINT_URL is "localhost:8000"`, `DORMOUSE_STREAM_URL is "ftp://h/x"`}},
+		{"an address that is none", map[string]string{"DORMOUSE_PUBLIC_URL": "desk"}, []string{`DORMOUSE_PUBLIC_URL: "desk" is not a URL`}},
+		{"sinks that are none", map[string]string{"DORMOUSE_NOTICE_TOPIC_ARN": "runs", "DORMOUSE_NOTICE_KINDS": "done,paused"},
+			[]string{`DORMOUSE_NOTICE_TOPIC_ARN is "runs", which is not the ARN of a topic`, `DORMOUSE_NOTICE_KINDS contains "paused"; use some of [suspended`}},
 		{"half an intake queue", map[string]string{"DORMOUSE_INTAKE_QUEUE_ARN": "intake"},
 			[]string{`DORMOUSE_INTAKE_QUEUE_ARN is "intake", which is not the ARN`, "DORMOUSE_INTAKE_QUEUE_URL is missing", "DORMOUSE_INTAKE_DEAD_QUEUE_URL is missing",
 				"DORMOUSE_INTAKE_TENANT is missing"}},
