@@ -44,6 +44,8 @@ type Endpoints struct {
 	Writer Writer
 	URL    map[notice.Format]Sender
 	Mail   Sender // nil: this program sends no mail
+	// Sinks are the endpoints that the deployment names, by their ids
+	Sinks  map[string]Sender
 	Clock  engine.Clock
 	Random engine.Random
 	Logger *slog.Logger
@@ -51,7 +53,7 @@ type Endpoints struct {
 
 // Send implements [delivery.Endpoints].
 func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result {
-	to, err := e.Target(ctx, n.Key)
+	to, err := e.target(ctx, n.Key)
 	switch {
 	case errors.Is(err, ErrNoTarget):
 		return delivery.Result{Outcome: notice.Hopeless, Error: "the endpoint was removed or is disabled"}
@@ -69,6 +71,17 @@ func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result
 	return sender.Send(ctx, to, body)
 }
 
+// target finds the target of a line. A sink needs no more than its name.
+func (e *Endpoints) target(ctx context.Context, k notice.Key) (notice.Target, error) {
+	switch {
+	case !notice.OfSink(k.Endpoint):
+		return e.Target(ctx, k)
+	case e.Sinks[k.Endpoint] == nil:
+		return notice.Target{}, ErrNoTarget
+	}
+	return notice.Target{Name: k.Endpoint}, nil
+}
+
 // Test sends a test notice to a webhook, once. The attempt has no error if the receiver accepted it.
 func (e *Endpoints) Test(ctx context.Context, w notice.Webhook) (notice.Attempt, error) {
 	began := e.Clock.Now()
@@ -84,6 +97,9 @@ func (e *Endpoints) Test(ctx context.Context, w notice.Webhook) (notice.Attempt,
 
 // sender is what sends to an endpoint. An error is safe to show.
 func (e *Endpoints) sender(endpoint string, to notice.Target) (s Sender, err error) {
+	if sink := e.Sinks[endpoint]; sink != nil {
+		return sink, nil
+	}
 	format := to.Format
 	if format == "" {
 		format = notice.FormatStandard

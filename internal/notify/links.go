@@ -41,9 +41,10 @@ func newLinker(f *frontend.Frontend, l Links) *linker {
 }
 
 // of returns the links for a call; nil if it can't be answered by one. Endpoints that the start of
-// a run names get none: otherwise a caller who may only start runs could approve their calls.
+// a run names get none: otherwise a caller who may only start runs could approve their calls. Sinks
+// get none either: a rule or a subscription may pass them on to anybody.
 func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, to notice.Target, a *client.Approval) (*client.NoticeLinks, error) {
-	if a == nil || a.Kind != core.KindApproval.String() || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) {
+	if a == nil || a.Kind != core.KindApproval.String() || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) || notice.OfSink(n.Endpoint) {
 		return nil, nil
 	}
 	record, approve, err := l.maker.EndpointLink(ctx, c, links.EndpointOrder{Run: a.RunID, Suspension: a.Suspension.ID, Since: a.Since.UnixMilli(),

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 )
 
 const (
@@ -17,11 +18,20 @@ const (
 	leastCut = 1 << 10
 )
 
+// most is how many bytes a notice for an endpoint may have. The services behind sinks count what
+// they add to it, too.
+func most(endpoint string) int {
+	if notice.OfSink(endpoint) {
+		return mostBody - 2<<10
+	}
+	return mostBody
+}
+
 // shorten leaves out members, in the order that [client.Notice] tells, until the notice fits.
-func shorten(n *client.Notice) {
+func shorten(n *client.Notice, most int) {
 	size := sizeOf(n)
 	cut := func(name string, member any, leave func()) {
-		if was := sizeOf(member); size > mostBody && was > leastCut {
+		if was := sizeOf(member); size > most && was > leastCut {
 			leave()
 			n.Truncated = append(n.Truncated, name)
 			size = sizeOf(n)

@@ -55,7 +55,7 @@ func (w *writer) Notice(ctx context.Context, n delivery.Notice, to notice.Target
 			return out, err
 		}
 	}
-	shorten(&out)
+	shorten(&out, most(n.Endpoint))
 	return out, nil
 }
 
