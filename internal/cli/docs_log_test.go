@@ -135,7 +135,7 @@ type logLine struct {
 
 func TestTheLogPageHasEveryLine(t *testing.T) {
 	lines := map[string]*logLine{}
-	for _, dir := range []string{"../../internal", "../../functions", "../../lambdastep", "../../lambdaapi", "../../lambdasweep", "../../command"} {
+	for _, dir := range []string{"../../internal", "../../functions", "../../lambdastep", "../../lambdaapi", "../../lambdanotify", "../../lambdasweep", "../../command"} {
 		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

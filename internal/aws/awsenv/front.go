@@ -27,7 +27,7 @@ func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 	if err != nil {
 		return Front{}, err
 	}
-	desk := webhooks.New(webhooks.Options{Store: p.Store, Deliveries: p.Store, Waker: p.Wake, Clock: p.Clock, Random: p.Random})
+	desk := webhooks.New(webhooks.Options{Store: p.Store, Deliveries: p.Store, Waker: p.Waker, Clock: p.Clock, Random: p.Random})
 	return Front{parts: p, Frontend: p.frontend(), Webhooks: desk}, nil
 }
 

@@ -95,9 +95,9 @@ func (d *deployed) run(text string) (c costs) {
 // The page's "seven cents" uses the list prices of us-east-1 in November 2026: $0.625 per million
 // write units, $0.125 per million read units, $0.40 per million SQS requests, $0.20 per million
 // Lambda calls and $1.00 per million HTTP requests. Per month an idle stack makes 43,200 calls of
-// the sweep with eight small reads each and 1.3 million polls of the two queues, and has two dozen
-// alarms, one dashboard and twenty custom metrics. A stream occupies a 256 MB function while it is
-// open, and up to two minutes after its reader has left.
+// the sweep with eight small reads each and two million polls of the three queues, and has three
+// dozen alarms, one dashboard and two dozen custom metrics. A stream occupies a 256 MB function
+// while it is open, and up to two minutes after its reader has left.
 //
 // The feed of a tenant costs one write unit of the index "list" per commit that suspends a call,
 // records a decision or ends a run. A follower reads half a unit per second while nothing happens,

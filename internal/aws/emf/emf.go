@@ -46,6 +46,15 @@ const (
 	IntakeDead Name = "IntakeDead" // messages moved to the dead letters
 )
 
+// Metrics of the function that delivers notices.
+const (
+	NoticesDelivered Name = "NoticesDelivered"
+	// attempts that failed and are made again
+	NoticeFailures Name = "NoticeFailures"
+	// notices that were given up; they wait for an operator
+	NoticesDead Name = "NoticesDead"
+)
+
 // Metrics of the sweep.
 const (
 	Overdue Name = "Overdue" // wake-ups sent for due runs
@@ -65,7 +74,7 @@ const (
 // Names returns all metrics.
 func Names() []Name {
 	return []Name{Steps, StepErrors, ClaimsLost, Takeovers, Commits, ModelCalls, ToolCalls, InputTokens, OutputTokens, Waits, WaitSeconds,
-		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, Overdue, SweepFailures, OldestDueSeconds,
+		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, NoticesDelivered, NoticeFailures, NoticesDead, Overdue, SweepFailures, OldestDueSeconds,
 		ReadUnits, WriteUnits}
 }
 

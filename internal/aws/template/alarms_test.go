@@ -21,6 +21,7 @@ var alarmChecks = []check{
 		{"MetricName: ApproximateAgeOfOldestMessage", "MetricName: ApproximateNumberOfMessagesDelayed"},
 		{"Old: 6600}", "Old: 2100}"},
 		{"Old: 1260}", "Old: 1000}"},
+		{"      Threshold: 1320\n", "      Threshold: 1000\n"},
 		{"Threshold: !FindInMap [StepSeconds, !Ref StepTimeout, Old]", "Threshold: 60"}}},
 	{"every function has an alarm for errors and one for throttles, and a sweep that is not called has one", functionAlarmWrongs, []breakage{
 		{"MetricName: Throttles", "MetricName: Duration"},
@@ -150,7 +151,7 @@ func metricWrongs(t Template) (wrong []string) {
 			wrong = append(wrong, "no function writes "+name+", which has an alarm")
 		}
 	}
-	for _, name := range []emf.Name{emf.OldestDueSeconds, emf.StepErrors, emf.Takeovers} {
+	for _, name := range []emf.Name{emf.OldestDueSeconds, emf.StepErrors, emf.Takeovers, emf.NoticesDead} {
 		if !rings[string(name)] {
 			wrong = append(wrong, string(name)+" must have an alarm")
 		}

@@ -14,7 +14,7 @@ var functionChecks = []check{
 		{"CodeUri: functions/decision", "CodeUri: functions/api"},
 		{"BuildMethod: go1.x", "BuildMethod: makefile"},
 		{"Architectures: [arm64]", "Architectures: [x86_64]"}}},
-	{"only the step function may call itself through a queue", recursionWrongs, []breakage{
+	{"only the functions that work on runs and on deliveries may call themselves through a queue", recursionWrongs, []breakage{
 		{"      RecursiveLoop: Allow\n", ""},
 		{"      Timeout: 50\n", "      Timeout: 50\n      RecursiveLoop: Allow\n"}}},
 	{"an answer is there before the HTTP API gives up, and a sweep before the next", timeoutWrongs, []breakage{
@@ -42,14 +42,15 @@ var functionChecks = []check{
 
 // tooLong are parameters that do not fit into a description of 256 characters. What they say takes
 // effect with another Version.
-var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Prices", "Origins", "PrivateHosts"}
+var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Prices", "Origins", "PrivateHosts", "PublicUrl", "EventBusName", "NoticeTopicArn", "NoticeKinds",
+	"NoticeSource"}
 
 // published go over to a new version by an alias; the others at once.
-var published = []string{"ApiFunction", "DecisionFunction", "StepFunction"}
+var published = []string{"ApiFunction", "DecisionFunction", "StepFunction", "NotifyFunction"}
 
 func codeWrongs(t Template) (wrong []string) {
 	code := map[string]string{"ApiFunction": "functions/api", "DecisionFunction": "functions/decision", "StreamFunction": "functions/api",
-		"StepFunction": "functions/step", "SweepFunction": "functions/sweep"}
+		"StepFunction": "functions/step", "SweepFunction": "functions/sweep", "NotifyFunction": "functions/notify"}
 	for _, f := range t.Functions() {
 		uri, _ := f.Get("CodeUri").(string)
 		if uri == "" || uri != code[f.ID] {
@@ -74,7 +75,7 @@ func codeWrongs(t Template) (wrong []string) {
 
 func recursionWrongs(t Template) (wrong []string) {
 	for _, f := range t.Functions() {
-		if allowed := f.Get("RecursiveLoop") == "Allow"; allowed != (f.ID == "StepFunction") {
+		if allowed := f.Get("RecursiveLoop") == "Allow"; allowed != (f.ID == "StepFunction" || f.ID == "NotifyFunction") {
 			wrong = append(wrong, fmt.Sprintf("%s: RecursiveLoop: Allow is %v", f.ID, allowed))
 		}
 	}
@@ -82,7 +83,7 @@ func recursionWrongs(t Template) (wrong []string) {
 }
 
 func timeoutWrongs(t Template) (wrong []string) {
-	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900} {
+	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900} {
 		_, seconds := t.values(t.Resource(id).Get("Timeout"))
 		if len(seconds) == 0 || slices.Max(seconds) > most {
 			wrong = append(wrong, fmt.Sprintf("%s may take %v s; %d at most", id, seconds, most))

@@ -11,7 +11,8 @@ var parameterChecks = []check{
 		{"!Ref StreamConcurrency", "20"},
 		{"    Default: default\n", ""}}},
 	{"the outputs are what people and scripts ask for", func(t Template) (wrong []string) {
-		for _, name := range []string{"ApiUrl", "StreamUrl", "TableName", "WakeQueueUrl", "IntakeQueueUrl", "IntakeQueueArn", "WakeDeadQueueUrl", "IntakeDeadQueueUrl"} {
+		for _, name := range []string{"ApiUrl", "StreamUrl", "TableName", "WakeQueueUrl", "IntakeQueueUrl", "IntakeQueueArn", "WakeDeadQueueUrl", "IntakeDeadQueueUrl", "NotifyQueueUrl",
+			"NotifyDeadQueueUrl"} {
 			if t.Get("Outputs", name, "Value") == nil || t.Get("Outputs", name, "Description") == nil {
 				wrong = append(wrong, "there must be the output "+name+", with a description")
 			}
@@ -20,7 +21,7 @@ var parameterChecks = []check{
 	}, []breakage{{"  TableName:\n    Description: The name of the table", "  Table:\n    Description: The name of the table"}}},
 	{"what costs or tells more is off until somebody asks for it", func(t Template) (wrong []string) {
 		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
-			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": ""} {
+			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": "", "EventBusName": "", "NoticeTopicArn": ""} {
 			if p, _ := t.Parameter(name); p.Default != off {
 				wrong = append(wrong, name+" must be off by default")
 			}

@@ -10,6 +10,7 @@ var queueChecks = []check{
 		{"{Visibility: 5400", "{Visibility: 5399"},
 		{"VisibilityTimeout: !FindInMap [StepSeconds, !Ref StepTimeout, Visibility]", "VisibilityTimeout: 60"},
 		{"VisibilityTimeout: !FindInMap [StepSeconds, !Ref StepTimeout, Visibility]", "VisibilityTimeout: !FindInMap [StepSeconds, !Ref LogRetentionDays, Visibility]"},
+		{"VisibilityTimeout: 720", "VisibilityTimeout: 719"},
 		{"AllowedValues: [60, 120, 300, 600, 900]", "AllowedValues: [60, 120, 300, 600, 840, 900]"}}},
 	{"a message is given back at least five times, then kept for longer than its queue kept it", redriveWrongs, []breakage{
 		{"maxReceiveCount: 5", "maxReceiveCount: 4"},
@@ -20,6 +21,7 @@ var queueChecks = []check{
 		{"BatchSize: 1", "BatchSize: 10"},
 		{"            FunctionResponseTypes: [ReportBatchItemFailures]\n", ""},
 		{"            ScalingConfig: {MaximumConcurrency: !Ref StepConcurrency}\n", ""},
+		{"            ScalingConfig: {MaximumConcurrency: !Ref NotifyConcurrency}\n", ""},
 		{"Queue: !GetAtt IntakeQueue.Arn", "Queue: !GetAtt WakeQueue.Arn"}}},
 	{"queues are encrypted", func(t Template) (wrong []string) {
 		for _, q := range t.All("AWS::SQS::Queue") {
@@ -98,7 +100,7 @@ func mappingWrongs(t Template) (wrong []string) {
 	for _, q := range t.taken() {
 		queues = append(queues, q.queue.ID+" by "+q.function.ID)
 		if n := q.event.Get("BatchSize"); n != 1 {
-			say("%s takes %v messages at once; a step is one message", q.event.ID, n)
+			say("%s takes %v messages at once; a step or a delivery is one message", q.event.ID, n)
 		}
 		if kinds := List(q.event.Get("FunctionResponseTypes")); !slices.Contains(kinds, any("ReportBatchItemFailures")) {
 			say("%s must report failed messages with ReportBatchItemFailures, or Lambda deletes them", q.event.ID)
@@ -108,7 +110,7 @@ func mappingWrongs(t Template) (wrong []string) {
 		}
 	}
 	slices.Sort(queues)
-	if want := []string{"IntakeQueue by StepFunction", "WakeQueue by StepFunction"}; !slices.Equal(queues, want) {
+	if want := []string{"IntakeQueue by StepFunction", "NotifyQueue by NotifyFunction", "WakeQueue by StepFunction"}; !slices.Equal(queues, want) {
 		say("queues are taken %v, and must be %v", queues, want)
 	}
 	return wrong

@@ -24,7 +24,9 @@ var rightsChecks = []check{
 	{"each function may do what it does, and nothing else", grantWrongs, []breakage{
 		{"[dynamodb:GetItem, dynamodb:BatchGetItem, dynamodb:Query]", "[dynamodb:GetItem, dynamodb:BatchGetItem, dynamodb:Query, dynamodb:PutItem]"},
 		{"index/due", "index/list"},
-		{"Resource: [!GetAtt WakeQueue.Arn, !GetAtt IntakeQueue.Arn, !GetAtt IntakeDeadQueue.Arn]", "Resource: [!GetAtt WakeQueue.Arn, !GetAtt IntakeQueue.Arn]"},
+		{"!GetAtt IntakeQueue.Arn, !GetAtt IntakeDeadQueue.Arn]", "!GetAtt IntakeQueue.Arn]"},
+		{"dynamodb:UpdateItem, dynamodb:DeleteItem]", "dynamodb:UpdateItem]"},
+		{"[!GetAtt WakeQueue.Arn, !GetAtt NotifyQueue.Arn]", "!GetAtt WakeQueue.Arn"},
 		{"sqs:ChangeMessageVisibility, ", ""}}},
 	{"what is beyond the stack may be reached where a parameter names it, and not by default", reachWrongs, []breakage{
 		{"                - InvokesFunctions\n", "                - AsksBedrock\n"},
@@ -32,6 +34,8 @@ var rightsChecks = []check{
 		{"                - ReadsSecrets\n", "                - HasSecretsKey\n"},
 		{"{StringEquals: {kms:ViaService: !Sub \"ssm.${AWS::Region}.amazonaws.com\"}}", "{StringEquals: {aws:RequestedRegion: !Ref AWS::Region}}"},
 		{"    AllowedPattern: \"(/([A-Za-z0-9_.-]+/)+)?\"\n", "    AllowedPattern: \"/.*\"\n"},
+		{"                - HasEventBus\n", "                - HasNoticeTopic\n"},
+		{"[A-Za-z0-9/_.-]{0,256}", ".*"},
 		{"[^ ]+", ".*"}}},
 	{"what the store asks of DynamoDB is allowed to somebody, and nothing that it never asks", storeWrongs, []breakage{
 		{"dynamodb:BatchGetItem, ", ""},
@@ -40,8 +44,9 @@ var rightsChecks = []check{
 
 // grants are the functions' rights: what may be done with what. An index is written with its table.
 var grants = map[string][]string{
-	"ApiFunction": {"dynamodb:BatchGetItem Table", "dynamodb:DeleteItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
-		"dynamodb:Query Table/index/approvals", "dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
+	"ApiFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
+		"dynamodb:Query Table/index/approvals", "dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "dynamodb:DeleteItem Table",
+		"sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 	"DecisionFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
 		"dynamodb:Query Table/index/approvals", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
 	"StreamFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
@@ -49,26 +54,34 @@ var grants = map[string][]string{
 	"StepFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/list",
 		"dynamodb:UpdateItem Table", "sqs:ChangeMessageVisibility IntakeQueue", "sqs:ChangeMessageVisibility WakeQueue", "sqs:DeleteMessage IntakeQueue", "sqs:DeleteMessage WakeQueue",
 		"sqs:GetQueueAttributes IntakeQueue", "sqs:GetQueueAttributes WakeQueue", "sqs:ReceiveMessage IntakeQueue", "sqs:ReceiveMessage WakeQueue",
-		"sqs:SendMessage IntakeDeadQueue", "sqs:SendMessage IntakeQueue", "sqs:SendMessage WakeQueue",
+		"sqs:SendMessage IntakeDeadQueue", "sqs:SendMessage IntakeQueue", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue",
 		"bedrock:InvokeModel BedrockModels", "bedrock:InvokeModelWithResponseStream BedrockModels", "bedrock:ApplyGuardrail BedrockGuardrails",
 		"lambda:InvokeFunction ToolFunctions", "ssm:GetParameter " + parameters, "kms:Decrypt SecretsKeyArn"},
-	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
+	"NotifyFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
+		"sqs:ChangeMessageVisibility NotifyQueue", "sqs:DeleteMessage NotifyQueue", "sqs:GetQueueAttributes NotifyQueue", "sqs:ReceiveMessage NotifyQueue",
+		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ssm:GetParameter " + parameters, "kms:Decrypt SecretsKeyArn"},
+	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 }
 
 // parameters are those of the one path that holds the secrets. It ends in a slash, and is at least
 // one name long: its pattern sees to that.
 const parameters = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}*"
 
+// eventBus is one of the account, in the region of the stack.
+const eventBus = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/${EventBusName}"
+
 // beyond is what each right beyond the stack depends on: the condition, and the parameter that it
 // must ask for.
 var beyond = map[string][2]string{
 	"bedrock:InvokeModel": {"AsksBedrock", "BedrockModels"}, "bedrock:InvokeModelWithResponseStream": {"AsksBedrock", "BedrockModels"},
 	"bedrock:ApplyGuardrail": {"HasGuardrails", "BedrockGuardrails"}, "lambda:InvokeFunction": {"InvokesFunctions", "ToolFunctions"},
+	"events:PutEvents": {"HasEventBus", "EventBusName"}, "sns:Publish": {"HasNoticeTopic", "NoticeTopicArn"},
 	"ssm:GetParameter": {"ReadsSecrets", "SecretsPath"}, "kms:Decrypt": {"HasSecretsKey", "SecretsKeyArn"},
 }
 
 func reachWrongs(t Template) (wrong []string) {
-	for _, one := range statements(t.roleOf(t.Resource("StepFunction"))) {
+	all := slices.Concat(statements(t.roleOf(t.Resource("StepFunction"))), statements(t.roleOf(t.Resource("NotifyFunction"))))
+	for _, one := range all {
 		for _, action := range List(member(one.body, "Action")) {
 			depends, ok := beyond[fmt.Sprint(action)]
 			switch condition := fmt.Sprint(t.Get("Conditions", depends[0])); {
@@ -85,7 +98,8 @@ func reachWrongs(t Template) (wrong []string) {
 		}
 	}
 	for name, pattern := range map[string]string{"SecretsPath": "(/([A-Za-z0-9_.-]+/)+)?", "BedrockModels": "(arn:[^ ]+)?", "BedrockGuardrails": "(arn:[^ ]+)?",
-		"ToolFunctions": "(arn:[^ ]+)?", "SecretsKeyArn": "(arn:[^ ]+:key/[^ *]+)?"} {
+		"ToolFunctions": "(arn:[^ ]+)?", "SecretsKeyArn": "(arn:[^ ]+:key/[^ *]+)?", "EventBusName": "[A-Za-z0-9/_.-]{0,256}",
+		"NoticeTopicArn": "(arn:[a-z0-9-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+)?"} {
 		if p, _ := t.Parameter(name); p.AllowedPattern != pattern {
 			wrong = append(wrong, fmt.Sprintf("%s takes %s, and must take %s alone", name, p.AllowedPattern, pattern))
 		}

@@ -1,0 +1,60 @@
+package awsnotify
+
+import (
+	"io"
+	"log/slog"
+
+	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/sns"
+
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/notify"
+	sinkbus "github.com/dormouse-dev/dormouse/internal/notify/sink/eventbridge"
+	sinktopic "github.com/dormouse-dev/dormouse/internal/notify/sink/sns"
+	"github.com/dormouse-dev/dormouse/internal/notify/slack"
+	"github.com/dormouse-dev/dormouse/internal/notify/teams"
+	"github.com/dormouse-dev/dormouse/internal/notify/template"
+	"github.com/dormouse-dev/dormouse/internal/notify/webhook"
+)
+
+// Open assembles the function that delivers notices. Log lines and metrics go to out. It makes no
+// network request. chance returns a number from 0 to 1, for jitter.
+func Open(s awsenv.Settings, register awsenv.Register, chance func() float64, out io.Writer) (*Handler, error) {
+	p, err := awsenv.NewNotify(s, register, out)
+	return New(p, endpoints(p), chance), err
+}
+
+// New returns a handler with the parts of p.
+func New(p awsenv.Notify, to *notify.Endpoints, chance func() float64) *Handler {
+	return &Handler{deliverer: func(log *slog.Logger) deliverer { return p.Deliverer(to, log) }, lines: p.Lines, metrics: p.Metrics, units: p.Units,
+		log: p.Logger, chance: chance}
+}
+
+func endpoints(p awsenv.Notify) *notify.Endpoints {
+	links := notify.Links{Keys: p.LinkKeys, Public: p.Public}
+	hooks := webhook.Options{Secrets: awssecret.Source(p.Settings), Guard: p.Guard, Clock: p.Clock, Agent: "dormouse/" + p.Version}
+	return &notify.Endpoints{Targets: p.Subscribers, Writer: notify.NewWriter(notify.WriterOptions{Frontend: p.Frontend, Links: links, Logger: p.Logger}),
+		URL: map[notice.Format]notify.Sender{notice.FormatStandard: webhook.New(hooks, webhook.Standard), notice.FormatSlack: webhook.New(hooks, slack.Message),
+			notice.FormatTeams: webhook.New(hooks, teams.Card), notice.FormatTemplate: webhook.New(hooks, template.Body)},
+		Sinks: sinks(p.Settings), Clock: p.Clock, Random: p.Random, Logger: p.Logger}
+}
+
+// sinks are those that the stack has, by their endpoints. Their clients don't retry: the line does,
+// and records each attempt.
+func sinks(s stack.Settings) map[string]notify.Sender {
+	config, all := s.Config(), map[string]notify.Sender{}
+	config.Retryer = func() aws.Retryer { return aws.NopRetryer{} }
+	if s.Sinks.EventBus != "" {
+		all[stack.EventBusEndpoint] = sinkbus.Sender{Bus: s.Sinks.EventBus, Source: s.Sinks.Source, API: eventbridge.NewFromConfig(config,
+			func(o *eventbridge.Options) { o.BaseEndpoint = stack.Endpoint(s.Endpoints.EventBridge, o.BaseEndpoint) })}
+	}
+	if s.Sinks.Topic != "" {
+		all[stack.TopicEndpoint] = sinktopic.Sender{Topic: s.Sinks.Topic, API: sns.NewFromConfig(config,
+			func(o *sns.Options) { o.BaseEndpoint = stack.Endpoint(s.Endpoints.SNS, o.BaseEndpoint) })}
+	}
+	return all
+}
