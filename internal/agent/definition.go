@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // Definition is one version of an agent, complete: two definitions with one digest behave alike.
@@ -27,11 +28,13 @@ type Definition struct {
 	// callers who may start runs and send messages; none: every caller who may start
 	Starters []string `json:"starters,omitempty"`
 	// callers who may say that a call runs; none: every caller who may decide
-	Approvers    []string    `json:"approvers,omitempty"`
-	Model        Model       `json:"model"`
-	Instructions string      `json:"instructions,omitempty"`
-	Tools        []Tool      `json:"tools,omitempty"`
-	Permissions  Permissions `json:"permissions"`
+	Approvers []string `json:"approvers,omitempty"`
+	// who decides about calls whose rules don't say it; nil: the approvers, each alone
+	Approval     *vote.Policy `json:"approval,omitempty"`
+	Model        Model        `json:"model"`
+	Instructions string       `json:"instructions,omitempty"`
+	Tools        []Tool       `json:"tools,omitempty"`
+	Permissions  Permissions  `json:"permissions"`
 
 	// the calls of a round run side by side
 	Parallel bool `json:"parallel,omitempty"`

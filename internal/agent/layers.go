@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // Layers are what may take rights from a run beside the definition it is pinned to. None of them
@@ -126,7 +127,7 @@ func askOnce(tool string, opinions []opinion) core.Verdict {
 	var reasons []string
 	for _, o := range opinions {
 		for _, r := range o.asks {
-			v.NotBy = cmp.Or(v.NotBy, r.NotBy)
+			v.NotBy, v.Policy = cmp.Or(v.NotBy, r.NotBy), vote.Join(v.Policy, r.Approval)
 		}
 		if o.Effect == core.Ask && o.Reason != "" && !slices.Contains(reasons, o.Reason) {
 			reasons = append(reasons, o.Reason)

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // Permissions are rules, and what counts where none matches. The zero value asks about everything.
@@ -32,8 +33,10 @@ type Rule struct {
 	// of an ask: every call needs its own approval; grants don't apply
 	NoGrant bool `json:"no_grant,omitempty"`
 	// of an ask: core.NotByStarter, or empty: any approver
-	NotBy string     `json:"not_by,omitempty"`
-	When  Conditions `json:"when,omitempty"`
+	NotBy string `json:"not_by,omitempty"`
+	// of an ask: who decides; nil: the agent's default
+	Approval *vote.Policy `json:"approval,omitempty"`
+	When     Conditions   `json:"when,omitempty"`
 }
 
 // narrower says whether r matches only a part of what other matches. Of two rules that merely

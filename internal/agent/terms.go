@@ -45,7 +45,7 @@ func (d Definition) deadline(tool string, kind core.Kind) core.Deadline {
 // the run.
 func (d Definition) terms() (core.Terms, error) {
 	t := core.Terms{Parallel: d.Parallel, Continue: d.Continue, StepCalls: d.Budget.Step, RunCalls: d.Budget.Run, Memory: d.Memory != "",
-		Result: int(d.Results), Approvers: d.Approvers, Outage: d.Model.Outage, Yield: d.YieldWhen == YieldToNewer,
+		Result: int(d.Results), Approvers: d.Approvers, Policy: d.Approval, Outage: d.Model.Outage, Yield: d.YieldWhen == YieldToNewer,
 		Price: d.Model.Price, RunCost: core.CostLimit{Most: d.Budget.Cost.Run, Ask: d.Budget.Cost.Ask}}
 	for _, spec := range d.Stop {
 		rule, err := spec.Rule()

@@ -23,8 +23,9 @@ type voter struct {
 	member bool // of the group that is asked
 }
 
-// voterOf says who a caller is to the policy of a suspension. A link counts only for a recipient that
-// the group names in full: roles, claims and patterns are about callers who have shown who they are.
+// voterOf says who a caller is to the policy of a suspension. A link counts only for a recipient
+// that the group names in full: roles, claims and patterns are about callers who have shown who
+// they are.
 func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
 	fits := func(entry string) bool { return c.is(entry) && (c.Link == nil || entry == c.By) }
 	person := personIn(call.Policy, c.By, fits)
@@ -47,8 +48,8 @@ func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
 	return v
 }
 
-// personIn is the one name of a caller in all groups of a policy: that of the person, if a group says
-// in which ways the person comes, else the caller's own.
+// personIn is the one name of a caller in all groups of a policy: that of the person, if a group
+// says in which ways the person comes, else the caller's own.
 func personIn(p *vote.Policy, by string, fits func(entry string) bool) string {
 	for _, stage := range p.Stages {
 		if known, member := stage.Group.Person(by, fits); member && known != by {
@@ -146,8 +147,8 @@ func (f *Frontend) countVote(ctx context.Context, h core.Head, call core.Suspend
 		Vote: &engine.Vote{Voter: who.key, Maker: who.maker, Say: say(rec.Resume), Need: stage.Need, Deny: stage.Deny(), Generation: h.Calls[rec.CallID].Generation}})
 }
 
-// votedBefore answers a person who has voted on the question: the same vote again is accepted as the
-// same one.
+// votedBefore answers a person who has voted on the question: the same vote again is accepted as
+// the same one.
 func (f *Frontend) votedBefore(ctx context.Context, p journal.Place, call core.SuspendedCall, who voter, rec core.DecisionRecord) (answer wire.DecisionAnswer, voted bool, err error) {
 	waits := awaits(p, rec.CallID, rec.Suspension)
 	said, counted := p.Head.Votes[rec.Suspension][who.key]
@@ -185,8 +186,8 @@ func effect(rec core.DecisionRecord) *bool {
 	return &counted
 }
 
-// voteBy is the vote of a person on a suspension, stored or journaled. One that is not journaled yet
-// has no ballot.
+// voteBy is the vote of a person on a suspension, stored or journaled. One that is not journaled
+// yet has no ballot.
 func (f *Frontend) voteBy(ctx context.Context, p journal.Place, sus, key string) (rec core.DecisionRecord, found bool, err error) {
 	if s, stored := p.Head.Inbox[core.VoteKey(key, sus)]; stored && p.Current {
 		first, err := f.FirstResume(ctx, p.Head, s)
@@ -231,8 +232,8 @@ func (f *Frontend) closedBy(ctx context.Context, p journal.Place, sus string) (r
 	})
 }
 
-// lastVote is the newest yes or no on a suspension that waits in the inbox, with what the head alone
-// knows of it.
+// lastVote is the newest yes or no on a suspension that waits in the inbox, with what the head
+// alone knows of it.
 func lastVote(h core.Head, sus string, no bool) (rec core.DecisionRecord) {
 	for key, s := range h.Inbox {
 		voter, of := core.VoteOf(key)
@@ -251,7 +252,7 @@ func lastVote(h core.Head, sus string, no bool) (rec core.DecisionRecord) {
 // decidedBy refuses a vote on a question that others have decided.
 func (f *Frontend) decidedBy(ctx context.Context, p journal.Place, call core.SuspendedCall, as vote.Standing, last core.DecisionRecord) error {
 	if as == vote.Edited {
-		return refusal.New(refusal.CodeArgumentsChanged, "an approver has changed the arguments of %s, so nobody votes on the old ones any more; read the run for the new suspension", call.ToolName)
+		return refusal.New(refusal.CodeArgumentsChanged, "an approver has changed the arguments of %s, so no one votes on the old ones any more; read the run for the new suspension", call.ToolName)
 	}
 	votes, err := f.Votes(ctx, p, call)
 	if err != nil {

@@ -187,7 +187,8 @@ func TestALinkCountsOnlyForARecipientWhoIsNamed(t *testing.T) {
 		_, err := b.approves(b.linkOf(address, "mailer"))
 		b.wantCode(err, refusal.CodeNotAnApprover)
 	}
-	for _, address := range []string{"dora@example.com", "ann@example.com"} { // one caller may make links for several
+	// one caller may make links for several
+	for _, address := range []string{"dora@example.com", "ann@example.com"} {
 		if _, err := b.approves(b.linkOf(address, "mailer")); err != nil {
 			t.Fatal(err)
 		}

@@ -59,12 +59,14 @@ deadlines: {x: 1}
 finish: {x: 1}
 effects: [{x: 1, name: e, tools: [a], go: b}]
 notify: [{x: 1, name: n, on: [done], mail: [a@example.com]}]
+groups: {g: [{x: 1, person: p, is: ["token:a"]}]}
+approvals: {a: {x: 1, group: g}, b: {x: 1, stages: [{x: 1, group: g}]}}
 `), noFiles)
 	if err == nil {
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`(?:it takes|or one of) ([a-z_, ]+?)(?: with its value)?(?:\n|$)`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 14 {
+	if len(kinds) != 18 {
 		t.Fatalf("%d kinds of mapping: %v", len(kinds), err)
 	}
 	for _, keys := range kinds {

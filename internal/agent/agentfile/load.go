@@ -63,6 +63,7 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) agen
 	}
 	nodes := o.List("tools")
 	d.Tools = s.tools(nodes)
+	s.approvals(o, &d)
 	permissions := o.Take("permissions")
 	d.Permissions = s.permissions(permissions)
 	s.terms(o, &d)

@@ -69,6 +69,7 @@ func (s *source) rule(n *yaml.Node, e core.Effect) agent.Rule {
 	r.Mode = s.mode(o, e)
 	r.NoGrant = !o.Flag("grant") && o.Member("grant") != nil
 	r.NotBy = o.One("not_by", core.NotByStarter)
+	r.Approval = s.ruledApproval(o, e, r.Mode)
 	s.checkSubject(n, r, e)
 	switch {
 	case e != core.Ask && o.Member("grant") != nil:

@@ -136,6 +136,8 @@ func agentPart() part {
 		"tenants":      someNames("The tenants that may use the agent; '*' for all. Default: the tenant that deploys it (--tenant, named default unless set)."),
 		"starters":     someNames("The callers who may start runs and send messages: a name as in the journal, such as token:shop, in which * is any text, or role:start. Default: every caller who may start runs."),
 		"approvers":    someNames("The callers who may approve calls: a name as in the journal, such as token:anna or link:*, or role:decide. Default: every caller who may decide. Every caller who may decide may deny. A link also counts as the token that created it."),
+		"groups":       groupsPart(),
+		"approvals":    approvalsPart(),
 		"model":        modelPart(),
 		"instructions": textPart("The system prompt."),
 		"tools":        listOf("What the model may call.", toolPart()),

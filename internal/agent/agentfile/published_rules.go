@@ -11,7 +11,7 @@ func permissionsPart() part {
 			core.Ask.String(), core.Allow.String(), core.Deny.String()),
 		"block": rulesPart("Calls that end the run, as blocked.", toldReason),
 		"deny":  rulesPart("Calls that are refused; the model sees the reason.", toldReason),
-		"ask":   rulesPart("Calls that wait for an approver.", shownReason, modeMember, grantMember, notByMember),
+		"ask":   rulesPart("Calls that wait for an approver.", shownReason, modeMember, grantMember, notByMember, approvalMember),
 		"allow": rulesPart("Calls that run."),
 	})
 }
@@ -31,11 +31,12 @@ type member struct {
 }
 
 var (
-	toldReason  = member{"reason", textPart("The reason, for the model.")}
-	shownReason = member{"reason", textPart("The reason, for the approver.")}
-	grantMember = member{"grant", onOff("false: every call is asked about. By default an approval in mode replay_tool_call may also allow later calls that the same rules ask about.")}
-	notByMember = member{"not_by", word("Who may not approve. starter: callers who started or retried a run of the thread, sent it a message or answered its question. They may deny, and can't edit another call into this rule.", core.NotByStarter)}
-	modeMember  = member{"mode", word("What the decision does: runs the approved call (replay_tool_call, default), becomes its result (use_decision_as_tool_result), or is passed to the tool (pass_decision_to_tool).",
+	toldReason     = member{"reason", textPart("The reason, for the model.")}
+	shownReason    = member{"reason", textPart("The reason, for the approver.")}
+	grantMember    = member{"grant", onOff("false: every call is asked about. By default an approval in mode replay_tool_call may also allow later calls that the same rules ask about.")}
+	notByMember    = member{"not_by", word("Who may not approve. starter: callers who started or retried a run of the thread, sent it a message or answered its question. They may deny, and can't edit another call into this rule.", core.NotByStarter)}
+	approvalMember = member{"approval", textPart("The policy under approvals that decides. If several rules that ask match, their policies follow one another. Default: the policy named default, else one of the approvers.")}
+	modeMember     = member{"mode", word("What the decision does: runs the approved call (replay_tool_call, default), becomes its result (use_decision_as_tool_result), or is passed to the tool (pass_decision_to_tool).",
 		core.ReplayToolCall.String(), core.UseDecisionAsToolResult.String(), core.PassDecisionToTool.String())}
 )
 

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
@@ -17,6 +18,8 @@ func (p problem) Error() string { return NewProblem(p.File, p.Line, p.Text).Stri
 type source struct {
 	*strictyaml.Reader
 	layer bool // permissions other than those of an agent: a policy, or those of a run
+
+	policies map[string]*vote.Policy // of the agent, by name
 
 	// tested is the field of a condition that names what it tests; empty means argument
 	tested string

@@ -49,6 +49,9 @@ func (d *draft) gateOn(call core.ToolCall) core.Verdict {
 	v, known := d.v.Gates.At(d.revision, call)
 	if !known {
 		v = d.v.Rules.Gate(call, d.state)
+		if v.Effect == core.Ask && v.Policy == nil {
+			v.Policy = d.v.Rules.Terms().Policy
+		}
 		d.v.Gates.Note(d.revision, call, v)
 	}
 	return v

@@ -10,9 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
-// Where a policy asks several people, each decision is a vote. The store counts it in the write that
-// stores it, and takes none after the one that decides. So the outcome does not depend on when the
-// owner looks: it journals each vote once, and reads the outcome from the count.
+// Where a policy asks several people, each decision is a vote. The store counts it in the write
+// that stores it, and takes none after the one that decides. So the outcome does not depend on when
+// the owner looks: it journals each vote once, and reads the outcome from the count.
 //
 //	vote ── counted ── applyVote ── open: the call goes on waiting
 //	                             ├─ approved: nextStage, or apply
@@ -239,9 +239,9 @@ func (d *draft) journalVote(s delivery) {
 	d.event(core.EventDecisionRecorded, rec, 0)
 }
 
-// votes is what the commit does to the counts: it opens those of new questions and closes those that
-// no call waits for any more. It leaves all others alone, whatever the owner knows of them: votes
-// that it has not seen may have been counted since.
+// votes is what the commit does to the counts: it opens those of new questions and closes those
+// that no call waits for any more. It leaves all others alone, whatever the owner knows of them:
+// votes that it has not seen may have been counted since.
 func (d *draft) votes() map[string]vote.Tally {
 	changed := map[string]vote.Tally{}
 	for sus := range d.v.Head.Votes {

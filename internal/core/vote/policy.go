@@ -2,8 +2,8 @@
 // is decided, and when approvers are reminded or others are asked. It is pure: times come in as
 // arguments, in milliseconds since the Unix epoch.
 //
-//	vote stored, counted in the same write ── drained, journaled ── bound reached: decided
-//	                                                            └── else: the call goes on waiting
+//	vote stored and counted ── drained, journaled ── bound reached: decided
+//	                                             └── else: the call goes on waiting
 //
 // The outcome is fixed when a vote is stored, not when it is drained: a vote after the one that
 // decided is refused.
@@ -43,7 +43,7 @@ type Group struct {
 }
 
 // Member is a person, or a set of callers. Is are entries as lists of callers have them: several
-// are several ways in which the same person comes, so that nobody counts twice.
+// are several ways in which the same person comes, so that no one counts twice.
 type Member struct {
 	Person string   `json:"person,omitempty"` // empty: each caller who fits is a person
 	Is     []string `json:"is"`
@@ -59,7 +59,7 @@ func (p *Policy) Counts() bool {
 }
 
 // At is a stage of the policy; the last one for a number that is beyond it, so that what is stored
-// can't be asked of nobody.
+// always asks a group.
 func (p *Policy) At(stage int) Stage { return p.Stages[max(0, min(stage, len(p.Stages)-1))] }
 
 // Last says whether no stage follows.
@@ -72,7 +72,7 @@ func (p *Policy) Digest() string {
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
-		panic(fmt.Sprintf("vote: encoding a policy: %v", err)) // it has no type without a JSON form
+		panic(fmt.Sprintf("vote: encoding a policy: %v", err)) // each type has a JSON form
 	}
 	sum := sha256.Sum256(raw)
 	return hex.EncodeToString(sum[:])
@@ -107,7 +107,7 @@ func (s Stage) Deny() int {
 	return 1
 }
 
-// Size is how many people the group has; false if that is not known because an entry stands for
+// Size is how many people the group has; false if that is not known because an entry means
 // any number of callers.
 func (g Group) Size() (people int, known bool) {
 	for _, m := range g.Members {

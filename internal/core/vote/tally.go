@@ -7,7 +7,7 @@ const (
 	Spent Say = iota // on another stage of the same question: may not vote on this one
 	Yes
 	No
-	Edit // yes, with other arguments: nobody votes on the old ones any more
+	Edit // yes, with other arguments: no one votes on the old ones any more
 	// made a link by which another person has voted: may not vote too, since who makes a link
 	// can use it
 	Minted

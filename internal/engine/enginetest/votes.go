@@ -12,7 +12,7 @@ var voteCases = []storeCase{
 	{"a vote is in the inbox and counted, in one write", testVoteWrites},
 	{"H34 rule W: a commit keeps the votes that were counted since its owner looked", testVoteBesideCommit},
 	{"H35 no vote is taken after the one that decides", testVoteAfterTheOutcome},
-	{"nobody votes twice, drained or not", testVoteTwice},
+	{"no person votes twice, drained or not", testVoteTwice},
 	{"H36 no vote is taken beside an edit", testVoteBesideEdit},
 	{"of 40 votes at once as many are stored as are needed", testVoteRace},
 	{"a vote on an old suspension, or for other approvers, is refused", testVoteStale},

@@ -97,8 +97,8 @@ func OpenSuspensions(p Place) map[string]bool {
 	return open
 }
 
-// Standing is what the votes on a suspension come to that are stored. A call that one person decides
-// is always open here: its decision is in the inbox under the id of the suspension.
+// Standing is what the votes on a suspension come to that are stored. A call that one person
+// decides is always open here: its decision is in the inbox under the id of the suspension.
 func Standing(h core.Head, call core.SuspendedCall) vote.Standing {
 	if !call.Counted() {
 		return vote.Open

@@ -19,8 +19,8 @@ func VotesOf(call core.SuspendedCall, t vote.Tally) wire.Votes {
 		Need: stage.Need, Deny: stage.Deny(), Yes: t.Count(vote.Yes) + t.Count(vote.Edit), No: t.Count(vote.No)}
 }
 
-// Votes is how far the votes on a suspension have come, with who has said what, by time: those
-// that are journaled and those that wait in the inbox. The yes of the person who wrote the arguments is
+// Votes is how far the votes on a suspension have come, with who has said what, by time: those that
+// are journaled and those that wait in the inbox. The yes of the person who wrote the arguments is
 // journaled with the question before.
 func (v *Viewer) Votes(ctx context.Context, p journal.Place, call core.SuspendedCall) (wire.Votes, error) {
 	sus := call.Suspension.ID
@@ -79,7 +79,7 @@ func waitingVotes(h core.Head, sus string) (voters []wire.Voter) {
 		if said != vote.No {
 			r.Action = core.ActionResume
 		}
-		_ = json.Unmarshal(s.Value, &r) // a long one is stored elsewhere, and adds a reason at most
+		_ = json.Unmarshal(s.Value, &r) // a long one is stored elsewhere
 		shown := voterShown(s.Record(sus, r))
 		shown.Edited = said == vote.Edit
 		voters = append(voters, shown)
