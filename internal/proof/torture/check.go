@@ -38,6 +38,7 @@ func Check(p *Promises, e Evidence) []Violation {
 	c.decisions()
 	c.list()
 	c.effects()
+	c.notices()
 	return c.found
 }
 

@@ -58,6 +58,17 @@ func kept() (*Promises, *Evidence) {
 		Listed: map[string]int{aRun: 1}, Gated: ownGated, Own: true, HasEffects: true,
 		Effects: []Effect{{Key: aRun + "/call_1/1", Arguments: paying(6)}},
 	}
+	e.HasNotices = true
+	for _, event := range j.events {
+		if kind := kindOf(event); kind != "" {
+			a := Arrival{ID: fmt.Sprintf("%s:%d", aRun, event.Seq), Type: kind, Run: aRun, Thread: aThread, Seq: event.Seq}
+			e.Notices = append(e.Notices, a)
+		}
+	}
+	// the first was refused, and came again behind the others
+	first := e.Notices[0]
+	e.Notices[0].Refused = true
+	e.Notices = append(e.Notices, first)
 	return p, e
 }
 
@@ -209,6 +220,14 @@ func TestEachBrokenPromiseIsFound(t *testing.T) {
 		"other arguments than shown":    {func(h history) { h.saying("call.suspended", `"amount":7`, `"amount":8`) }, withLeave},
 		"a result the model sees twice": {func(h history) { h.thread(func(t *Thread) { t.Messages = append(t.Messages, t.Messages[3]) }) }, seen},
 		"a result the model never sees": {func(h history) { h.thread(func(t *Thread) { t.Messages[3].Pending = true }) }, seen},
+
+		"a notice that came again only to be refused": {func(h history) { h.Notices[len(h.Notices)-1].Refused = true }, "a notice is delivered"},
+		"a notice that never came":                    {func(h history) { h.Evidence.Notices = h.Notices[:len(h.Notices)-2] }, "a notice is delivered"},
+		"a notice of nothing": {func(h history) {
+			h.Evidence.Notices = append(h.Notices, Arrival{ID: aRun + ":99", Type: "done", Run: aRun, Thread: aThread, Seq: 99})
+		}, "a notice is of the journal"},
+		"a notice of another kind": {func(h history) { h.Notices[1].Type = "done" }, "a notice is of the journal"},
+		"notices in another order": {func(h history) { h.Notices[1], h.Notices[2] = h.Notices[2], h.Notices[1] }, "first deliveries are in the order of the journal"},
 
 		"an effect that happened twice": {func(h history) {
 			h.Effects = append(h.Effects, Effect{Key: aRun + "/call_1/2", Arguments: paying(6)})

@@ -26,6 +26,11 @@ type Evidence struct {
 	Effects    []Effect `json:"effects,omitempty"`
 	HasEffects bool     `json:"has_effects"`
 
+	// Notices are what arrived at the service of a server of our own, in order; HasNotices says
+	// that they were looked for.
+	Notices    []Arrival `json:"notices,omitempty"`
+	HasNotices bool      `json:"has_notices"`
+
 	// Gated are tools that must not run without a decision, by agent, where that is known
 	// beforehand.
 	Gated map[string]string `json:"gated,omitempty"`

@@ -51,8 +51,12 @@ func (r Report) Line() string {
 	if r.Kills > 0 {
 		kills = thousands(r.Kills) + " kills, "
 	}
-	return fmt.Sprintf("%s%s runs, %s decisions, %s messages, %s cancels acknowledged: %s (%.0f s)", kills,
-		thousands(r.Runs), thousands(r.Decisions), thousands(r.Messages), thousands(r.Cancels), verdict, r.Seconds)
+	notices := ""
+	if r.Notices > 0 {
+		notices = ", " + thousands(r.Notices) + " notices arrived"
+	}
+	return fmt.Sprintf("%s%s runs, %s decisions, %s messages, %s cancels acknowledged%s: %s (%.0f s)", kills,
+		thousands(r.Runs), thousands(r.Decisions), thousands(r.Messages), thousands(r.Cancels), notices, verdict, r.Seconds)
 }
 
 // thousands writes a number with commas.

@@ -25,6 +25,9 @@ type Service struct {
 	mu    sync.Mutex
 	open  map[net.Conn]bool
 	fewer chan struct{} // closed when a connection ends
+
+	arrived []Arrival
+	more    chan struct{} // closed when a notice arrives
 }
 
 // Serve starts a service on a free port of this machine. The caller closes it.
@@ -33,10 +36,11 @@ func Serve(ledger string) (*Service, error) {
 	if err != nil {
 		return nil, err
 	}
-	s := &Service{Ledger: ledger, listener: l, open: map[net.Conn]bool{}, fewer: make(chan struct{})}
+	s := &Service{Ledger: ledger, listener: l, open: map[net.Conn]bool{}, fewer: make(chan struct{}), more: make(chan struct{})}
 	routes := http.NewServeMux()
 	routes.HandleFunc("GET /orders/{order}", s.look)
 	routes.HandleFunc("POST /pay", s.pay)
+	routes.HandleFunc("POST /notices", s.notice)
 	s.server = &http.Server{Handler: routes, ReadHeaderTimeout: 10 * time.Second, ConnState: s.track,
 		ErrorLog: log.New(io.Discard, "", 0)}
 	go func() { _ = s.server.Serve(l) }() // ends when it is closed

@@ -59,6 +59,7 @@ type Report struct {
 	Kills      int         `json:"kills"`
 	Count                  // what was acknowledged
 	Effects    int         `json:"effects"` // marks that tools left outside of the system
+	Notices    int         `json:"notices"` // that arrived, those that came again included
 	GivenUp    int         `json:"given_up"`
 	Seconds    float64     `json:"seconds"`
 	Seed       uint64      `json:"seed"`
@@ -93,6 +94,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		found, err = t.look(ctx, o.Callers, o.Patience)
 		switch {
 		case err == nil:
+			t.lookAtNotices(ctx, &found)
 			report.Violations = append(t.panics(), Check(t.kept, found)...)
 		case t.lives == nil || ctx.Err() != nil:
 			return report, fmt.Errorf("looking at what is there: %w", err)
@@ -102,6 +104,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	report.Held = len(report.Violations) == 0
+	report.Notices = len(found.Notices)
 	report.Effects, report.GivenUp = len(found.Effects), found.givenUp()
 	report.Seconds = time.Since(began).Seconds()
 	if !report.Held {
@@ -142,7 +145,8 @@ func (t *torment) begin() (err error) {
 		return fmt.Errorf("starting the service of the tools: %w", err)
 	}
 	data, agents := filepath.Join(t.o.Dir, "data"), filepath.Join(t.o.Dir, "agents")
-	if err := WriteAgents(agents, "http://"+t.service.Host()); err != nil {
+	service := "http://" + t.service.Host()
+	if err := writeAgents(agents, fmt.Sprintf(httpTools+ownNotify, service, true)); err != nil {
 		return errors.Join(fmt.Errorf("writing the agents: %w", err), t.service.Close())
 	}
 	t.lives = &lives{command: func() *exec.Cmd { return t.o.Command(data, agents, t.service.Host()) }, settle: t.service.Settle,
@@ -151,6 +155,13 @@ func (t *torment) begin() (err error) {
 		return errors.Join(err, t.service.Close())
 	}
 	return nil
+}
+
+// lookAtNotices waits for what runs of a server of its own still owe to the service.
+func (t *torment) lookAtNotices(ctx context.Context, found *Evidence) {
+	if t.service != nil {
+		found.HasNotices, found.Notices = true, t.service.await(ctx, *found, t.o.Patience)
+	}
 }
 
 func (t *torment) stop() {
