@@ -10,14 +10,15 @@ import (
 // CostBudget limits what runs cost; 0 means no limit.
 type CostBudget struct {
 	Run core.USD `json:"run,omitempty"`
+	Day core.USD `json:"day,omitempty"` // of all runs that start on one day of UTC
 	// a person is asked for as much again; otherwise the run ends
 	Ask bool `json:"ask,omitempty"`
 }
 
-// LimitsCost says whether something in the definition limits what a run costs. The model's price
+// LimitsCost says whether something in the definition limits what runs cost. The model's price
 // must be known for that.
 func (d Definition) LimitsCost() bool {
-	return d.Budget.Cost.Run > 0 || slices.ContainsFunc(d.Stop, func(s stoprule.Spec) bool { return s.USD > 0 })
+	return d.Budget.Cost.Run > 0 || d.Budget.Cost.Day > 0 || slices.ContainsFunc(d.Stop, func(s stoprule.Spec) bool { return s.USD > 0 })
 }
 
 // Prices is an operator's table: what models cost whose agents don't say it, by provider and by the

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/runs"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
@@ -166,6 +167,7 @@ func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	flags.Float64Var(&o.Limits.StartsPerSecond, "starts-per-second", 0, "maximum `RATE` per tenant of runs, messages, retries and interrupts, per second; 0 is no limit")
 	flags.Var(&f.tenantBytes, "tenant-bytes", "maximum storage per tenant; 0 is no limit")
 	flags.IntVar(&o.Quota.Runs, "tenant-runs", 10_000, "maximum number of unfinished runs per tenant; 0 is no limit")
+	flags.TextVar(&o.Quota.DayCost, "tenant-day-cost", core.USD(0), "maximum cost in `DOLLARS` of a tenant's runs that start on one day (UTC); 0 is no limit")
 	cmdline.PrivateFlag(cmd, &f.private)
 	cmdline.CommandsFlag(cmd, &o.Commands)
 	flags.StringVar(&o.Record, "record", "", "append each finished run's conversation to this `FILE`, for dormouse-proof replay and the model provider \"recorded\"")

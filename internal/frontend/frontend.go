@@ -22,6 +22,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
+	"github.com/dormouse-dev/dormouse/internal/frontend/spending"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
@@ -74,6 +75,13 @@ type Options struct {
 	// messages; none: every caller with the role. Without it every caller may. The body of the
 	// definition may be missing.
 	Starters func(context.Context, engine.Definition) ([]string, error)
+
+	// DayBudget is what the runs of a version of an agent may cost that start on one day; 0 is
+	// no limit. The body of the definition may be missing. Nil: no agent has a limit.
+	DayBudget func(context.Context, engine.Definition) (core.USD, error)
+
+	// TenantDay is what all runs of a tenant may cost that start on one day; 0 is no limit.
+	TenantDay core.USD
 
 	// Narrow says what is wrong with the permissions of one run, in words that may be shown.
 	// Without it all are accepted.
@@ -135,13 +143,17 @@ type Frontend struct {
 	check     func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
 	starters  func(context.Context, engine.Definition) ([]string, error)
 	narrow    func(raw json.RawMessage) error
+	dayBudget func(context.Context, engine.Definition) (core.USD, error)
+	tenantDay core.USD
+	today     *spending.Today
 }
 
 // New makes a frontend.
 func New(opts Options) *Frontend {
 	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Random: opts.Random,
 		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quota: quota.Gate{Bounds: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
-		check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable}
+		check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable,
+		dayBudget: opts.DayBudget, tenantDay: opts.TenantDay, today: &spending.Today{Runs: opts.Store}}
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}
 	}

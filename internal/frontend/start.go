@@ -215,6 +215,9 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err := f.putTargets(ctx, c.Tenant, thread, b); err != nil {
 		return core.Head{}, err
 	}
+	if err := f.inBudget(ctx, c, def); err != nil {
+		return core.Head{}, err
+	}
 	now := f.Now()
 	input, err := f.offload(ctx, c.Tenant, thread, core.Signal{Kind: core.SignalStart, ID: b.nonce, Msg: b.messageID, Value: b.parts, By: c.By, Via: c.Via, At: now})
 	if err != nil {

@@ -5,14 +5,17 @@ import (
 	"log/slog"
 	"sync"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
-// Quota bounds what each tenant may store. Zero is no bound.
+// Quota bounds what each tenant may store and spend. Zero is no bound.
 type Quota struct {
 	Bytes int64
 	Runs  int // that are not done
+
+	DayCost core.USD // of the runs that start on one day of UTC
 }
 
 // nearlyFull is the share of its bytes, in percent, at which a tenant is logged.

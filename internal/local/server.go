@@ -243,7 +243,8 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
 		Announce: o.announce, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: cmp.Or[engine.Subscribers](o.whom, whom), Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{},
-		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
+		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow,
+		DayBudget: agents.DayBudget, TenantDay: o.Quota.DayCost})
 	ended.front = query.New(front)
 	endpoints, err := o.endpoints(front, whom, keys, listener.Addr().String())
 	if err != nil {

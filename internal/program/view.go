@@ -16,6 +16,8 @@ import (
 type view struct {
 	tools    map[string]wire.ToolDetails
 	starters []string
+
+	dayBudget core.USD
 }
 
 // viewed is the version of an agent that a tenant stored.
@@ -43,6 +45,13 @@ func (a *Agents) Starters(ctx context.Context, version engine.Definition) ([]str
 	return v.starters, err
 }
 
+// DayBudget returns what the runs of a stored version may cost that start on one day; 0 is no
+// limit. The version is read as by [Agents.Starters].
+func (a *Agents) DayBudget(ctx context.Context, version engine.Definition) (core.USD, error) {
+	v, err := a.view(ctx, version)
+	return v.dayBudget, err
+}
+
 func (a *Agents) view(ctx context.Context, version engine.Definition) (view, error) {
 	key := viewed{version.Tenant, version.Name, version.Digest}
 	a.mu.Lock()
@@ -62,7 +71,7 @@ func (a *Agents) view(ctx context.Context, version engine.Definition) (view, err
 		return view{}, err
 	}
 	functions := a.Tools.Specs()
-	made := view{tools: map[string]wire.ToolDetails{}, starters: d.Starters}
+	made := view{tools: map[string]wire.ToolDetails{}, starters: d.Starters, dayBudget: d.Budget.Cost.Day}
 	for _, t := range d.Tools {
 		details := wire.ToolDetails{Description: t.Description}
 		if details.Description == "" {

@@ -65,7 +65,7 @@ func (s *source) costBudget(n *yaml.Node) agent.CostBudget {
 		return agent.CostBudget{}
 	}
 	defer o.Close()
-	b := agent.CostBudget{Run: s.dollars(o.Take("run"), "run"), Ask: o.One("on_exceeded", exceededEnd, exceededAsk) == exceededAsk}
+	b := agent.CostBudget{Run: s.dollars(o.Take("run"), "run"), Day: s.dollars(o.Take("day"), "day"), Ask: o.One("on_exceeded", exceededEnd, exceededAsk) == exceededAsk}
 	if b.Ask && b.Run == 0 {
 		s.Refuse(n, "on_exceeded: ask needs run: how much a run may cost before a person is asked")
 	}
@@ -93,9 +93,10 @@ func pricePart() part {
 }
 
 func costBudgetPart() part {
-	return closed("What a run may cost, in dollars, from model.price.", part{
+	return closed("What runs may cost, in dollars, from model.price.", part{
 		"run":         dollarsPart("The budget of a run. A run may exceed it by one step, whose tokens are not known before. 0 is no limit."),
-		"on_exceeded": word("end (default): the run ends with max_cost, as with the stop rule. ask: the tool calls of the step still run; then the run waits for an approval. A yes allows as much again, a no ends it.", exceededEnd, exceededAsk),
+		"day":         dollarsPart("The budget of all runs of the agent and tenant that start on one day (UTC). When it is used up, or a cost is unknown, starts are refused with budget_exceeded until midnight. Open runs continue. 0 is no limit."),
+		"on_exceeded": word("Of run. end (default): the run ends with max_cost, as with the stop rule. ask: the tool calls of the step still run; then the run waits for an approval. A yes allows as much again, a no ends it.", exceededEnd, exceededAsk),
 	}).holds(when(valued("on_exceeded", exceededAsk), given("run").with(part{"properties": part{"run": part{"exclusiveMinimum": 0}}})))
 }
 
@@ -108,5 +109,5 @@ func needsPrice() part {
 		return part{"type": "object", "required": []string{name}, "properties": part{name: value}}
 	}
 	return when(part{"anyOf": []part{within("stop", part{"contains": above("max_cost")}), within("stop", part{"contains": above("usd")}),
-		within("budget", within("cost", above("run")))}}, part{"properties": part{"model": given("price")}})
+		within("budget", within("cost", above("run"))), within("budget", within("cost", above("day")))}}, part{"properties": part{"model": given("price")}})
 }

@@ -15,14 +15,14 @@ func priced(price, more string) string {
 }
 
 func TestPricesAndLimitsKeepEveryDigit(t *testing.T) {
-	d, err := agentfile.Parse("a.yaml", []byte(priced("{input: 0.000001, output: 15}", "stop: [{max_cost: 0.30}]\nbudget: {cost: {run: 0.07, on_exceeded: ask}}\n")), nil)
+	d, err := agentfile.Parse("a.yaml", []byte(priced("{input: 0.000001, output: 15}", "stop: [{max_cost: 0.30}]\nbudget: {cost: {run: 0.07, day: 9.99, on_exceeded: ask}}\n")), nil)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if want := (core.Price{Input: 1, Output: 15_000_000, CacheRead: 1, CacheWrite: 1}); *d.Model.Price != want {
 		t.Errorf("the price is %+v, want %+v", *d.Model.Price, want)
 	}
-	if d.Stop[0].USD != 300_000 || d.Budget.Cost != (agent.CostBudget{Run: 70_000, Ask: true}) {
+	if d.Stop[0].USD != 300_000 || d.Budget.Cost != (agent.CostBudget{Run: 70_000, Day: 9_990_000, Ask: true}) {
 		t.Errorf("the limits are %v and %v", d.Stop[0].USD, d.Budget.Cost)
 	}
 	back, err := agent.Decode(d.Encode())

@@ -112,6 +112,7 @@ func TestWhatIsWrongIsRefusedByTheSchemaToo(t *testing.T) {
 		"a cost limit without a price":      head + "stop: [{max_cost: 1}]",
 		"a cost limit in its long form":     head + "stop: [{type: max_cost, usd: 1}]",
 		"a cost budget without a price":     head + "budget: {cost: {run: 0.5}}",
+		"a budget of a day without a price": head + "budget: {cost: {day: 20}}",
 		"a cost budget that asks for none":  head + "budget: {cost: {on_exceeded: ask}}",
 		"a cost below 0":                    head + "stop: [{max_cost: -1}]",
 		"a price without output":            "model: {provider: scripted, turns: [{say: a}], price: {input: 1}}",

@@ -68,9 +68,9 @@ func TestTheSameKeyOfTwoTenantsStartsTwoRuns(t *testing.T) {
 func TestATokenMayWhatItsRoleSays(t *testing.T) {
 	may := map[access.Role]string{
 		access.Start:  "start message interrupt cancel retry",
-		access.Read:   "run runs events thread messages approvals agents agent",
+		access.Read:   "run runs events thread messages approvals agents agent usage",
 		access.Decide: "decide interrupt cancel resume approvals",
-		access.Admin:  "start message interrupt cancel retry run runs events thread messages approvals agents agent decide resume",
+		access.Admin:  "start message interrupt cancel retry run runs events thread messages approvals agents agent usage decide resume",
 	}
 	calls := map[string]struct{ method, path, body string }{
 		"start":     {"POST", "/v1/runs", `{"agent":"desk","input":"hello"}`},
@@ -87,6 +87,7 @@ func TestATokenMayWhatItsRoleSays(t *testing.T) {
 		"messages":  {"GET", "/v1/threads/thr_none/messages", ""},
 		"approvals": {"GET", "/v1/approvals", ""},
 		"agents":    {"GET", "/v1/agents", ""},
+		"usage":     {"GET", "/v1/usage", ""},
 		"agent":     {"GET", "/v1/agents/desk", ""},
 	}
 	var grants []access.Grant

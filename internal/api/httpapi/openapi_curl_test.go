@@ -236,6 +236,7 @@ func (c *curls) rest() {
 	c.call("readAgent", "", "URL/v1/agents/desk")
 	event := `{"action":"opened","issue":{"number":7,"title":"Refund order A-2"}}`
 	c.call("receiveHook", "", "URL/v1/hooks/github-issues -H 'X-Hub-Signature-256: "+githubSignature(hookKey, event)+"'"+asJSON+"'"+event+"'")
+	c.call("readUsage", "", "'URL/v1/usage?day=2026-03-01'")
 	c.call("health", "", "URL/healthz")
 	c.call("openapi", "", "URL/openapi.json")
 	last := &c.samples[len(c.samples)-1]

@@ -102,6 +102,7 @@ var problems = []problem{
 	{refusal.CodeHookMismatch, 422, "Hook mismatch", "The webhook's body lacks something that the hook file maps; `detail` names it."},
 	{refusal.CodeInboxFull, 429, "Inbox full", "The run has too many unread messages, or too many messages are queued for the thread's next run."},
 	{refusal.CodeTooManyRuns, 429, "Too many open runs", "The tenant has reached its limit of open runs. Decisions, cancels and messages to open runs still work."},
+	{refusal.CodeBudgetExceeded, 429, "Budget exceeded", "The runs that the agent or the tenant started today (UTC) have used up the budget of a day, or their cost isn't known; `detail` says which. Open runs continue."},
 	{codeRateLimited, 429, "Rate limited", "The tenant starts runs, interrupts runs or creates links too often."},
 	{codeTooManyStreams, 429, "Too many streams", "Too many event streams are open."},
 	{codeInternal, 500, "Internal error", "A bug in the server; its log has the details. The request may have taken effect."},

@@ -144,7 +144,7 @@ var (
 
 // startCodes are the errors of operations that start a run or a turn.
 var startCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeThreadNotFound, refusal.CodeRunOpen,
-	refusal.CodeIdempotencyMismatch, refusal.CodeInboxFull, refusal.CodeNotAStarter, refusal.CodeTooManyRuns,
+	refusal.CodeIdempotencyMismatch, refusal.CodeInboxFull, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeBudgetExceeded,
 	refusal.CodeTenantFull, codeRateLimited}
 
 var decisionCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, refusal.CodeBadGrant, refusal.CodeUnclearDecision,
@@ -270,7 +270,7 @@ func (a *api) steeringRoutes() []route {
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The retry was requested before. Returns the run it started.")},
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeRunOpen, refusal.CodeRunSuperseded, refusal.CodeNotFailed,
-				refusal.CodeIdempotencyMismatch, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
+				refusal.CodeIdempotencyMismatch, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeBudgetExceeded, refusal.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
 	}
 }
 
@@ -379,6 +379,11 @@ func (a *api) otherRoutes() []route {
 			body: &body{of: map[string]any{}, form: map[string]any{}}, raw: true,
 			answers: []answered{answers(200, wire.HookAnswer{}, "Done, ignored or received before. The body is empty for Slack.")},
 			codes:   hookCodes, serve: a.receiveHook},
+		{method: http.MethodGet, path: "/v1/usage", name: "readUsage", tag: "agents", title: "Read what a day's runs used", roles: canRead,
+			about:   "Sums the tokens and the cost of the runs that started on one day of UTC, by agent. A run counts with everything that it has used so far. The server reads all runs of the day.",
+			params:  []param{inQuery("day", "A date, such as `2026-11-25`. The default is today.")},
+			answers: []answered{answers(200, wire.DayUsage{}, "The sums at this moment.")},
+			codes:   []refusal.Code{refusal.CodeInvalid}, serve: a.readUsage},
 		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Check the server's health",
 			answers: []answered{answers(200, wire.Health{}, "The server and its store work."), answers(503, wire.Health{}, "The server runs, but its store doesn't work; `storage` names the problem.")}, serve: a.health},
 		{method: http.MethodGet, path: "/openapi.json", name: "openapi", tag: "server", title: "Read the OpenAPI document",

@@ -78,6 +78,9 @@ type (
 	TurnEndedData         = client.TurnEndedData
 	TurnStartedData       = client.TurnStartedData
 	Usage                 = client.Usage
+	DayUsage              = client.DayUsage
+	AgentUsage            = client.AgentUsage
+	RunsUsage             = client.RunsUsage
 	Cost                  = client.Cost
 	Voter                 = client.Voter
 	Votes                 = client.Votes

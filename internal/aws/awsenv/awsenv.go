@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
@@ -23,6 +24,8 @@ type Settings struct {
 	stack.Settings
 	Policy *agent.Permissions // applies to all agents; nil for none
 	Prices agent.Prices       // of models whose agents have no price; nil for none
+	// of the runs that a tenant starts on one day of UTC; 0 is no limit
+	TenantDay core.USD
 }
 
 // policyVariable holds the text of a policy file, in the form of `dormouse dev --policy`.
@@ -30,6 +33,9 @@ const policyVariable = "DORMOUSE_POLICY"
 
 // pricesVariable holds the text of a price file, in the form of `dormouse dev --prices`.
 const pricesVariable = "DORMOUSE_PRICES"
+
+// dayCostVariable holds a decimal of dollars.
+const dayCostVariable = "DORMOUSE_TENANT_DAY_COST"
 
 // Read reads the settings. The error names every variable that is missing or invalid, and what to
 // set it to.
@@ -42,6 +48,13 @@ func Read(getenv func(string) string) (Settings, error) {
 			err = errors.Join(err, fmt.Errorf("%s is not a price table; set it to the text of a price file, or remove it: %w", pricesVariable, wrong))
 		}
 		s.Prices = prices
+	}
+	if text := getenv(dayCostVariable); text != "" {
+		usd, wrong := core.ParseUSD(text)
+		if wrong != nil {
+			err = errors.Join(err, fmt.Errorf("%s: %w, or remove it", dayCostVariable, wrong))
+		}
+		s.TenantDay = usd
 	}
 	text := getenv(policyVariable)
 	if text == "" {
@@ -59,11 +72,13 @@ func Read(getenv func(string) string) (Settings, error) {
 type parts struct {
 	stack.Parts
 	Agents *program.Agents
+
+	tenantDay core.USD
 }
 
 // open assembles the parts; deps is nil for a function that runs nothing.
 func open(s Settings, register Register, deps *Dependencies, out io.Writer) (parts, error) {
-	p := parts{Parts: stack.Open(s.Settings, out)}
+	p := parts{Parts: stack.Open(s.Settings, out), tenantDay: s.TenantDay}
 	have, err := assemble(s, register, deps, p.Logger)
 	p.Agents = program.NewAgents(p.Store, have)
 	return p, err

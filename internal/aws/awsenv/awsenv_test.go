@@ -33,8 +33,8 @@ func environment(more map[string]string) func(string) string {
 }
 
 func TestAWrongPolicyIsToldWithEverythingElseThatIsWrong(t *testing.T) {
-	_, err := awsenv.Read(environment(map[string]string{"DORMOUSE_TABLE": "", "DORMOUSE_POLICY": "allow: [x]\n", "DORMOUSE_PRICES": "openai: {m: 1}\n"}))
-	for _, want := range []string{"DORMOUSE_TABLE is missing", "DORMOUSE_POLICY is not a policy", "DORMOUSE_PRICES is not a price table", "allow"} {
+	_, err := awsenv.Read(environment(map[string]string{"DORMOUSE_TABLE": "", "DORMOUSE_POLICY": "allow: [x]\n", "DORMOUSE_PRICES": "openai: {m: 1}\n", "DORMOUSE_TENANT_DAY_COST": "$5"}))
+	for _, want := range []string{"DORMOUSE_TABLE is missing", "DORMOUSE_POLICY is not a policy", "DORMOUSE_PRICES is not a price table", "DORMOUSE_TENANT_DAY_COST: write an amount", "allow"} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%q is not in: %v", want, err)
 		}

@@ -13,5 +13,5 @@ type app struct{ *cmdline.App }
 // Commands returns the commands of this package.
 func Commands(of *cmdline.App) []*cobra.Command {
 	a := &app{of}
-	return []*cobra.Command{a.runCommand(), a.runsCommand(), a.watchCommand(), a.messagesCommand(), a.interruptCommand(), a.resumeCommand(), a.retryCommand()}
+	return []*cobra.Command{a.runCommand(), a.runsCommand(), a.watchCommand(), a.messagesCommand(), a.usageCommand(), a.interruptCommand(), a.resumeCommand(), a.retryCommand()}
 }

@@ -62,6 +62,7 @@ const (
 	CodeTestUnavailable      Code = "webhook_test_unavailable"
 	CodeInboxFull            Code = "inbox_full"
 	CodeTooManyRuns          Code = "tenant_too_many_open_runs"
+	CodeBudgetExceeded       Code = "budget_exceeded"
 	CodeTenantFull           Code = "tenant_storage_full"
 	CodeDiskFull             Code = "disk_full"
 	CodeStorageFailing       Code = "storage_failing"
@@ -83,7 +84,7 @@ func Codes() []Code {
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeWebhookNotFound, CodeWebhookChanged,
 		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeTestUnavailable, CodeInboxFull,
-		CodeTooManyRuns, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
+		CodeTooManyRuns, CodeBudgetExceeded, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
 		CodeUnreadable, CodeUnavailable}
 }
 
@@ -96,7 +97,7 @@ type Error struct {
 
 	RunID string // with CodeRunOpen: the run that is in the way
 	// with CodeUnavailable, CodeDiskFull, CodeAgentUnavailable, CodeHookUnavailable,
-	// CodeInboxFull, CodeTooManyRuns and CodeTenantFull
+	// CodeInboxFull, CodeTooManyRuns, CodeBudgetExceeded and CodeTenantFull
 	RetryAfter time.Duration
 
 	// Of refused decisions: Same is false where another decision was first, and Winner is that
