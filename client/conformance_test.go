@@ -8,6 +8,7 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
 )
@@ -65,6 +66,7 @@ var operations = map[string][]func(ctx context.Context, c *client.Client){
 		},
 		func(ctx context.Context, c *client.Client) { c.MessagePage(ctx, "x", client.MessageOptions{}) }},
 	"sendMessage": {func(ctx context.Context, c *client.Client) { c.SendMessage(ctx, "x", client.MessageRequest{}, "") }},
+	"readUsage":   {func(ctx context.Context, c *client.Client) { c.Usage(ctx, time.Now()) }},
 	"listThreadRuns": {
 		func(ctx context.Context, c *client.Client) {
 			client.Collect(c.ThreadRuns(ctx, "x", client.RunFilter{}))
