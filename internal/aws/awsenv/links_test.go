@@ -27,6 +27,10 @@ var (
 		"golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/sys"})
 )
 
+// modulesWithSenders are of the function that delivers notices.
+var modulesWithSenders = slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sns",
+	"github.com/aws/aws-sdk-go-v2/service/ssm", "github.com/aws/aws-sdk-go-v2/internal/v4a"})
+
 const module = "github.com/dormouse-dev/dormouse"
 
 // noFunction links what belongs to a laptop, or to tests.
@@ -40,6 +44,10 @@ var agents = []string{"internal/program", "internal/agent", "internal/tool", "in
 // reach is what calls others: models, functions, servers, and who has the secrets for that.
 var reach = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/lambdatool", "internal/tool/mcptool", "internal/secret/ssmsecret"}
 
+// senders are what the function that delivers notices links alone.
+var senders = []string{"internal/aws/awsnotify", "internal/notify/webhook", "internal/notify/slack", "internal/notify/teams", "internal/notify/template",
+	"internal/notify/sink/eventbridge", "internal/notify/sink/sns"}
+
 var web = []string{"internal/api/httpapi", "internal/aws/awsapi", "internal/api/lambdahttp"}
 
 func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
@@ -48,10 +56,11 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 		modules  []string
 		not      []string
 	}{
-		{"step", modulesWithReach, slices.Concat(noFunction, web)},
+		{"step", modulesWithReach, slices.Concat(noFunction, web, senders)},
+		{"notify", modulesWithSenders, slices.Concat(noFunction, web, []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/mcptool"})},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web)},
-		{"api", modulesWithHTTP, slices.Concat(noFunction, reach)},
-		{"decision", modulesWithHTTP, slices.Concat(noFunction, reach)},
+		{"api", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},
+		{"decision", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},
 	} {
 		t.Run(tt.function, func(t *testing.T) {
 			for _, line := range linked(t, tt.function) {

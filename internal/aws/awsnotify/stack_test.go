@@ -1,0 +1,259 @@
+package awsnotify
+
+import (
+	"bytes"
+	"encoding/json"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"net/url"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-sdk-go-v2/service/sqs"
+	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
+	"github.com/dormouse-dev/dormouse/internal/secret/signature"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
+	"github.com/dormouse-dev/dormouse/internal/tool"
+)
+
+const pagerKey = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
+
+// stand is both functions of a stack, on a double of the services, with a receiver of webhooks and
+// one of events.
+type stand struct {
+	*testing.T
+	double *awsdouble.Double
+	clock  *enginetest.Clock
+	queues map[string]string // URL by name
+	step   awsenv.Step
+	notify awsenv.Notify
+	handle map[string]func(events.SQSEvent) events.SQSEventResponse // by queue
+	log    bytes.Buffer
+
+	mu       sync.Mutex
+	statuses []int // of the receiver's next answers; then 204
+	hooks    []client.Notice
+	buses    []string // bodies of requests to EventBridge
+}
+
+func newStand(t *testing.T) *stand {
+	t.Helper()
+	s := &stand{T: t, clock: enginetest.AtMilli(1_900_000_000_000), queues: map[string]string{}}
+	s.double = awsdouble.New(awsdouble.Options{Clock: s.clock.Now})
+	services := httptest.NewServer(s.double)
+	t.Cleanup(services.Close)
+	pager, bus := httptest.NewServer(http.HandlerFunc(s.hook)), httptest.NewServer(http.HandlerFunc(s.event))
+	t.Cleanup(pager.Close)
+	t.Cleanup(bus.Close)
+	_, err := s.double.DynamoDB().CreateTable(t.Context(), dynamo.Schema("table"))
+	s.must(err)
+	for _, name := range []string{"wake", "notify"} {
+		out, err := s.double.SQS().CreateQueue(t.Context(), &sqs.CreateQueueInput{QueueName: &name})
+		s.must(err)
+		s.queues[name] = *out.QueueUrl
+	}
+	t.Setenv("DORMOUSE_SECRET_PAGER_KEY", pagerKey)
+	at, err := url.Parse(pager.URL)
+	s.must(err)
+	s.open(map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": s.queues["wake"], "DORMOUSE_NOTIFY_QUEUE_URL": s.queues["notify"],
+		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": services.URL, "DORMOUSE_PRIVATE_HOSTS": at.Host,
+		"AWS_ENDPOINT_URL_EVENTBRIDGE": bus.URL, "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_NOTICE_KINDS": "suspended", "DORMOUSE_PUBLIC_URL": "https://desk.example.com"})
+	s.deploy(pager.URL)
+	return s
+}
+
+// open assembles the functions from their environment.
+func (s *stand) open(env map[string]string) {
+	s.Helper()
+	settings, err := awsenv.Read(func(name string) string { return env[name] })
+	s.must(err)
+	register := func(*tool.Registry, *hook.Registry) error { return nil }
+	s.step, err = awsstep.Open(settings, awsstep.Program{Register: register}, &s.log)
+	s.must(err)
+	s.notify, err = awsenv.NewNotify(settings, register, &s.log)
+	s.must(err)
+	s.step.Clock, s.notify.Clock = s.clock, s.clock
+	zero := func() float64 { return 0 }
+	step, deliver := awsstep.New(s.step, zero), New(s.notify, endpoints(s.notify), zero)
+	s.handle = map[string]func(events.SQSEvent) events.SQSEventResponse{
+		"wake": func(e events.SQSEvent) events.SQSEventResponse {
+			r, err := step.Handle(s.Context(), e)
+			s.must(err)
+			return r
+		},
+		"notify": func(e events.SQSEvent) events.SQSEventResponse {
+			r, err := deliver.Handle(s.Context(), e)
+			s.must(err)
+			return r
+		}}
+}
+
+func (s *stand) must(err error) {
+	s.Helper()
+	if err != nil {
+		s.Fatalf("%v\nthe log:\n%s", err, s.log.String())
+	}
+}
+
+func (s *stand) deploy(pager string) {
+	s.Helper()
+	def, err := agentfile.Parse("desk.yaml", []byte(`name: desk
+model:
+  provider: scripted
+  turns:
+    - given: {step: 1}
+      calls: [{tool: pay, arguments: {order: 7}}]
+    - say: Done.
+tools:
+  - name: pay
+    description: Pays an order back.
+    parameters: {type: object, properties: {order: {type: integer}}}
+    recorded: [{result: paid}]
+permissions: {ask: [pay]}
+notify:
+  - {name: pager, on: [suspended], url: "`+pager+`/hook", secret: PAGER_KEY, allow_private: true}
+`), nil)
+	s.must(err)
+	s.must(s.step.Store.PutDefinition(s.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
+	s.must(s.step.Store.Deploy(s.Context(), "acme", def.Name, def.Digest()))
+}
+
+// hook is the receiver. It takes only what is signed.
+func (s *stand) hook(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	key, keyErr := signature.Key(signature.Standard, pagerKey)
+	_, signErr := signature.Verify(signature.Standard, r.Header.Get, body, s.clock.Now(), key)
+	var n client.Notice
+	if decodeErr := json.Unmarshal(body, &n); err != nil || keyErr != nil || signErr != nil || decodeErr != nil {
+		s.Errorf("a bad request: %v, %v, %v, %v", err, keyErr, signErr, decodeErr)
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	status := http.StatusNoContent
+	if len(s.statuses) > 0 {
+		status, s.statuses = s.statuses[0], s.statuses[1:]
+	}
+	s.hooks = append(s.hooks, n)
+	w.WriteHeader(status)
+}
+
+// event stands for EventBridge.
+func (s *stand) event(w http.ResponseWriter, r *http.Request) {
+	body, err := io.ReadAll(r.Body)
+	if target := r.Header.Get("X-Amz-Target"); err != nil || target != "AWSEvents.PutEvents" {
+		s.Errorf("a bad request for %q: %v", target, err)
+	}
+	s.mu.Lock()
+	s.buses = append(s.buses, string(body))
+	s.mu.Unlock()
+	w.Header().Set("Content-Type", "application/x-amz-json-1.1")
+	_, _ = io.WriteString(w, `{"FailedEntryCount":0,"Entries":[{"EventId":"1"}]}`)
+}
+
+// pump hands the visible messages of a queue to its function, as the platform does. It returns how
+// many come again.
+func (s *stand) pump(queue string) (again int) {
+	s.Helper()
+	for range 50 {
+		at := s.queues[queue]
+		got, err := s.double.SQS().ReceiveMessage(s.Context(), &sqs.ReceiveMessageInput{QueueUrl: &at, MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"}})
+		s.must(err)
+		if len(got.Messages) == 0 {
+			return again
+		}
+		m := got.Messages[0]
+		r := s.handle[queue](events.SQSEvent{Records: []events.SQSMessage{{MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body, Attributes: m.Attributes}}})
+		if len(r.BatchItemFailures) > 0 {
+			again++
+			continue
+		}
+		_, err = s.double.SQS().DeleteMessage(s.Context(), &sqs.DeleteMessageInput{QueueUrl: &at, ReceiptHandle: m.ReceiptHandle})
+		s.must(err)
+	}
+	s.Fatalf("50 messages, and no end\nthe log:\n%s", s.log.String())
+	return again
+}
+
+// suspend starts a run and lets it suspend.
+func (s *stand) suspend() wire.Run {
+	s.Helper()
+	started, err := s.step.Frontend.Start(s.Context(), frontend.Caller{Tenant: "acme", By: "test"}, "", wire.StartRequest{Agent: "desk", Input: core.Encode("Refund order 7")})
+	s.must(err)
+	s.pump("wake")
+	return started.Run
+}
+
+func TestASuspensionReachesTheReceiverAndTheBus(t *testing.T) {
+	s := newStand(t)
+	s.statuses = []int{http.StatusServiceUnavailable}
+	run := s.suspend()
+	s.pump("notify")
+	if len(s.hooks) != 1 || len(s.buses) != 1 {
+		t.Fatalf("%d webhooks, %d events\n%s", len(s.hooks), len(s.buses), s.log.String())
+	}
+	s.clock.Advance(10 * time.Second) // the receiver was down; the next attempt is due
+	s.pump("notify")
+	if len(s.hooks) != 2 || s.hooks[0].ID != s.hooks[1].ID {
+		t.Fatalf("the receiver got %+v\n%s", s.hooks, s.log.String())
+	}
+	n := s.hooks[1]
+	if n.Type != client.NoticeSuspended || n.Run == nil || n.Run.ID != run.ID || n.Approval == nil || n.Links == nil || !strings.HasPrefix(n.Links.Approve, "https://desk.example.com/") {
+		t.Errorf("the receiver got %+v", n)
+	}
+	for _, want := range []string{`"EventBusName":"ops"`, `"DetailType":"dormouse.suspended"`, n.ID} {
+		if !strings.Contains(s.buses[0], want) {
+			t.Errorf("the bus got %s, without %s", s.buses[0], want)
+		}
+	}
+	if strings.Contains(s.buses[0], "desk.example.com") {
+		t.Errorf("the bus got links: %s", s.buses[0])
+	}
+	s.clock.Advance(time.Hour)
+	s.must(engine.Sweep(t.Context(), s.notify.Store, s.notify.Waker, s.clock, time.Minute))
+	if s.pump("notify"); len(s.hooks) != 2 || len(s.buses) != 1 {
+		t.Errorf("what was delivered is sent again: %d webhooks, %d events", len(s.hooks), len(s.buses))
+	}
+}
+
+// A function that is killed after it has sent a notice has recorded nothing.
+func TestAKilledDeliveryIsTakenOverWithTheSameID(t *testing.T) {
+	s := newStand(t)
+	s.suspend()
+	s.double.Fail(func(c awsdouble.Call) awsdouble.Fault {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		if sent := len(s.hooks) > 0; sent && c.Service == "dynamodb" && (c.Operation == "PutItem" || c.Operation == "UpdateItem") {
+			return awsdouble.Deny()
+		}
+		return awsdouble.Fault{}
+	})
+	if again := s.pump("notify"); again == 0 || len(s.hooks) != 1 {
+		t.Fatalf("%d come again, the receiver got %+v\n%s", again, s.hooks, s.log.String())
+	}
+	s.double.Fail(nil)
+	s.clock.Advance(10 * time.Second)
+	if s.pump("notify"); len(s.hooks) != 1 {
+		t.Fatalf("the receiver got %+v while the claim of the first lasts", s.hooks)
+	}
+	s.clock.Advance(5 * time.Minute)
+	s.must(engine.Sweep(t.Context(), s.notify.Store, s.notify.Waker, s.clock, time.Minute))
+	if s.pump("notify"); len(s.hooks) != 2 || s.hooks[0].ID != s.hooks[1].ID || len(s.buses) != 1 {
+		t.Errorf("the receiver got %+v, the bus %d\n%s", s.hooks, len(s.buses), s.log.String())
+	}
+}
