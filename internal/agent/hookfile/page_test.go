@@ -17,7 +17,7 @@ func shown(t *testing.T) []hookfile.Hook {
 		t.Fatal(err)
 	}
 	var all []hookfile.Hook
-	for _, m := range regexp.MustCompile("(?ms)^```yaml\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
+	for _, m := range regexp.MustCompile("(?ms)^```yml\n(.*?)^```$").FindAllStringSubmatch(string(page), -1) {
 		h, err := hookfile.Parse("shown.yaml", []byte(m[1]))
 		if err != nil {
 			t.Errorf("%v\n%s", err, m[1])
