@@ -9,7 +9,7 @@ import (
 // LinkRequest creates an approval link; see [Client.MakeLink].
 type LinkRequest struct {
 	// The id of the suspension. The id of the call is accepted too, if the call was suspended
-	// only once. The call must wait for an approval.
+	// only once. The call must be of the kind [KindApproval], [KindInput] or [KindClient].
 	Target string `json:"target"`
 	// The recipient, a name or an address of at most 120 visible characters. It is recorded
 	// with the decision.

@@ -79,7 +79,8 @@ type NoticeLinks struct {
 	// The page with the call.
 	Show string `json:"show"`
 	// The same page, with the approval ready: one click gives it. Empty if who opens the link
-	// may only deny.
+	// may only deny, and for calls of the kinds [KindInput] and [KindClient], whose page has a
+	// form for the answer.
 	Approve string `json:"approve,omitempty"`
 	// The same page, with the denial ready.
 	Deny string `json:"deny"`

@@ -129,10 +129,14 @@ func (a *askers) add(by string) {
 	}
 }
 
-// answered adds who answered a question, and who made the link if it was by one.
+// answered adds who answered a question, and who made the link if it was by one. Who opens a link
+// that was sent to an endpoint isn't known, so that is a caller without a name too.
 func (a *askers) answered(by, maker string) {
 	if a.add(by); maker != "" {
 		a.add(maker)
+	}
+	if strings.HasPrefix(maker, endpointMaker) {
+		a.add("")
 	}
 }
 

@@ -222,3 +222,22 @@ func TestAnAgentsApproversAndStarters(t *testing.T) {
 		x.wantCode(err, refusal.CodeNotAStarter)
 	})
 }
+
+// Who opens a link that was sent to an endpoint isn't known, and could be the approver.
+func TestAnAnswerByTheLinkOfAnEndpointCountsAsOneByAnyone(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	run := x.startAs(named("boss"))
+	sus := x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "ask", Kind: core.KindInput}, frontendtest.Call{ID: "c2", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})
+	link := frontend.LinkCaller(engine.Link{Tenant: anna.Tenant, Run: run.ID, ID: "lnk_1", For: "webhook ops", Endpoint: "wh_1", Suspension: sus["c1"]})
+	if _, err := x.DecideByLink(t.Context(), link, wire.Decision{Action: "resume", Result: []byte(`"to Eve"`)}); err != nil {
+		t.Fatal(err)
+	}
+	approve := func() error {
+		_, err := x.Decide(t.Context(), named("anna"), run.ID, wire.Decision{Target: sus["c2"], Action: "resume"})
+		return err
+	}
+	x.wantCode(approve(), refusal.CodeSeparationOfDuties)
+	x.worker.Drain(run.ID)
+	x.wantCode(approve(), refusal.CodeSeparationOfDuties)
+}

@@ -12,12 +12,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
-// CanLink demands that the call waits for a yes or a no at this moment. Other kinds of wait are
-// answered by programs.
+// CanLink demands that the call waits for a person at this moment: for an approval, the answer to a
+// tool's question, or the result of a call that a client runs. What became of a call and whether an
+// interrupted run goes on is for callers with a token to say.
 func (f *Frontend) CanLink(p journal.Place, call core.SuspendedCall) error {
 	switch {
-	case call.Kind != core.KindApproval:
-		return refusal.New(refusal.CodeWrongKind, "a link can only answer an approval, and this call waits for another kind of answer; answer it with a token")
+	case call.Kind != core.KindApproval && call.Kind != core.KindInput && call.Kind != core.KindClient:
+		return refusal.New(refusal.CodeWrongKind, "a link can only answer calls of the kinds approval, input and client; answer this one with a token")
 	case f.Passed(call):
 		return refusal.New(refusal.CodeNotSuspended, "the call's deadline has passed, so a link can no longer answer it")
 	case !awaits(p, call.CallID, call.Suspension.ID):
@@ -57,11 +58,14 @@ func ShowLink(l engine.Link) wire.Link {
 	return shown
 }
 
+// endpointMaker begins the maker of a link that was sent to an endpoint.
+const endpointMaker = "endpoint:"
+
 // makerOf is who made the link, as a decision by it is stored with.
 func makerOf(l engine.Link) string {
 	switch {
 	case l.Endpoint != "":
-		return "endpoint:" + l.Endpoint
+		return endpointMaker + l.Endpoint
 	case l.Maker == "":
 		return ""
 	}

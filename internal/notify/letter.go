@@ -29,7 +29,7 @@ func NewLetter(n client.Notice, to string) Letter {
 // letterID is an id without characters that have a meaning in the headers of a mail.
 func letterID(of string) string { return core.Digest([]byte(of))[len("sha256:"):][:32] }
 
-const openThePage = "Open the page to approve or deny. Answers to this mail are not read."
+const openThePage = "Open the page to answer. Replies to this mail are not read."
 
 func (s Summary) letterText() string {
 	var b strings.Builder
@@ -66,7 +66,7 @@ func (s Summary) letterHTML() string {
 	}
 	switch {
 	case s.Links != nil:
-		b.WriteString(`<p><a href="` + e(s.Links.Show) + `">Open the page</a> to approve or deny. Answers to this mail are not read.</p>` + "\n")
+		b.WriteString(`<p><a href="` + e(s.Links.Show) + `">Open the page</a> to answer. Replies to this mail are not read.</p>` + "\n")
 	case s.Hint != "":
 		b.WriteString("<p>" + e(s.Hint) + "</p>\n")
 	}

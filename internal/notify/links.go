@@ -44,7 +44,7 @@ func newLinker(f *frontend.Frontend, l Links) *linker {
 // a run names get none: otherwise a caller who may only start runs could approve their calls. Sinks
 // get none either: a rule or a subscription may pass them on to anybody.
 func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, to notice.Target, a *client.Approval) (*client.NoticeLinks, error) {
-	if a == nil || a.Kind != core.KindApproval.String() || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) || notice.OfSink(n.Endpoint) {
+	if a == nil || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) || notice.OfSink(n.Endpoint) {
 		return nil, nil
 	}
 	record, approve, err := l.maker.EndpointLink(ctx, c, links.EndpointOrder{Run: a.RunID, Suspension: a.Suspension.ID, Since: a.Since.UnixMilli(),
@@ -62,7 +62,7 @@ func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, t
 	show := l.Public.To(access.LinkPath + keys.Sign(access.Link{ID: record.ID, Tenant: record.Tenant, Run: record.Run,
 		Suspension: record.Suspension, Expires: time.UnixMilli(record.Expires)}))
 	made := &client.NoticeLinks{Show: show, Deny: show + "?answer=deny", ExpiresAt: wire.Millis(record.Ends())}
-	if approve {
+	if approve && a.Kind == core.KindApproval.String() { // other kinds take more than a click
 		made.Approve = show + "?answer=approve"
 	}
 	return made, nil

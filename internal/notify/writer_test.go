@@ -378,15 +378,13 @@ func TestWhoMayOnlyDenyGetsNoLinkToApprove(t *testing.T) {
 }
 
 func TestWhatCannotBeAnsweredByALinkHasNone(t *testing.T) {
-	for _, kind := range []core.Kind{core.KindInput, core.KindClient, core.KindUnknownOutcome} {
-		d := newDesk(t)
-		_, n := d.asks(frontendtest.Call{Kind: kind})
-		if got := d.write(n); got.Approval == nil || got.Links != nil {
-			t.Errorf("%s: %+v", kind, got)
-		}
-	}
 	d := newDesk(t)
-	_, n := d.asks(frontendtest.Call{Kind: core.KindApproval})
+	_, n := d.asks(frontendtest.Call{Kind: core.KindUnknownOutcome})
+	if got := d.write(n); got.Approval == nil || got.Links != nil {
+		t.Errorf("%+v", got)
+	}
+	d = newDesk(t)
+	_, n = d.asks(frontendtest.Call{Kind: core.KindApproval})
 	n.Endpoint = notice.RunEndpoint(n.Event.RunID, "ops") // its starter may not decide
 	if got := d.write(n); got.Approval == nil || got.Links != nil {
 		t.Errorf("an endpoint of the start: %+v", got.Links)
@@ -396,6 +394,26 @@ func TestWhatCannotBeAnsweredByALinkHasNone(t *testing.T) {
 		w := notify.NewWriter(notify.WriterOptions{Frontend: d.reads.Frontend, Links: links})
 		if got, err := w.Notice(t.Context(), n, ops); err != nil || got.Links != nil || got.Approval == nil {
 			t.Errorf("%s: %+v, %v", name, got.Links, err)
+		}
+	}
+}
+
+func TestAQuestionHasALinkToAnswerIt(t *testing.T) {
+	for _, kind := range []core.Kind{core.KindInput, core.KindClient} {
+		d := newDesk(t)
+		_, n := d.asks(frontendtest.Call{Kind: kind, Schema: json.RawMessage(`{"type":"object","properties":{"size":{"type":"number"}}}`)})
+		links := d.write(n).Links
+		if links == nil || links.Show == "" || links.Deny == "" || links.Approve != "" {
+			t.Fatalf("%s: %+v", kind, links)
+		}
+		if code, page := d.open("GET", links.Show, "text/html", ""); code != 200 || !strings.Contains(page, `name="f0"`) {
+			t.Errorf("%s: %d %s", kind, code, page)
+		}
+		if code, text := d.open("POST", links.Show, "application/json", `{"action":"resume","result":{"size":"large"}}`); code != 422 {
+			t.Errorf("%s: %d %s", kind, code, text)
+		}
+		if code, text := d.open("POST", links.Show, "application/json", `{"action":"resume","result":{"size":4}}`); code != 202 {
+			t.Errorf("%s: %d %s", kind, code, text)
 		}
 	}
 }

@@ -85,7 +85,7 @@ func TestALinkThatCannotBeIsNotMade(t *testing.T) {
 	s := newServer(t, settings{token: "secret", options: withLinks})
 	run, ended := s.start(), s.start()
 	late := frontendtest.Call{ID: "c3", Tool: "refund", Kind: core.KindApproval, Deadline: 1}
-	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}, frontendtest.Call{ID: "c2", Tool: "locate", Kind: core.KindClient}, late)
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}, frontendtest.Call{ID: "c2", Tool: "locate", Kind: core.KindUnknownOutcome}, late)
 	s.worker.Suspend(ended.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
 	s.send("POST", "/v1/runs/"+ended.ID+"/cancel", "", bearer("secret"))
 	s.worker.End(ended.ID, core.Reason{Kind: core.Cancelled}, "")
@@ -106,7 +106,7 @@ func TestALinkThatCannotBeIsNotMade(t *testing.T) {
 		"no target":                {run.ID, `{"for":"anna"}`, 404, "call_not_found"},
 		"another target":           {run.ID, `{"target":"sus_1_x","for":"anna"}`, 404, "call_not_found"},
 		"another run":              {"run_x_0", `{"target":"c1","for":"anna"}`, 404, "run_not_found"},
-		"a client's call":          {run.ID, `{"target":"c2","for":"anna"}`, 400, "wrong_kind"},
+		"an unknown outcome":       {run.ID, `{"target":"c2","for":"anna"}`, 400, "wrong_kind"},
 		"after the deadline":       {run.ID, `{"target":"c3","for":"anna"}`, 409, "not_suspended"},
 		"after the end of the run": {ended.ID, `{"target":"c1","for":"anna"}`, 409, "run_done"},
 		"an unknown member":        {run.ID, `{"target":"c1","for":"anna","action":"resume"}`, 400, "unknown_field"},

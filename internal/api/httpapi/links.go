@@ -1,15 +1,10 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
-	"io"
-	"mime"
 	"net/http"
-	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
@@ -136,7 +131,11 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	d, err := readVerdict(w, r, l.Call)
+	asked, err := a.askedBy(r, l)
+	if err != nil {
+		return a.linkRefused(w, r, l, err)
+	}
+	d, err := readVerdict(w, r, &l.Question, asked)
 	if l.Call != nil && onlyLooks(r, err) {
 		l.Write(w, http.StatusBadRequest, linkpage.Ask(l.Question, a.clock.Now()))
 		return nil
@@ -154,6 +153,23 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	l.Write(w, answer.Status, linkpage.Answered(d, answer))
 	return nil
+}
+
+// askedBy is the call that the link is about, whether it still waits or not: the same form sent
+// again, by a second click perhaps, has to be read as the same answer.
+func (a *api) askedBy(r *http.Request, l question) (*wire.Pending, error) {
+	if l.Call != nil {
+		return l.Call, nil
+	}
+	p, err := a.front.Find(r.Context(), l.link.Tenant, l.link.Run)
+	if err != nil {
+		return nil, err
+	}
+	call, err := a.front.Target(r.Context(), p, l.link.Suspension)
+	if e, ok := refused(err); ok && e.Code == refusal.CodeCallNotFound {
+		err, call.Kind = nil, core.KindApproval // deciding refuses it, once its body is read
+	}
+	return &wire.Pending{Kind: call.Kind.String(), ResumeMode: call.ResumeMode.String(), Suspension: wire.Suspension{ResponseSchema: call.Suspension.ResponseSchema}}, err
 }
 
 // changedText is what the page says above a question that is not the one its form was drawn for.
@@ -183,80 +199,6 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
 	}
 	return a.linkRefused(w, r, l, err)
-}
-
-// readVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about, nil
-// if that waits no more.
-func readVerdict(w http.ResponseWriter, r *http.Request, call *wire.Pending) (wire.Decision, error) {
-	var v wire.Verdict
-	var err error
-	var by string
-	var unseen bool
-	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
-		v, err = readForm(w, r, call)
-		// the page never sends a form without the fingerprint
-		by, unseen = linkpage.Renderer, v.Shown == ""
-	} else {
-		err = readBody(w, r, &v)
-	}
-	if err == nil && v.Action != "resume" && v.Action != "cancel" {
-		err = &refusal.Error{Code: refusal.CodeBadAction, Detail: "action must be resume (approve) or cancel (deny)"}
-	}
-	if err == nil && unseen {
-		err = &refusal.Error{Code: refusal.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question; open the link again"}
-	}
-	if core.IsNull(v.Result) {
-		v.Result = nil
-	}
-	if v.Shown == "" {
-		by = ""
-	}
-	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Shown: v.Shown, ShownBy: by}, err
-}
-
-const (
-	mediaForm = "application/x-www-form-urlencoded"
-	maxForm   = 64 << 10
-)
-
-func readForm(w http.ResponseWriter, r *http.Request, call *wire.Pending) (v wire.Verdict, err error) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
-	if errors.As(err, new(*http.MaxBytesError)) {
-		return v, &refusal.Error{Code: codeTooLarge, Detail: "the answer is longer than 64 KiB; shorten it"}
-	}
-	form, bad := url.ParseQuery(string(text))
-	if err != nil || bad != nil {
-		return v, malformed("the form can't be parsed; open the link again")
-	}
-	for name, values := range form {
-		if !slices.Contains(formFields, name) {
-			return v, &refusal.Error{Code: codeUnknownField, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ")}
-		}
-		if len(values) > 1 || !utf8.ValidString(values[0]) {
-			return v, malformed("the form field %s is repeated or not UTF-8; open the link again", name)
-		}
-	}
-	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
-	if v.Action == core.ActionResume.String() {
-		// a form's line breaks
-		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call)
-	}
-	return v, nil
-}
-
-var formFields = []string{"action", "reason", "result", "shown"}
-
-// typedResult is the result of a call as a person typed it into the page: text, or JSON if the
-// result's schema asks for another type. Input that isn't JSON then stays text, and the schema
-// refuses it.
-func typedResult(text string, call *wire.Pending) json.RawMessage {
-	switch {
-	case strings.TrimSpace(text) == "":
-		return nil
-	case call != nil && linkpage.TakesJSON(call.Suspension.ResponseSchema) && json.Valid([]byte(text)):
-		return json.RawMessage(text)
-	}
-	return core.Encode(text)
 }
 
 // linkRefused answers a person with a page, and a program with a problem.

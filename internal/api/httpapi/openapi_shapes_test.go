@@ -102,6 +102,9 @@ func (s *shapes) object(t reflect.Type, name string) *jsonschema.Schema {
 	if asked {
 		o.AdditionalProperties = &jsonschema.Schema{Not: &jsonschema.Schema{}}
 	}
+	if t == reflect.TypeFor[wire.VerdictForm]() {
+		o.PatternProperties = map[string]*jsonschema.Schema{`^f[0-9]+(\.[0-9]+)?$`: {Type: "string", Description: "A numbered field of the page, for a value of the answer. Only the page knows the numbers."}}
+	}
 	if o.Description == "" {
 		s.missing = append(s.missing, name)
 	}

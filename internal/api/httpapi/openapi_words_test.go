@@ -241,12 +241,12 @@ var members = map[string]member{
 
 	"VerdictForm.action": {"`resume` approves, `cancel` denies.", enumOf("resume", "cancel")},
 	"VerdictForm.reason": {"The reason, for the record. The model sees the reason of a denial.", nil},
-	"VerdictForm.result": {"For a call with `resume_mode: use_decision_as_tool_result`: the result, as text, or as JSON if its schema isn't a string.", nil},
+	"VerdictForm.result": {"For a call of the kind `input` or `client`, or with `resume_mode: use_decision_as_tool_result`: the result, as text, or as JSON if its schema isn't a string. If the page has a field for each value, it sends those instead.", nil},
 	"VerdictForm.shown":  {"The `fingerprint` of the question that the page showed. A form without it is refused (409 `changed`).", nil},
 	"Verdict.action":     {"`resume` approves, `cancel` denies.", enumOf("resume", "cancel")},
 	"Verdict.reason":     {"The reason, for the record. The model sees the reason of a denial.", nil},
 
-	"Verdict.result":       {"For a call with `resume_mode: use_decision_as_tool_result`: the call's result. Any JSON.", anyValue},
+	"Verdict.result":       {"For a call of the kind `input` or `client`, or with `resume_mode: use_decision_as_tool_result`: the answer. Any JSON that fits the response schema.", anyValue},
 	"Verdict.shown":        {"The `fingerprint` of the question that the approver saw. If the question has changed, nothing is stored (409 `changed`).", nil},
 	"Decision.shown":       {"The `fingerprint` of the question that the approver saw. If the question has changed, nothing is stored (409 `changed`). If omitted, this isn't checked. It doesn't count when a repeat is compared with the first decision.", nil},
 	"Decision.shown_by":    {"With `shown`: the program that showed the question and its version, such as `desk/2`. Default: `api`.", nil},
@@ -367,7 +367,7 @@ var members = map[string]member{
 	"Approval.started_by":    {"Who started the run.", nil},
 	"Approval.error":         {"Set if the call can't be read (`unreadable`). Its other members are then unknown. Other entries are not affected.", nil},
 
-	"LinkRequest.target":     {"The id of the suspension. The id of the call is accepted too, if the call was suspended only once. The call must wait for an approval.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"LinkRequest.target":     {"The id of the suspension. The id of the call is accepted too, if the call was suspended only once. The call must be of the kind `approval`, `input` or `client`.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 	"LinkRequest.for":        {"The recipient, a name or an address of at most 120 visible characters. It is recorded with the decision.", &schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(120), Pattern: `\S`}},
 	"LinkRequest.expires_in": {"Lifetime in seconds. Default and maximum: 604,800 (7 days).", &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(604800.0)}},
 

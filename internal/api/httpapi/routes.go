@@ -312,7 +312,7 @@ func (a *api) linkRoutes() []route {
 	}
 	return []route{
 		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Create an approval link", roles: canLink, paced: true,
-			about: "Creates a link for one recipient. It lets that person answer one approval without a token. Because a link delegates the right to decide, creating one requires the role `link` and is recorded: " +
+			about: "Creates a link for one recipient. It lets that person answer one call of the kind `approval`, `input` or `client` without a token. Because a link delegates the right to decide, creating one requires the role `link` and is recorded: " +
 				"who created it, for whom, when, and when it expires. Only this response contains `link`. Each request creates another link. If the recipient could only deny, the request is refused.",
 			body:    takes(wire.LinkRequest{}),
 			answers: []answered{answers(201, wire.Link{}, "The link.")},
@@ -333,7 +333,7 @@ func (a *api) linkRoutes() []route {
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome."), page(200)},
 			codes:   []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer an approval link", link: true,
-			about: "Approves or denies. Repeating the answer has no further effect. The decision is recorded under the name `link:` followed by the recipient (`for`), with the link's id and creator. If the approval supplies the call's result, send `result` too. Edited arguments and grants require a token and `decide`.",
+			about: "Approves, answers or denies. Repeating the answer has no further effect. The decision is recorded under the name `link:` followed by the recipient (`for`), with the link's id and creator. If the call needs an answer, send `result` too; the page has a form made from the response schema. Edited arguments and grants require a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`)."), page(200), page(202)},

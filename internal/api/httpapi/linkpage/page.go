@@ -8,6 +8,7 @@ import (
 	"encoding/base64"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync"
 
@@ -27,6 +28,9 @@ type Question struct {
 	Call    *wire.Pending // nil: it is no longer waiting, or its deadline has passed
 	// "approve" or "deny": the answer that the page has ready; it still needs a click
 	Ready string
+	// what was typed into the form before, and by its field what is wrong with it
+	Typed url.Values
+	Wrong map[string]string
 }
 
 // Write sends a page that runs no script, loads nothing, can't be framed, and doesn't reveal its

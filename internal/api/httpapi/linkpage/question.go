@@ -1,6 +1,7 @@
 package linkpage
 
 import (
+	"net/url"
 	"regexp"
 	"strconv"
 	"time"
@@ -22,10 +23,12 @@ type questionView struct {
 	Now   time.Time
 	Again string // why the question is shown once more; empty the first time
 	Ready string // as in [Question]
+	Typed url.Values
+	Wrong map[string]string
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }
@@ -40,8 +43,28 @@ func AskAgain(l Question, now time.Time, why string) string {
 	return v.page()
 }
 
-// answers says whether the answer is the call's result, and the tool doesn't run.
-func (v questionView) answers() bool { return v.Mode == core.UseDecisionAsToolResult }
+// answers says whether the answer has a value: it is the call's result, or what the tool or its
+// program needs.
+func (v questionView) answers() bool { return Answers(v.Pending) }
+
+// Answers says whether an answer to a call has a value, and more than a yes.
+func Answers(call wire.Pending) bool {
+	return call.Kind != core.KindApproval.String() || call.ResumeMode == core.UseDecisionAsToolResult.String()
+}
+
+// client says whether a program was to run the call.
+func (v questionView) client() bool { return v.Kind == core.KindClient.String() }
+
+// asksInput says whether a tool asks the question.
+func (v questionView) asksInput() bool { return v.Kind == core.KindInput.String() }
+
+// messageLabel says whose words the message of the question is.
+func (v questionView) messageLabel() tag {
+	if v.asksInput() {
+		return `The tool asks`
+	}
+	return `Rule`
+}
 
 // page is the body: who asks what, until when, exactly what, why, and the answer below all of it.
 func (v questionView) page() string {
@@ -55,7 +78,11 @@ func (v questionView) page() string {
 	v.ready(&m)
 	m.add(`<p class="asks">`)
 	m.named(v.Agent)
-	m.add(`, an automatic assistant, asks for your permission</p><h1>`)
+	if v.asksInput() || v.client() {
+		m.add(`, an automatic assistant, asks for your answer</p><h1>`)
+	} else {
+		m.add(`, an automatic assistant, asks for your permission</p><h1>`)
+	}
 	v.heading(&m)
 	m.add(`</h1>`)
 	v.timeLeft(&m)

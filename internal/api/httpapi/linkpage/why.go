@@ -1,9 +1,7 @@
 package linkpage
 
 import (
-	"encoding/json"
 	"slices"
-	"strconv"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -11,10 +9,14 @@ import (
 
 // what says exactly what a yes does, in the words of the call's resume mode, and with what.
 func (v questionView) what(m *markup) {
-	switch v.Mode {
-	case core.UseDecisionAsToolResult:
+	switch {
+	case v.client():
+		m.add(`<h2>What was requested, exactly</h2><p class="hint">Chosen by the assistant. The program that started the run should do this; your answer is the result of the call.</p>`)
+	case v.asksInput() && v.Mode != core.UseDecisionAsToolResult:
+		m.add(`<h2>What was requested, exactly</h2><p class="hint">Chosen by the assistant. The tool needs your answer to go on.</p>`)
+	case v.answers():
 		m.add(`<h2>What was requested, exactly</h2><p class="hint">Chosen by the assistant. The tool does not run: your answer is its result.</p>`)
-	case core.PassDecisionToTool:
+	case v.Mode == core.PassDecisionToTool:
 		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool runs with these arguments and no others, and also gets your decision and its reason.</p>`)
 	default:
 		m.add(`<h2>What will be done, exactly</h2><p class="hint">Chosen by the assistant. The tool gets these arguments and no others.</p>`)
@@ -78,7 +80,7 @@ func (v questionView) tool(m *markup, t wire.ToolDetails) {
 func (v questionView) why(m *markup) {
 	m.add(`<h2>Why you are asked</h2>`)
 	if v.Suspension.Message != "" {
-		m.framed(`Rule`, v.Suspension.Message)
+		m.framed(v.messageLabel(), v.Suspension.Message)
 	}
 	v.requests(m)
 	if v.Said != "" {
@@ -143,51 +145,4 @@ func (m *markup) cut(is bool) {
 	if is {
 		m.add(`<p class="hint">This text is cut; there is more.</p>`)
 	}
-}
-
-// form ends with the two answers. Its first button is the one that Enter presses: it answers
-// nothing and shows the question again. It must not be disabled, or Enter would press the next one
-// that is not.
-func (v questionView) form(m *markup) {
-	m.add(`<form method="post"><input type="hidden" name="shown" value="`)
-	m.words(v.Fingerprint)
-	m.add(`"><button name="action" value="look" hidden>Look</button>`)
-	yes := tag(`Approve`)
-	if v.answers() {
-		v.resultField(m)
-		yes = `Send this result`
-	}
-	m.add(`<label for="reason"><strong>Reason</strong> <span class="hint">optional; the assistant may read it</span></label>`,
-		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off"></textarea>`,
-		`<div class="answers"><button id="yes" class="yes" name="action" value="resume">`, yes, `</button>`,
-		`<button id="no" class="no" name="action" value="cancel">Deny</button></div>`,
-		`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form>`)
-}
-
-// mostResult bounds the characters of a result that is typed into the page.
-const mostResult = 20_000
-
-// resultField takes the result of a call that doesn't run.
-func (v questionView) resultField(m *markup) {
-	m.add(`<label for="result"><strong>Result</strong> <span class="hint">`)
-	if TakesJSON(v.Suspension.ResponseSchema) {
-		m.add(`JSON that fits the schema below; the assistant reads it as the result of the call`)
-	} else {
-		m.add(`text; the assistant reads it as the result of the call`)
-	}
-	m.add(`</span></label><textarea id="result" name="result" rows="4" autocomplete="off" maxlength="`)
-	m.words(strconv.Itoa(mostResult))
-	m.add(`"></textarea>`)
-	if len(v.Suspension.ResponseSchema) > 0 {
-		m.framed(`Schema of the result`, string(v.Suspension.ResponseSchema))
-	}
-}
-
-// TakesJSON says whether a result that fits the schema is written as JSON. Without a schema, or
-// with one of a text, it is typed as it is.
-func TakesJSON(schema json.RawMessage) bool {
-	var of struct {
-		Type any `json:"type"`
-	}
-	return len(schema) > 0 && json.Unmarshal(schema, &of) == nil && of.Type != "string"
 }
