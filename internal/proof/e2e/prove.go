@@ -78,6 +78,7 @@ type proof struct {
 	servers  []*servers.Server
 	platform *platform.Platform
 	service  *torture.Service // that the tools of agents ask
+	receiver *suites.Receiver
 	log      *os.File
 	names    [2]string // of what stands for DynamoDB and SQS
 }
@@ -144,13 +145,18 @@ func (p *proof) local(ctx context.Context, t *suites.Target) error {
 		return err
 	}
 	t.Service = p.service
+	if p.receiver, err = suites.Receive(); err != nil {
+		return err
+	}
+	t.Receiver = p.receiver
 	start := func(ctx context.Context, o platform.Options) (*platform.Platform, error) {
 		o.Module, o.DynamoDB, o.SQS, o.Python = t.Module, t.DynamoDBURL, t.SQSURL, filepath.Join(python, "bin", "python")
+		o.Environment = map[string]string{"DORMOUSE_SECRET_" + suites.ReceiverSecret: suites.ReceiverKey}
 		o.Pace, o.Seed, o.Double, o.Logger = pace, p.seed, doubler(p.seed), slog.New(slog.NewJSONHandler(p.log, nil))
 		return platform.Start(ctx, o)
 	}
 	if p.platform, err = start(ctx, platform.Options{Name: "proof", Dir: p.dir, Parameters: map[string]string{"IntakeTenant": tenant,
-		"IntakeAgent": suites.EventAgent, "PrivateHosts": p.service.Host()}}); err != nil {
+		"IntakeAgent": suites.EventAgent, "PrivateHosts": p.service.Host() + "," + p.receiver.Host()}}); err != nil {
 		return err
 	}
 	t.Own = func(ctx context.Context, parameters map[string]string) (*platform.Platform, error) {
@@ -202,6 +208,9 @@ func (p *proof) close() error {
 	}
 	if p.service != nil {
 		err = errors.Join(err, p.service.Close())
+	}
+	if p.receiver != nil {
+		err = errors.Join(err, p.receiver.Close())
 	}
 	for _, s := range p.servers {
 		err = errors.Join(err, s.Close())

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -41,8 +42,10 @@ type Options struct {
 	Parameters map[string]string
 	// directories that are built in place of those that the template names
 	Code map[string]string
-	Pace Pace
-	Seed uint64
+	// of all functions, beside what the template says
+	Environment map[string]string
+	Pace        Pace
+	Seed        uint64
 	// of messages that are given to the function twice at once; nil is none
 	Double func(id string) bool
 	Logger *slog.Logger
@@ -56,6 +59,7 @@ type Pace struct{ Step, Visibility, Sweep time.Duration }
 // Names of what the template has.
 const (
 	StepFunction    = "StepFunction"
+	NotifyFunction  = "NotifyFunction"
 	IntakeQueue     = "IntakeQueue"
 	IntakeDeadQueue = "IntakeDeadQueue"
 	WakeQueue       = "WakeQueue"
@@ -124,9 +128,11 @@ func (p *Platform) read(ctx context.Context) (*stack.Stack, error) {
 	if err != nil {
 		return nil, err
 	}
-	if f, there := s.Functions[StepFunction]; there && p.o.Pace.Step > 0 {
-		f.Timeout = p.o.Pace.Step
-		s.Functions[StepFunction] = f
+	for _, id := range []string{StepFunction, NotifyFunction} {
+		if f, there := s.Functions[id]; there && p.o.Pace.Step > 0 {
+			f.Timeout = p.o.Pace.Step
+			s.Functions[id] = f
+		}
 	}
 	for _, m := range s.Mappings {
 		if p.o.Pace.Visibility > 0 {
@@ -217,6 +223,7 @@ func (p *Platform) environment(f stack.Function, tmp string) map[string]string {
 	}
 	env := map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": p.o.DynamoDB, "AWS_ENDPOINT_URL_SQS": p.o.SQS, "TMPDIR": tmp,
 		"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "session"}
+	maps.Copy(env, p.o.Environment)
 	for name, value := range f.Environment {
 		if moved, is := here[value]; is {
 			value = moved

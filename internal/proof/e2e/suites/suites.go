@@ -53,6 +53,9 @@ type Target struct {
 	// reach this machine.
 	Service *torture.Service
 
+	// Receiver gets notices. nil as Platform is.
+	Receiver *Receiver
+
 	// Own starts another stack on the same servers, with parameters of the template. Its
 	// functions are those of the example refund-desk, which a program of one's own brings
 	// along. The caller closes it. nil as Platform is.
@@ -77,7 +80,7 @@ type suite struct {
 }
 
 // all are the suites, in the order they run: what is quick and tells most comes first.
-var all = []suite{{"doors", doors}, {"demo", demo}, {"iam", signed}, {"intake", intakeQueue}, {"same", same}, {"replay", replayRecordings}, {"torture", tortureStack}}
+var all = []suite{{"doors", doors}, {"demo", demo}, {"notices", notices}, {"iam", signed}, {"intake", intakeQueue}, {"same", same}, {"replay", replayRecordings}, {"torture", tortureStack}}
 
 // Names are those of all suites.
 func Names() []string {
