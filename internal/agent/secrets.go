@@ -26,6 +26,9 @@ func (d Definition) Secrets() []string {
 		for _, name := range append(t.Placeholders(), t.Secret) {
 			names = AddName(names, name)
 		}
+		if t.Slack != nil {
+			names = AddName(names, t.Slack.Token)
+		}
 	}
 	return names
 }

@@ -38,7 +38,7 @@ func (s *source) callerNames(o *object, member string) []string {
 }
 
 // callerPattern is a caller as the journal names one, with * for any text.
-var callerPattern = regexp.MustCompile(`^([a-z]+:[a-zA-Z0-9*][a-zA-Z0-9._@*+-]{0,254}|intake)$`)
+var callerPattern = regexp.MustCompile(`^([a-z]+:[a-zA-Z0-9*][a-zA-Z0-9._@*+-]{0,254}|hook:[a-z0-9*][a-z0-9_*-]{0,62}/[a-zA-Z0-9._@*+-]{1,128}|intake)$`)
 
 func (s *source) checkCaller(o *object, member, name string) {
 	role, isRole := strings.CutPrefix(name, access.RolePrefix)
@@ -46,6 +46,6 @@ func (s *source) checkCaller(o *object, member, name string) {
 	case isRole && !access.IsRole(role):
 		s.Refuse(o.Member(member), "%s: there is no role %q; the roles are %s", member, role, access.RoleNames())
 	case !callerPattern.MatchString(name):
-		s.Refuse(o.Member(member), "%s: %q is not a caller; write token:NAME, link:NAME, intake or role:ROLE, with * for any text in a name", member, name)
+		s.Refuse(o.Member(member), "%s: %q is not a caller; write token:NAME, link:NAME, hook:NAME/WHO, intake or role:ROLE, with * for any text in a name", member, name)
 	}
 }

@@ -58,7 +58,7 @@ budget: {x: 1}
 deadlines: {x: 1}
 finish: {x: 1}
 effects: [{x: 1, name: e, tools: [a], go: b}]
-notify: [{x: 1, name: n, on: [done], mail: [a@example.com]}]
+notify: [{x: 1, name: n, on: [done], slack: {x: 1, channel: C0DESK, token: T}}]
 groups: {g: [{x: 1, person: p, is: ["token:a"]}]}
 approvals: {a: {x: 1, group: g}, b: {x: 1, stages: [{x: 1, group: g}]}}
 `), noFiles)
@@ -66,7 +66,7 @@ approvals: {a: {x: 1, group: g}, b: {x: 1, stages: [{x: 1, group: g}]}}
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`(?:it takes|or one of) ([a-z_, ]+?)(?: with its value)?(?:\n|$)`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 18 {
+	if len(kinds) != 19 {
 		t.Fatalf("%d kinds of mapping: %v", len(kinds), err)
 	}
 	for _, keys := range kinds {

@@ -42,16 +42,29 @@ func (s *source) target(n *yaml.Node) (t notice.Target) {
 	for _, kind := range s.words(o, "on") {
 		t.On = append(t.On, notice.Kind(kind))
 	}
+	t.Slack = s.slack(o.Take("slack"))
 	if template := o.Take("template"); template != nil {
 		t.Template = s.value(template)
 	}
 	t.Secret, t.AllowPrivate = o.Text("secret"), o.Flag("allow_private")
 	o.Close()
-	s.filledIn(o, "url", "mail", "format", "template", "secret")
+	s.filledIn(o, "url", "mail", "slack", "format", "template", "secret")
 	if len(s.Problems) == before {
 		s.checkTarget(o, t)
 	}
 	return t
+}
+
+func (s *source) slack(n *yaml.Node) *notice.SlackChannel {
+	if n == nil || len(n.Content) == 0 && n.Kind != yaml.ScalarNode {
+		return nil
+	}
+	o, ok := s.Object(n, "a channel of slack")
+	if !ok {
+		return nil
+	}
+	defer o.Close()
+	return &notice.SlackChannel{Channel: o.Text("channel"), Token: o.Text("token")}
 }
 
 // filledIn refuses members that are there and empty.

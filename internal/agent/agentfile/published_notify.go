@@ -13,14 +13,20 @@ func notifyPart() part {
 		"url": shaped("The address that gets a POST request for each notice: https, or http with allow_private. {secret:NAME} in its path or query is the value of a secret.", `^[hH][tT][tT][pP][sS]?://[^#]+$`),
 		"mail": listOf("Mail addresses, instead of url.", part{"type": "string", "pattern": notice.MailAddress}).
 			with(part{"minItems": 1, "maxItems": notice.MostAddresses, "uniqueItems": true}),
+		"slack": closed("A channel to which a Slack app posts, instead of url. It asks with buttons, and shows the decision in their place.", part{
+			"channel": shaped("The id of the channel, as in C0123ABCD. The app must be in the channel.", notice.ChannelForm),
+			"token":   shaped("The name of the secret that holds the app's bot token (xoxb-).", notice.SecretName),
+		}, "channel", "token"),
 		"format": word("standard: the notice as JSON, signed as in Standard Webhooks (default). slack: a message for an incoming webhook of Slack. teams: an adaptive card for a workflow of Microsoft Teams. template: your own JSON.",
 			words(notice.Formats)...),
 		"template":      anything("format template: the JSON that is sent. In its texts, {approval.tool} is a member of the notice, {secret:NAME} a secret, and {{ a brace. A text that is one placeholder keeps the type of the value."),
 		"secret":        shaped("The name of the secret that signs the request; required by format standard. The environment variable DORMOUSE_SECRET_NAME holds it: whsec_ and a key in Base64, or two of them, separated by a space, while the key is rotated.", notice.SecretName),
 		"allow_private": onOff("true: the address may be private, if the operator allows it too (--allow-private-hosts)."),
 	}, "name", "on").holds(
-		exactlyOne(given("url"), given("mail")),
+		exactlyOne(given("url"), given("mail"), given("slack")),
 		when(given("mail"), without("format", "template", "secret")),
+		when(given("slack"), without("format", "template", "secret")),
+		when(given("slack"), part{"properties": part{"allow_private": part{"const": false}}}),
 		when(given("mail"), part{"properties": part{"allow_private": part{"const": false}}}),
 		when(given("template"), valued("format", notice.FormatTemplate)),
 		when(valued("format", notice.FormatTemplate), given("template")),

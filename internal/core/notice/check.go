@@ -54,7 +54,7 @@ func (t Target) Check() error {
 	for _, check := range []struct {
 		field   string
 		problem func() string
-	}{{"name", t.wrongName}, {"on", t.wrongOn}, {"url", t.wrongURL}, {"mail", t.wrongMail}, {"format", t.wrongFormat},
+	}{{"name", t.wrongName}, {"on", t.wrongOn}, {"url", t.wrongURL}, {"mail", t.wrongMail}, {"slack", t.wrongSlack}, {"format", t.wrongFormat},
 		{"template", t.wrongTemplate}, {"secret", t.wrongSecret}} {
 		if problem := check.problem(); problem != "" {
 			return &FieldError{check.field, problem}
@@ -147,13 +147,14 @@ func (t Target) wrongOn() string {
 }
 
 func (t Target) wrongURL() string {
-	if t.URL == "" {
-		if len(t.Mail) == 0 {
-			return "missing; set url or mail"
-		}
+	switch {
+	case t.Slack != nil && (t.URL != "" || len(t.Mail) > 0):
+		return "slack stands beside url or mail; use a target for each"
+	case t.URL == "" && len(t.Mail) == 0 && t.Slack == nil:
+		return "missing; set url or mail"
+	case t.URL == "":
 		return ""
-	}
-	if len(t.Mail) > 0 {
+	case len(t.Mail) > 0:
 		return "url and mail are both set; use a target for each"
 	}
 	plain := placeholder.ReplaceAllString(t.URL, "x")
@@ -211,7 +212,7 @@ func (t Target) wrongMail() string {
 func (t Target) wrongFormat() string {
 	switch {
 	case t.Format == "":
-	case len(t.Mail) > 0:
+	case t.URL == "":
 		return "belongs to a url; remove it"
 	case !slices.Contains(Formats, t.Format):
 		return fmt.Sprintf("cannot be %q; it is one of %s", t.Format, list(Formats))
@@ -245,7 +246,7 @@ func (t Target) wrongSecret() string {
 	case t.Secret == "" && signed:
 		return "missing; format standard needs the name of the secret that signs"
 	case t.Secret == "":
-	case len(t.Mail) > 0:
+	case t.URL == "":
 		return "belongs to a url; remove it"
 	case !secretName.MatchString(t.Secret): // it may be a key
 		return "must be the name of a secret, not the secret itself; use A-Z, 0-9 and _, beginning with a letter"

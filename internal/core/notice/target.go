@@ -15,6 +15,8 @@ type Target struct {
 	URL string `json:"url,omitempty"`
 	// in place of URL: addresses that get mail
 	Mail []string `json:"mail,omitempty"`
+	// in place of URL: a channel to which a Slack app posts; only agent files name one
+	Slack *SlackChannel `json:"slack,omitempty"`
 	// how a body is written; empty: [FormatStandard]
 	Format Format `json:"format,omitempty"`
 	// of [FormatTemplate]: a JSON value with placeholders

@@ -93,7 +93,7 @@ func New(o Options) *Subscribers {
 func (s *Subscribers) Of(ctx context.Context, h core.Head) ([]notice.Subscription, error) {
 	var all []notice.Subscription
 	add := func(t notice.Target, endpoint string) {
-		all = append(all, notice.Subscription{Endpoint: endpoint, On: t.On})
+		all = append(all, notice.Subscription{Endpoint: endpoint, On: t.Wanted()})
 	}
 	ofAgent, err := s.ofVersion(ctx, version{h.Tenant, h.Agent, h.Version})
 	if err != nil {
