@@ -9,6 +9,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -31,6 +32,7 @@ const (
 	prefixLink    = "L#"
 	prefixFeed    = "F#"
 	prefixLine    = "N#"
+	prefixPosted  = "M#"
 
 	// of records of notices, and of the list of those that are dead
 	prefixNotice     = "NR#"
@@ -76,6 +78,10 @@ func linksPK(tenant, run string) string { return prefixLink + join(tenant, run) 
 
 func linkKey(tenant, run, id string) key {
 	return key{linksPK(tenant, run), prefixLink + escape(id)}
+}
+
+func postedKey(p notice.Posted) key {
+	return key{prefixPosted + join(p.Tenant, p.Run), prefixPosted + join(p.Target, p.Suspension)}
 }
 
 func tenantKey(tenant string) key { return key{tenantsPK, "#" + escape(tenant)} }

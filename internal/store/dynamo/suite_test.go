@@ -46,3 +46,8 @@ func TestWebhooks(t *testing.T) {
 		webhookstest.Test(t, func(t *testing.T) webhooks.Store { return s.on(t, nil) })
 	})
 }
+
+func TestPosted(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) { enginetest.TestPosted(t, s.on(t, nil)) })
+}

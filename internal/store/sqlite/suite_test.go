@@ -90,3 +90,8 @@ func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	webhookstest.Test(t, func(t *testing.T) webhooks.Store { return fresh(t) })
 }
+
+func TestPosted(t *testing.T) {
+	t.Parallel()
+	enginetest.TestPosted(t, fresh(t))
+}

@@ -15,5 +15,8 @@ var webhooks string
 //go:embed votes.sql
 var votes string
 
+//go:embed posted.sql
+var posted string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines, webhooks, votes}
+var Migrations = []string{schema, lines, webhooks, votes, posted}
