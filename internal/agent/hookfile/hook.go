@@ -20,7 +20,7 @@ const Folder = "hooks"
 // NameForm is the form of a hook's name, which is that of its file.
 var NameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
-// Hook is one hook file. Exactly one of Start, Message and Decision is set.
+// Hook is one hook file. Exactly one of Start, Message, Decision and SlackApp is set.
 type Hook struct {
 	Name   string
 	Tenant string // empty: the tenant that deploys it
@@ -41,6 +41,13 @@ type Hook struct {
 	Start    *Start
 	Message  *Message
 	Decision *Decision
+	SlackApp *SlackApp
+}
+
+// SlackApp says that the hook is the interactivity address of a Slack app, whose buttons decide.
+type SlackApp struct {
+	Token string // the name of the secret with the bot token
+	Team  string // the id of the only workspace whose members may decide
 }
 
 // Reaches reports whether messages and decisions of the hook may reach runs of an agent.
@@ -75,6 +82,8 @@ func (h Hook) Does() string {
 		return "sends a message"
 	case h.Decision != nil:
 		return "decides"
+	case h.SlackApp != nil:
+		return "decides by buttons of a Slack app"
 	}
 	return ""
 }
@@ -155,6 +164,9 @@ type Delivery struct {
 
 // Map says what a delivery asks for. The error is a [*MismatchError].
 func (h Hook) Map(d Delivery) (a Act, err error) {
+	if h.SlackApp != nil {
+		return a, mismatch("a Slack app's hook maps no bodies")
+	}
 	if a.ID, err = h.id(d); err != nil {
 		return a, err
 	}

@@ -98,14 +98,15 @@ func (s source) hook(text []byte) (h Hook) {
 	h.ID = s.origin(o.Take("id"))
 	h.Agents = s.names(o)
 	h.Start, h.Message, h.Decision = s.start(o.Take("start")), s.message(o.Take("message")), s.decision(o.Take("decision"))
+	h.SlackApp = s.slackApp(o, h)
 	acts := 0
-	for _, name := range []string{"start", "message", "decision"} {
+	for _, name := range []string{"start", "message", "decision", "slack_app"} {
 		if o.Member(name) != nil {
 			acts++
 		}
 	}
 	if acts != 1 {
-		s.Refuse(root, "a hook needs exactly one of start, message and decision")
+		s.Refuse(root, "a hook needs exactly one of start, message, decision and slack_app")
 	}
 	if h.Agents != nil && h.Start != nil {
 		s.Refuse(o.Member("agents"), "agents limits messages and decisions; a start names its agent, so remove agents")
@@ -223,6 +224,33 @@ func (s source) decision(n *yaml.Node) *Decision {
 		s.actions(action, d)
 	}
 	return d
+}
+
+var teamForm = regexp.MustCompile(`^T[A-Z0-9]{2,30}$`)
+
+func (s source) slackApp(root *strictyaml.Object, h Hook) *SlackApp {
+	n := root.Take("slack_app")
+	o := s.act(n, "slack_app")
+	if o == nil {
+		return nil
+	}
+	defer o.Close()
+	app := &SlackApp{Token: o.Text("token"), Team: o.Text("team")}
+	if !agent.SecretName.MatchString(app.Token) {
+		s.Refuse(n, "slack_app needs token: the name of the secret with the bot token, not the token itself; use A-Z, 0-9 and _, beginning with a letter")
+	}
+	if !teamForm.MatchString(app.Team) {
+		s.Refuse(n, "slack_app needs team: the id of the workspace, as in T0123ABCD; members of no other may decide")
+	}
+	if h.Verify.Scheme != signature.Slack {
+		s.Refuse(n, "slack_app needs verify with the scheme slack")
+	}
+	for _, name := range []string{"when", "by", "id"} {
+		if m := root.Member(name); m != nil {
+			s.Refuse(m, "%s belongs to hooks that map a body; remove it, because a Slack app's buttons say it themselves", name)
+		}
+	}
+	return app
 }
 
 // actions reads where the body has a word for an action, and which action each word means.

@@ -10,13 +10,15 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/hookfile"
 )
 
+const slackHook = "verify: {scheme: slack, secret: S}\n"
+
 const good = "verify: {scheme: github, secret: HOOK_GITHUB}\nstart: {agent: desk, input: 'Issue {issue.title}'}\n"
 
 func TestEveryMistakeIsNamedWithItsLine(t *testing.T) {
 	for text, want := range map[string]string{
 		"":                                    ":1: the file is empty",
 		"start: {agent: a, input: x}":         ":1: a hook needs verify",
-		"verify: {scheme: github, secret: S}": ":1: a hook needs exactly one of start, message and decision",
+		"verify: {scheme: github, secret: S}": ":1: a hook needs exactly one of start, message, decision and slack_app",
 		good + "message: {thread: '{t}', text: x}":                                          ":1: a hook needs exactly one of",
 		good + "colour: red":                                                                `:3: unknown field "colour" in a hook`,
 		"verify: {scheme: sha1, secret: S}\nstart: {agent: a, input: x}":                    `:1: scheme cannot be "sha1"`,
@@ -46,6 +48,12 @@ func TestEveryMistakeIsNamedWithItsLine(t *testing.T) {
 		"verify: {scheme: github, secret: S}\ndecision: {target: '{t}', action: {path: a}}":             ":2: action needs values",
 		"verify: {scheme: github, secret: S}\ndecision: {target: '{t}', action: {values: {a: b}}}":      ":2: action needs path",
 		"verify: {scheme: github, secret: S}\ndecision: {target: '{t}', action: {path: a, values: {}}}": ":2: values is empty",
+		slackHook + "slack_app: {team: T012}":                                                           ":2: slack_app needs token",
+		slackHook + "slack_app: {token: xoxb-1, team: T012}":                                            ":2: slack_app needs token",
+		slackHook + "slack_app: {token: S, team: acme}":                                                 ":2: slack_app needs team",
+		slackHook + "by: user.id\nslack_app: {token: S, team: T012}":                                    ":2: by belongs to hooks that map a body",
+		"verify: {scheme: github, secret: S}\nslack_app: {token: S, team: T012}":                        ":2: slack_app needs verify with the scheme slack",
+		slackHook + "slack_app: {token: S, team: T012}\nmessage: {thread: '{t}', text: x}":              ":1: a hook needs exactly one of",
 	} {
 		_, err := hookfile.Parse("hooks/x.yaml", []byte(text))
 		if err == nil || !strings.Contains(err.Error(), "hooks/x.yaml"+want) {

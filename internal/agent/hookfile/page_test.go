@@ -25,7 +25,7 @@ func shown(t *testing.T) []hookfile.Hook {
 		all = append(all, h)
 	}
 	// A file that is wrong everywhere is answered with every key there is.
-	_, err = hookfile.Parse("x.yaml", []byte("x: 1\nverify: {x: 1, scheme: github, secret: S}\nid: {x: 1, path: a}\nstart: {x: 1}\nmessage: {x: 1}\ndecision: {x: 1, action: resume}\n"))
+	_, err = hookfile.Parse("x.yaml", []byte("x: 1\nverify: {x: 1, scheme: github, secret: S}\nid: {x: 1, path: a}\nstart: {x: 1}\nmessage: {x: 1}\ndecision: {x: 1, action: resume}\nslack_app: {x: 1}\n"))
 	for _, keys := range regexp.MustCompile(`it takes ([a-z_, ]+)`).FindAllStringSubmatch(err.Error(), -1) {
 		for key := range strings.SplitSeq(keys[1], ", ") {
 			if !strings.Contains(string(page), "`"+key+"`") {
@@ -38,7 +38,7 @@ func shown(t *testing.T) []hookfile.Hook {
 
 func TestTheHooksOfThePageDoWhatItSays(t *testing.T) {
 	hooks := shown(t)
-	if len(hooks) != 3 {
+	if len(hooks) != 4 {
 		t.Fatalf("the page has %d hooks", len(hooks))
 	}
 	issue := mapped(t, hooks[0], "github-issue.json")

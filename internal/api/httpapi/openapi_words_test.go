@@ -118,6 +118,7 @@ var abouts = map[string]string{
 	"Answer":               "A decision on the suspension in the path.",
 	"Verdict":              "The answer to an approval link.",
 	"HookAnswer":           "The answer to a verified webhook.",
+	"HookErrors":           "Messages beside the inputs of a dialog.",
 	"VerdictForm":          "The answer to an approval link, as its web page sends it.",
 	"Decisions":            "Several decisions. Each gets its own answer.",
 	"Run":                  "The run at the time of the request.",
@@ -238,6 +239,10 @@ var members = map[string]member{
 	"HookAnswer.decision_id": {"The id of the stored decision.", nil},
 	"HookAnswer.challenge":   {"Answers Slack's check of the address.", nil},
 	"HookAnswer.type":        {"For Discord: 1 answers its ping, 6 accepts an interaction.", nil},
+
+	"HookAnswer.response_action": {"For the dialog of a Slack app: `errors` shows `errors` in it.", nil},
+	"HookAnswer.errors":          {"For the dialog of a Slack app: why the answer in it was refused.", nil},
+	"HookErrors.reason":          {"The message beside the reason of a denial.", nil},
 
 	"VerdictForm.action": {"`resume` approves, `cancel` denies.", enumOf("resume", "cancel")},
 	"VerdictForm.reason": {"The reason, for the record. The model sees the reason of a denial.", nil},

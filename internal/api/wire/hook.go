@@ -15,4 +15,14 @@ type HookAnswer struct {
 	Challenge string `json:"challenge,omitempty"`
 	// What Discord asks for: 1 answers a ping, and 6 accepts an interaction.
 	Type int `json:"type,omitempty"`
+	// What Slack does with a dialog: "errors" shows Errors in it.
+	ResponseAction string `json:"response_action,omitempty"`
+	// Why the answer in a dialog was refused.
+	Errors *HookErrors `json:"errors,omitempty"`
+}
+
+// HookErrors are messages beside the inputs of a dialog.
+type HookErrors struct {
+	// Beside the reason of a denial.
+	Reason string `json:"reason"`
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/hookfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -52,10 +53,7 @@ func (r *Receiver) message(ctx context.Context, h hookfile.Hook, c frontend.Call
 // exist for it.
 func (r *Receiver) decide(ctx context.Context, h hookfile.Hook, c frontend.Caller, id string, d wire.Decision) (wire.HookAnswer, error) {
 	d.DecisionID = id
-	p, err := r.Frontend.SuspensionPlace(ctx, c.Tenant, d.Target)
-	if e, ok := errors.AsType[*refusal.Error](err); ok && e.Code == refusal.CodeCallNotFound || err == nil && !h.Reaches(p.Record.Agent) {
-		return wire.HookAnswer{}, refusal.New(refusal.CodeCallNotFound, "there is no suspension with this id that the hook may answer")
-	}
+	p, err := r.reached(ctx, h, c.Tenant, d.Target)
 	if err != nil {
 		return wire.HookAnswer{}, err
 	}
@@ -65,10 +63,21 @@ func (r *Receiver) decide(ctx context.Context, h hookfile.Hook, c frontend.Calle
 		if e.Winner.DecisionID == id && e.Winner.By == c.By {
 			return wire.HookAnswer{DecisionID: id, Replayed: true}, nil
 		}
-		e.Winner = nil // who decided what is not for a sender of webhooks
+		if h.SlackApp == nil {
+			e.Winner = nil // who decided what is not for a sender of webhooks
+		}
 	}
 	if err != nil {
 		return wire.HookAnswer{}, err
 	}
 	return wire.HookAnswer{DecisionID: id, Replayed: answer.Same != nil && *answer.Same}, nil
+}
+
+// reached is the place of a suspension that the hook may answer.
+func (r *Receiver) reached(ctx context.Context, h hookfile.Hook, tenant, suspension string) (journal.Place, error) {
+	p, err := r.Frontend.SuspensionPlace(ctx, tenant, suspension)
+	if e, ok := errors.AsType[*refusal.Error](err); ok && e.Code == refusal.CodeCallNotFound || err == nil && !h.Reaches(p.Record.Agent) {
+		return p, refusal.New(refusal.CodeCallNotFound, "there is no suspension with this id that the hook may answer")
+	}
+	return p, err
 }

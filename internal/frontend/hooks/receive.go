@@ -44,12 +44,13 @@ type Source interface {
 // ErrMistake: the hook file can't be used.
 var ErrMistake = errors.New("hooks: the hook file has a mistake")
 
-// Receiver receives webhooks. All fields are required. It is safe for concurrent use.
+// Receiver receives webhooks. All fields but Slack are required. It is safe for concurrent use.
 type Receiver struct {
 	Frontend *frontend.Frontend
 	Hooks    Source
 	Secrets  secret.Source
 	Clock    engine.Clock
+	Slack    SlackApp // nil: hooks of Slack apps can't act
 }
 
 // Request is a webhook as it came.
@@ -84,6 +85,9 @@ func (r *Receiver) Receive(ctx context.Context, name string, q Request) (wire.Ho
 	}
 	if answer, is := h.Verify.Challenge(body); is {
 		return answer, nil
+	}
+	if h.SlackApp != nil {
+		return r.slackApp(ctx, h, body, q.Admit)
 	}
 	if unmet, ok := body.Unmet(h.When); !ok {
 		return expected(h, wire.HookAnswer{Ignored: "the hook's condition on " + unmet.Argument + " doesn't hold"}), nil
