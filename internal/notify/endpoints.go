@@ -44,6 +44,7 @@ type Endpoints struct {
 	Writer Writer
 	URL    map[notice.Format]Sender
 	Mail   Sender // nil: this program sends no mail
+	Slack  Sender // posts to the channels of targets; nil: this program has no Slack app
 	// Sinks are the endpoints that the deployment names, by their ids
 	Sinks  map[string]Sender
 	Clock  engine.Clock
@@ -107,7 +108,14 @@ func (e *Endpoints) sender(endpoint string, to notice.Target) (s Sender, err err
 	if s = e.URL[format]; len(to.Mail) > 0 {
 		s = e.Mail
 	}
+	if to.Slack != nil {
+		s = e.Slack
+	}
 	switch {
+	case to.Slack != nil && !notice.OfAgent(endpoint):
+		return nil, errors.New("only an agent file can name a channel of Slack")
+	case to.Slack != nil && s == nil:
+		return nil, errors.New("this server can't post to Slack as an app")
 	// an author of agents may use each secret, and the names of a tenant's were checked when the
 	// webhook was added
 	case len(to.Placeholders()) > 0 && notice.OfRun(endpoint):

@@ -94,6 +94,7 @@ func TestWhatCannotBeSentSaysWhy(t *testing.T) {
 		"no format":  {one{target: notice.Target{URL: "https://x", Format: "fax"}}, notice.Refused, "in the format fax"},
 		"a secret":   {one{target: notice.Target{URL: "https://x/{secret:KEY}"}}, notice.Refused, "a start can't put secrets"},
 		"no mail":    {one{target: notice.Target{Mail: []string{"a@example.com"}}}, notice.Refused, "sends no mail"},
+		"a channel":  {one{target: notice.Target{Slack: &notice.SlackChannel{Channel: "C0DESK", Token: "T"}}}, notice.Refused, "only an agent file can name a channel"},
 	} {
 		e := &notify.Endpoints{Targets: c.targets, Writer: d.writer, Logger: slog.New(slog.DiscardHandler)}
 		if r := e.Send(t.Context(), n); r.Outcome != c.want || !strings.Contains(r.Error, c.says) {

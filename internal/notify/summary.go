@@ -3,6 +3,7 @@ package notify
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
@@ -19,6 +20,8 @@ type Summary struct {
 	Texts []Passage
 	Links *client.NoticeLinks
 	Hint  string // what to do without links; empty if there is nothing to do
+	// not all of what an approval is about is in Facts and Texts
+	Cut bool
 }
 
 // Fact is a short text on one line.
@@ -82,9 +85,10 @@ func (s *Summary) asks(n client.Notice) {
 	}
 	s.arguments(a.Pending)
 	if a.Preview != nil {
-		s.pass("Preview", a.Preview.Text+a.Preview.Failed, false)
+		s.needs("Preview", a.Preview.Text+a.Preview.Failed, false)
 	}
-	s.pass("Rule", a.Suspension.Message, false)
+	s.needs("Rule", a.Suspension.Message, false)
+	s.Cut = s.Cut || n.Error != nil || slices.ContainsFunc(n.Truncated, func(name string) bool { return strings.HasPrefix(name, "approval.") })
 	if last := len(a.Requests) - 1; last >= 0 {
 		r := a.Requests[last]
 		s.pass("Request "+strings.TrimSpace("by "+actor(client.Actor{By: r.By, Via: r.Via})), r.Text, false)
@@ -99,17 +103,18 @@ func (s *Summary) asks(n client.Notice) {
 func (s *Summary) arguments(p client.Pending) {
 	if len(p.Arguments) == 0 {
 		s.pass("Arguments", "They are too long for this message. Read them before you answer.", false)
+		s.Cut = true
 		return
 	}
 	var lines, warnings []string
 	for _, row := range printable.TerminalRows(p.Arguments) {
 		lines = append(append(lines, row.First), row.Further...)
 	}
-	s.pass("Arguments", strings.Join(lines, "\n"), true)
+	s.needs("Arguments", strings.Join(lines, "\n"), true)
 	for _, w := range p.Warnings {
 		warnings = append(warnings, w.Path+": "+w.Text)
 	}
-	s.pass("Look closely", strings.Join(warnings, "\n"), false)
+	s.needs("Look closely", strings.Join(warnings, "\n"), false)
 }
 
 func (s *Summary) decided(n client.Notice) {
@@ -169,6 +174,12 @@ func (s *Summary) fact(label, text string) {
 	if text != "" {
 		s.Facts = append(s.Facts, Fact{label, line(text)})
 	}
+}
+
+// needs adds a text that an approver has to see in full.
+func (s *Summary) needs(label, text string, code bool) {
+	s.Cut = s.Cut || len(text) > mostPassage
+	s.pass(label, text, code)
 }
 
 // pass adds a text, unless it is empty.

@@ -1,4 +1,5 @@
-// Package slack writes notices as messages for an incoming webhook of Slack. Text of models and
+// Package slack writes notices as messages for an incoming webhook of Slack, and posts them as a
+// Slack app, whose buttons decide. Text of models and
 // callers goes into plain text objects, in which Slack reads no markup, and its control characters
 // are escaped as well: it can mention no one and hide no link.
 package slack
@@ -48,13 +49,23 @@ type button struct {
 	Type  string `json:"type"`
 	ID    string `json:"action_id"`
 	Text  *text  `json:"text"`
-	URL   string `json:"url"`
+	URL   string `json:"url,omitempty"`
+	Value string `json:"value,omitempty"`
 	Style string `json:"style,omitempty"`
 }
 
 // Message is the body of [notice.FormatSlack].
 func Message(n client.Notice, _ notice.Target, _ secret.Values) ([]byte, error) {
 	s := notify.Summarize(n)
+	m := compose(s)
+	if s.Links != nil {
+		m.Blocks = append(m.Blocks, buttons(*s.Links))
+	}
+	return core.EncodeAny(m)
+}
+
+// compose writes a message with room for one more block.
+func compose(s notify.Summary) message {
 	m := message{Text: escaped(s.Title, mostText), Parse: "none", Blocks: []block{{Type: "header", Text: plain(s.Title, mostHeader)}}}
 	var facts []string
 	for _, f := range s.Facts {
@@ -67,10 +78,7 @@ func Message(n client.Notice, _ notice.Target, _ secret.Values) ([]byte, error) 
 	}
 	m.context(s.Hint)
 	m.Blocks = m.Blocks[:min(len(m.Blocks), mostBlocks-1)]
-	if s.Links != nil {
-		m.Blocks = append(m.Blocks, buttons(*s.Links))
-	}
-	return core.EncodeAny(m)
+	return m
 }
 
 func (m *message) section(words string) {

@@ -1,0 +1,195 @@
+package slack
+
+import (
+	"cmp"
+	"context"
+	"encoding/json"
+	"errors"
+	"net/http"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
+	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
+	"github.com/dormouse-dev/dormouse/internal/notify"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+)
+
+// API is the address of Slack's API.
+const API = "https://slack.com/api"
+
+// Messages remember which message asks for a decision.
+type Messages interface {
+	// PutPosted records a message, unless one is recorded for its tenant, run, target and
+	// suspension. A repeat changes nothing.
+	PutPosted(ctx context.Context, p notice.Posted) error
+
+	// Posted is the message for the tenant, run, target and suspension of p.
+	// [engine.ErrNotFound] if none is recorded.
+	Posted(ctx context.Context, p notice.Posted) (notice.Posted, error)
+}
+
+// AppOptions are the surroundings of an app. All but API, Agent and Limit are required.
+type AppOptions struct {
+	Messages Messages
+	Secrets  secret.Source
+	Guard    http.RoundTripper // a [netguard.Guard]
+	Clock    engine.Clock
+	API      string        // [API] if empty
+	Agent    string        // the User-Agent; "dormouse" if empty
+	Limit    time.Duration // of one call of the API; 10 seconds if zero
+}
+
+// App posts as a Slack app: it implements notify.Sender, and hooks.SlackApp for its buttons.
+type App struct{ o AppOptions }
+
+// NewApp returns an app. Its token is the one that a target or a hook names.
+func NewApp(o AppOptions) *App {
+	o.API = strings.TrimSuffix(cmp.Or(o.API, API), "/")
+	o.Agent = cmp.Or(o.Agent, "dormouse")
+	o.Limit = cmp.Or(o.Limit, 10*time.Second)
+	return &App{o}
+}
+
+// post is the body of chat.postMessage and chat.update.
+type post struct {
+	message
+	Channel   string `json:"channel"`
+	TS        string `json:"ts,omitempty"`
+	Thread    string `json:"thread_ts,omitempty"`
+	Broadcast bool   `json:"reply_broadcast,omitempty"`
+}
+
+// Send implements notify.Sender. One message asks for each suspension; reminders are replies to it,
+// and the decision, from wherever it comes, takes its place. Slack knows no idempotency key: if the
+// answer to a post is lost, the message is posted again, and the first one keeps its buttons. A
+// member who presses one of them reads what was decided, and the message is changed then.
+func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) delivery.Result {
+	if to.Slack == nil {
+		return delivery.Result{Outcome: notice.Hopeless, Error: "the target names no channel"}
+	}
+	s := notify.Summarize(n)
+	key := notice.Posted{Tenant: n.Tenant, Run: n.Event.RunID, Target: to.Name, Suspension: suspension(n)}
+	if key.Suspension == "" {
+		return a.post(ctx, to, post{message: compose(s), Channel: to.Slack.Channel}, nil)
+	}
+	posted, err := a.o.Messages.Posted(ctx, key)
+	there := err == nil
+	if err != nil && !errors.Is(err, engine.ErrNotFound) {
+		return refused("which message asks could not be read")
+	}
+	switch kind := notice.Kind(n.Type); {
+	case kind == notice.Decided && there:
+		return a.update(ctx, to, posted, n, s)
+	case kind == notice.Decided:
+		return a.announce(ctx, to, n, s)
+	case n.Approval == nil: // it no longer waits, and the decision says why
+		return delivery.Result{Outcome: notice.Delivered}
+	case there && kind == notice.Suspended: // a worker posted it, and was lost before it said so
+		return delivery.Result{Outcome: notice.Delivered}
+	case there:
+		m := compose(notify.Summary{Title: s.Title, Facts: s.Facts, Links: s.Links})
+		return a.post(ctx, to, post{message: m, Channel: posted.Channel, Thread: posted.TS, Broadcast: true}, nil)
+	}
+	key.Channel, key.Tool, key.At = to.Slack.Channel, n.Approval.Tool, a.o.Clock.Now().UnixMilli()
+	return a.post(ctx, to, post{message: question(s, *n.Approval), Channel: key.Channel}, &key)
+}
+
+// suspension is the id of the suspension that a notice is about; "" if it is about none.
+func suspension(n client.Notice) string {
+	if n.Approval != nil {
+		return n.Approval.Suspension.ID
+	}
+	var of struct {
+		Suspension json.RawMessage `json:"suspension"`
+	}
+	var whole struct {
+		ID string `json:"id"`
+	}
+	_ = json.Unmarshal(n.Event.Data, &of) // what can't be read is about none
+	if json.Unmarshal(of.Suspension, &whole) != nil {
+		_ = json.Unmarshal(of.Suspension, &whole.ID)
+	}
+	return whole.ID
+}
+
+// question has buttons. Without all of the arguments in the message there is none that approves:
+// nobody may approve what was not shown.
+func question(s notify.Summary, a client.Approval) message {
+	m := compose(s)
+	if a.Kind != client.KindApproval || a.Fingerprint == "" {
+		return m
+	}
+	b := block{Type: "actions"}
+	value := string(core.Encode(hooks.SlackQuestion{Suspension: a.Suspension.ID, Shown: a.Fingerprint}))
+	add := func(id, label, style, url string) {
+		e := button{Type: "button", ID: id, Text: plain(label, mostButton), URL: url, Style: style}
+		if url == "" {
+			e.Value = value
+		}
+		b.Elements = append(b.Elements, e)
+	}
+	if !s.Cut && whole(s) {
+		add(hooks.SlackApprove, "Approve", "primary", "")
+	}
+	add(hooks.SlackDeny, "Deny…", "danger", "")
+	if s.Links != nil {
+		add("show", "Show", "", s.Links.Show)
+	}
+	m.Blocks = append(m.Blocks, b)
+	return m
+}
+
+const mostButton = 75
+
+// whole says whether each text fits into its block.
+func whole(s notify.Summary) bool {
+	for _, t := range s.Texts {
+		if len([]rune(controls.Replace(t.Text))) > mostText {
+			return false
+		}
+	}
+	return len(s.Facts)+2*len(s.Texts) < mostBlocks/2
+}
+
+// update puts the decision in the place of the question.
+func (a *App) update(ctx context.Context, to notice.Target, p notice.Posted, n client.Notice, s notify.Summary) delivery.Result {
+	m := decided(n, s, p.Tool)
+	_, failed := a.call(ctx, to.Slack.Token, "chat.update", post{message: m, Channel: p.Channel, TS: p.TS})
+	return failed.result()
+}
+
+// announce posts a decision on a question that was never posted, to those who want decisions.
+func (a *App) announce(ctx context.Context, to notice.Target, n client.Notice, s notify.Summary) delivery.Result {
+	if _, wanted := (notice.Set)(to.On).Of(core.Event{Type: core.EventType(n.Event.Type), Data: n.Event.Data}); !wanted {
+		return delivery.Result{Outcome: notice.Delivered}
+	}
+	return a.post(ctx, to, post{message: decided(n, s, ""), Channel: to.Slack.Channel}, nil)
+}
+
+// post posts a message, and records it if it asks.
+func (a *App) post(ctx context.Context, to notice.Target, m post, asks *notice.Posted) delivery.Result {
+	answer, failed := a.call(ctx, to.Slack.Token, "chat.postMessage", m)
+	if failed != nil || asks == nil {
+		return failed.result()
+	}
+	if answer.TS == "" {
+		return refused("Slack named no message")
+	}
+	if asks.TS = answer.TS; answer.Channel != "" {
+		asks.Channel = answer.Channel
+	}
+	// what was posted is recorded, even if ctx ended with the answer
+	if err := a.o.Messages.PutPosted(context.WithoutCancel(ctx), *asks); err != nil {
+		return refused("the message was posted, and could not be recorded")
+	}
+	return failed.result()
+}
+
+func refused(why string) delivery.Result {
+	return delivery.Result{Outcome: notice.Refused, Error: why}
+}

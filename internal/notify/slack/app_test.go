@@ -1,0 +1,226 @@
+package slack_test
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
+	"github.com/dormouse-dev/dormouse/internal/notify/slack"
+	"github.com/dormouse-dev/dormouse/internal/proof/slackdouble"
+	"github.com/dormouse-dev/dormouse/internal/secret"
+)
+
+// kept are messages in memory.
+type kept struct {
+	mu   sync.Mutex
+	all  map[notice.Posted]notice.Posted
+	fail error
+}
+
+func keyOf(p notice.Posted) notice.Posted {
+	return notice.Posted{Tenant: p.Tenant, Run: p.Run, Target: p.Target, Suspension: p.Suspension}
+}
+
+func (k *kept) PutPosted(_ context.Context, p notice.Posted) error {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if _, there := k.all[keyOf(p)]; !there && k.fail == nil {
+		k.all[keyOf(p)] = p
+	}
+	return k.fail
+}
+
+func (k *kept) Posted(_ context.Context, p notice.Posted) (notice.Posted, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	found, there := k.all[keyOf(p)]
+	if !there {
+		return found, engine.ErrNotFound
+	}
+	return found, nil
+}
+
+type desk struct {
+	*testing.T
+	*slackdouble.Slack
+	app   *slack.App
+	kept  *kept
+	clock *enginetest.Clock
+}
+
+func newDesk(t *testing.T) desk {
+	d := desk{T: t, Slack: slackdouble.New(), kept: &kept{all: map[notice.Posted]notice.Posted{}}, clock: enginetest.NewClock(time.Unix(1_700_000_000, 0))}
+	t.Cleanup(d.Close)
+	d.Now = d.clock.Now
+	find := secret.Source(func(_ context.Context, name string) (string, error) {
+		if name == "WRONG" {
+			return "xoxb-wrong", nil
+		}
+		if name != "SLACK_TOKEN" {
+			return "", secret.ErrNotSet
+		}
+		return slackdouble.Token, nil
+	})
+	d.app = slack.NewApp(slack.AppOptions{Messages: d.kept, Secrets: find, Guard: http.DefaultTransport, Clock: d.clock, API: d.API()})
+	return d
+}
+
+var room = notice.Target{Name: "desk", On: notice.Set{notice.Suspended}, Slack: &notice.SlackChannel{Channel: slackdouble.Channel, Token: "SLACK_TOKEN"}}
+
+// waits is a notice of a call that waits.
+func waits(kind, arguments string) client.Notice {
+	n := client.Notice{ID: "run_a:7", Type: kind, Tenant: "acme", Event: client.Event{RunID: "run_a", Type: "call.suspended", Data: json.RawMessage(`{"suspension":{"id":"sus_1"}}`)}}
+	n.Approval = &client.Approval{RunID: "run_a", Agent: "desk", Pending: client.Pending{Kind: client.KindApproval, Tool: "pay", Arguments: json.RawMessage(arguments),
+		Suspension: client.Suspension{ID: "sus_1"}, Fingerprint: "v1:abc"}}
+	return n
+}
+
+func decided() client.Notice {
+	data := `{"suspension":"sus_1","call_id":"c1","action":"resume","by":"token:anna","via":"api","applied":true}`
+	return client.Notice{ID: "run_a:9", Type: client.NoticeDecided, Tenant: "acme", Event: client.Event{RunID: "run_a", Type: "decision.recorded", Data: json.RawMessage(data)}}
+}
+
+func (d desk) send(to notice.Target, n client.Notice, want notice.Outcome) delivery.Result {
+	d.Helper()
+	r := d.app.Send(d.Context(), to, n)
+	if r.Outcome != want || (r.Error == "") != (want == notice.Delivered) || strings.Contains(r.Error, "xoxb") {
+		d.Errorf("%s: %+v, want %d", n.Type, r, want)
+	}
+	return r
+}
+
+func TestOneMessageAsksAndReceivesTheDecision(t *testing.T) {
+	d := newDesk(t)
+	for range 2 {
+		d.send(room, waits(client.NoticeSuspended, `{"amount":5}`), notice.Delivered)
+	}
+	d.send(room, waits(client.NoticeReminded, `{"amount":5}`), notice.Delivered)
+	for range 2 {
+		d.send(room, decided(), notice.Delivered)
+	}
+	now := d.State()
+	if len(now.Messages) != 2 || len(now.Faults) > 0 {
+		t.Fatalf("%+v", now)
+	}
+	asked, reminder := now.Messages[0], now.Messages[1]
+	if asked.Changes != 2 || asked.Text != "Approved by token:anna, by api: pay" || len(asked.Buttons()) > 0 {
+		t.Errorf("%s", asked.Raw)
+	}
+	if reminder.Thread != asked.TS || reminder.Text != "Still waiting: pay" || len(reminder.Buttons()) > 0 {
+		t.Errorf("%s", reminder.Raw)
+	}
+}
+
+func TestAQuestionThatIsNotShownInFullHasNoButtonThatApproves(t *testing.T) {
+	truncated := waits(client.NoticeSuspended, `{"amount":5}`)
+	truncated.Truncated = []string{"approval.preview"}
+	unread := waits(client.NoticeSuspended, `{"amount":5}`)
+	unread.Error = &client.RunError{Detail: "unreadable"}
+	preview := waits(client.NoticeSuspended, `{"amount":5}`)
+	preview.Approval.Preview = &client.Preview{Text: strings.Repeat("a line\n", 400)}
+	for name, n := range map[string]client.Notice{
+		"long":      waits(client.NoticeSuspended, `{"text":"`+strings.Repeat("long ", 600)+`"}`),
+		"escaped":   waits(client.NoticeSuspended, `{"text":"`+strings.Repeat("& ", 1000)+`"}`),
+		"left out":  waits(client.NoticeSuspended, ``),
+		"truncated": truncated, "unread": unread, "preview": preview,
+	} {
+		d := newDesk(t)
+		d.send(room, n, notice.Delivered)
+		now := d.State()
+		if len(now.Messages) != 1 || now.Messages[0].Button(hooks.SlackApprove).Value != "" || now.Messages[0].Button(hooks.SlackDeny).Value == "" {
+			t.Errorf("%s: %+v", name, now)
+		}
+	}
+}
+
+func TestACallThatWaitsForAnotherAnswerHasNoButtons(t *testing.T) {
+	d := newDesk(t)
+	n := waits(client.NoticeSuspended, `{"amount":5}`)
+	n.Approval.Kind = client.KindClient
+	d.send(room, n, notice.Delivered)
+	if now := d.State(); len(now.Messages) != 1 || len(now.Messages[0].Buttons()) != 0 {
+		t.Errorf("%+v", now)
+	}
+}
+
+func TestWhatSlackRefuses(t *testing.T) {
+	for code, want := range map[string]notice.Outcome{"ratelimited": notice.Refused, "channel_not_found": notice.Refused, "invalid_auth": notice.Refused,
+		"not_in_channel": notice.Refused, "internal_error": notice.Refused, "<b>": notice.Refused, "is_archived": notice.Hopeless, "invalid_blocks": notice.Hopeless} {
+		d := newDesk(t)
+		d.FailNext(http.StatusOK, code)
+		if r := d.send(room, waits(client.NoticeSuspended, `{}`), want); strings.Contains(r.Error, "<") || code[0] != '<' && !strings.Contains(r.Error, code) {
+			t.Errorf("%s: %+v", code, r)
+		}
+	}
+	for _, status := range []int{http.StatusTooManyRequests, http.StatusServiceUnavailable, http.StatusFound} {
+		d := newDesk(t)
+		d.FailNext(status, "")
+		if r := d.send(room, waits(client.NoticeSuspended, `{}`), notice.Refused); r.Status != status {
+			t.Errorf("%d: %+v", status, r)
+		}
+	}
+	d := newDesk(t)
+	for _, to := range []notice.SlackChannel{{Channel: slackdouble.Channel, Token: "WRONG"}, {Channel: slackdouble.Channel, Token: "MISSING"}, {Channel: "C0OTHER", Token: "SLACK_TOKEN"}} {
+		d.send(notice.Target{Name: "desk", Slack: &to}, waits(client.NoticeSuspended, `{}`), notice.Refused)
+	}
+	if now := d.State(); len(now.Messages) > 0 {
+		t.Errorf("%+v", now)
+	}
+}
+
+// A message whose answer was lost is posted again, and the second one is changed.
+func TestAPostWhoseAnswerWasLost(t *testing.T) {
+	d := newDesk(t)
+	d.LoseNext()
+	d.send(room, waits(client.NoticeSuspended, `{}`), notice.Refused)
+	d.send(room, waits(client.NoticeSuspended, `{}`), notice.Delivered)
+	d.send(room, decided(), notice.Delivered)
+	if now := d.State(); len(now.Messages) != 2 || now.Messages[0].Changes != 0 || now.Messages[1].Changes != 1 {
+		t.Errorf("%+v", now)
+	}
+}
+
+func TestADecisionOnAQuestionThatWasNotPosted(t *testing.T) {
+	d := newDesk(t)
+	d.send(room, decided(), notice.Delivered) // implied, not asked for
+	gone := waits(client.NoticeSuspended, `{}`)
+	gone.Approval = nil
+	d.send(room, gone, notice.Delivered)
+	if now := d.State(); len(now.Messages) > 0 {
+		t.Errorf("%+v", now)
+	}
+	all := room
+	all.On = notice.Set{notice.Decided}
+	d.send(all, decided(), notice.Delivered)
+	if now := d.State(); len(now.Messages) != 1 || now.Messages[0].Text != "Approved by token:anna, by api" {
+		t.Errorf("%+v", now)
+	}
+}
+
+func TestADialogNeedsItsTriggerWithinThreeSeconds(t *testing.T) {
+	d := newDesk(t)
+	m := hooks.SlackMessage{SlackQuestion: hooks.SlackQuestion{Suspension: "sus_1", Shown: "v1:abc"}, Channel: slackdouble.Channel, TS: "1.1"}
+	open := func(trigger string) error { return d.app.OpenReason(t.Context(), "SLACK_TOKEN", trigger, m) }
+	trigger := d.Trigger("U0ANNA")
+	if err := open(trigger); err != nil {
+		t.Fatal(err)
+	}
+	if err := open(trigger); err == nil || !strings.Contains(err.Error(), "exchanged_trigger_id") {
+		t.Errorf("the trigger again: %v", err)
+	}
+	trigger = d.Trigger("U0ANNA")
+	d.clock.Advance(4 * time.Second)
+	if err := open(trigger); err == nil || !strings.Contains(err.Error(), "expired_trigger_id") {
+		t.Errorf("too late: %v", err)
+	}
+}

@@ -1,0 +1,43 @@
+package slack
+
+import (
+	"encoding/json"
+	"regexp"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/notify"
+)
+
+// decided says what became of a question.
+func decided(n client.Notice, s notify.Summary, tool string) message {
+	var d client.DecisionRecordedData
+	_ = json.Unmarshal(n.Event.Data, &d) // what is left out of it is not shown
+	what := s.Title
+	if by := who(s); by != "" && !d.TimedOut {
+		s.Title += " by " + by
+	}
+	if tool != "" {
+		s.Title += ": " + tool
+	}
+	m := compose(s)
+	if id := member.FindStringSubmatch(d.By); id != nil && d.Via == viaHook {
+		mention := &text{Type: "mrkdwn", Text: what + " by <@" + id[1] + ">"}
+		m.Blocks = slices.Insert(m.Blocks, 1, block{Type: "context", Elements: []any{mention}})
+	}
+	return m
+}
+
+const viaHook = "hook"
+
+// member is a caller who pressed a button in Slack. Its id is all that may become markup.
+var member = regexp.MustCompile(`^hook:[a-z0-9_-]+/([UW][A-Z0-9]{2,30})$`)
+
+func who(s notify.Summary) string {
+	for _, f := range s.Facts {
+		if f.Label == "By" {
+			return f.Text
+		}
+	}
+	return ""
+}

@@ -1,0 +1,88 @@
+package slack
+
+import (
+	"context"
+	"regexp"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+)
+
+// view is a dialog.
+type view struct {
+	Type     string `json:"type"`
+	Callback string `json:"callback_id"`
+	Private  string `json:"private_metadata"`
+	Title    *text  `json:"title"`
+	Submit   *text  `json:"submit"`
+	Close    *text  `json:"close"`
+	Blocks   []any  `json:"blocks"`
+}
+
+type input struct {
+	Type    string  `json:"type"`
+	ID      string  `json:"block_id"`
+	Label   *text   `json:"label"`
+	Element element `json:"element"`
+}
+
+type element struct {
+	Type      string `json:"type"`
+	ID        string `json:"action_id"`
+	Multiline bool   `json:"multiline"`
+	Longest   int    `json:"max_length"`
+}
+
+// mostTitle is how many characters the title and the buttons of a dialog have.
+const mostTitle = 24
+
+// OpenReason implements hooks.SlackApp.
+func (a *App) OpenReason(ctx context.Context, token, trigger string, m hooks.SlackMessage) error {
+	v := view{Type: "modal", Callback: hooks.SlackDeny, Private: string(core.Encode(m)), Title: plain("Deny", mostTitle), Submit: plain("Deny", mostTitle),
+		Close: plain("Go back", mostTitle), Blocks: []any{input{Type: "input", ID: hooks.SlackReason, Label: plain("Reason, which the agent reads", mostText),
+			Element: element{Type: "plain_text_input", ID: hooks.SlackReason, Multiline: true, Longest: mostReason}}}}
+	_, failed := a.call(ctx, token, "views.open", struct {
+		Trigger string `json:"trigger_id"`
+		View    view   `json:"view"`
+	}{trigger, v})
+	return failed.err()
+}
+
+// mostReason is how many characters of a reason Slack takes.
+const mostReason = 1000
+
+// Whisper implements hooks.SlackApp.
+func (a *App) Whisper(ctx context.Context, token, user string, m hooks.SlackMessage, words string) error {
+	_, failed := a.call(ctx, token, "chat.postEphemeral", struct {
+		Channel string  `json:"channel"`
+		User    string  `json:"user"`
+		Text    string  `json:"text"`
+		Blocks  []block `json:"blocks"`
+	}{m.Channel, user, said(words), spoken(words)})
+	return failed.err()
+}
+
+// Close implements hooks.SlackApp.
+func (a *App) Close(ctx context.Context, token string, m hooks.SlackMessage, words string) error {
+	_, failed := a.call(ctx, token, "chat.update", post{message: message{Text: said(words), Parse: "none", Blocks: spoken(words)}, Channel: m.Channel, TS: m.TS})
+	return failed.err()
+}
+
+// spoken are words in which members of Slack are mentioned. All other markup is escaped.
+func spoken(words string) []block {
+	return []block{{Type: "context", Elements: []any{&text{Type: "mrkdwn", Text: said(words)}}}}
+}
+
+var mentioned = regexp.MustCompile(`\bhook:[a-z0-9_-]+/([UW][A-Z0-9]{2,30})\b`)
+
+func said(words string) string {
+	return mentioned.ReplaceAllString(escaped(printable.Text(words), mostText-1000), "<@$1>")
+}
+
+func (f *failure) err() error {
+	if f == nil {
+		return nil
+	}
+	return f
+}
