@@ -16,7 +16,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
-	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // hookFiles are the hook files of a directory of agents. It is safe for concurrent use.
@@ -44,11 +43,7 @@ func (o Options) receiver(front *frontend.Frontend) (*hooks.Receiver, error) {
 			return nil, err
 		}
 	}
-	secrets := o.Secrets
-	if secrets == nil {
-		secrets = secret.Environment(os.Getenv)
-	}
-	return &hooks.Receiver{Frontend: front, Hooks: files, Secrets: secrets, Clock: o.clock}, nil
+	return &hooks.Receiver{Frontend: front, Hooks: files, Secrets: o.secrets(), Clock: o.clock, Slack: o.slack}, nil
 }
 
 // Hook implements hooks.Source.

@@ -30,9 +30,7 @@ func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, key
 			return nil, err
 		}
 	}
-	if o.Secrets == nil {
-		o.Secrets = secret.Environment(os.Getenv)
-	}
+	o.Secrets = o.secrets()
 	over := webhook.Options{Secrets: o.Secrets, Guard: netguard.New(netguard.Options{Clock: machine.Clock{}, Private: o.Private}), Clock: o.clock, Agent: "dormouse/" + o.Version}
 	urls := map[notice.Format]notify.Sender{}
 	for format, body := range map[notice.Format]webhook.Body{
@@ -44,12 +42,26 @@ func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, key
 		urls[format] = webhook.New(over, body)
 	}
 	links := notify.Links{Keys: func(context.Context) (access.LinkKeys, error) { return keys, nil }, Public: public}
-	e := &notify.Endpoints{Targets: targets, Writer: notify.NewWriter(notify.WriterOptions{Frontend: front, Links: links, Logger: o.Logger}), URL: urls,
+	e := &notify.Endpoints{Targets: targets, Writer: notify.NewWriter(notify.WriterOptions{Frontend: front, Links: links, Logger: o.Logger}), URL: urls, Slack: o.slack,
 		Clock: o.clock, Random: machine.Random{}, Logger: o.Logger}
 	if o.Mail.From.Address != "" {
 		e.Mail = smtp.New(smtp.Options{Server: o.Mail.Server, From: o.Mail.From, Secrets: o.Secrets, Clock: o.clock})
 	}
 	return e, nil
+}
+
+// secrets are those that were brought along, or those in the environment.
+func (o Options) secrets() secret.Source {
+	if o.Secrets != nil {
+		return o.Secrets
+	}
+	return secret.Environment(os.Getenv)
+}
+
+// slackApp posts to channels and answers buttons.
+func (o Options) slackApp(messages slack.Messages) *slack.App {
+	return slack.NewApp(slack.AppOptions{Messages: messages, Secrets: o.secrets(), Guard: netguard.New(netguard.Options{Clock: machine.Clock{}, Private: o.Private}),
+		Clock: o.clock, API: o.SlackAPI, Agent: "dormouse/" + o.Version})
 }
 
 // Mail is how notices are sent as mail; the zero value sends none.

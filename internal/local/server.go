@@ -23,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/local/live"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/notify/slack"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/program/subscribers"
 	"github.com/dormouse-dev/dormouse/internal/secret"
@@ -86,6 +87,9 @@ type Outside struct {
 	Models  map[string]program.Provider
 	Bodies  map[string]program.Bodies
 	Secrets secret.Source // nil: environment variables, see [secret.Variable]
+
+	// SlackAPI is the address of Slack's API; [slack.API] if empty.
+	SlackAPI string
 }
 
 // Disk is how the data directory is used.
@@ -112,6 +116,7 @@ type inner struct {
 	notify  delivery.Endpoints
 	whom    engine.Subscribers
 	elapsed func() time.Duration
+	slack   *slack.App
 }
 
 // drainTime is how long steps in progress may take when the process is asked to stop; farewell,
@@ -246,6 +251,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow,
 		DayBudget: agents.DayBudget, TenantDay: o.Quota.DayCost})
 	ended.front = query.New(front)
+	o.slack = o.slackApp(d.db)
 	endpoints, err := o.endpoints(front, whom, keys, listener.Addr().String())
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
