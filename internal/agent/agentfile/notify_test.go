@@ -26,7 +26,7 @@ func TestTargetsOfNotices(t *testing.T) {
 		{Name: "chat", On: notice.Set{notice.Suspended}, URL: "https://hooks.example.com/services/T0/B0", Format: notice.FormatSlack},
 		{Name: "teams", On: notice.Set{notice.Suspended}, URL: "https://flows.example.com/a", Format: notice.FormatTeams, Secret: "KEY"},
 		{Name: "own", On: notice.Set{notice.Failed}, URL: "https://example.com/", Format: notice.FormatTemplate, Template: []byte(`{"n":1.50,"text":"{run}"}`)},
-		{Name: "desk", On: notice.Set{notice.Suspended}, Slack: &notice.SlackChannel{Channel: "C0123ABCD", Token: "SLACK_TOKEN"}},
+		{Name: "desk", On: notice.Set{notice.Suspended}, Slack: &notice.SlackChannel{Channel: "C0ABCDEF1", Token: "SLACK_TOKEN"}},
 		{Name: "ops", On: notice.Set{notice.Failed}, Mail: []string{"ops@example.com", "anna@example.com"}},
 	}
 	if diff := cmp.Diff(want, d.Notify); diff != "" {

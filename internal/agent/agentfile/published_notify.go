@@ -14,7 +14,7 @@ func notifyPart() part {
 		"mail": listOf("Mail addresses, instead of url.", part{"type": "string", "pattern": notice.MailAddress}).
 			with(part{"minItems": 1, "maxItems": notice.MostAddresses, "uniqueItems": true}),
 		"slack": closed("A channel to which a Slack app posts, instead of url. It asks with buttons, and shows the decision in their place.", part{
-			"channel": shaped("The id of the channel, as in C0123ABCD. The app must be in the channel.", notice.ChannelForm),
+			"channel": shaped("The id of the channel, as in C0ABCDEF1. The app must be in the channel.", notice.ChannelForm),
 			"token":   shaped("The name of the secret that holds the app's bot token (xoxb-).", notice.SecretName),
 		}, "channel", "token"),
 		"format": word("standard: the notice as JSON, signed as in Standard Webhooks (default). slack: a message for an incoming webhook of Slack. teams: an adaptive card for a workflow of Microsoft Teams. template: your own JSON.",

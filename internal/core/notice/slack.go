@@ -8,7 +8,7 @@ import (
 
 // SlackChannel is a channel to which a Slack app posts.
 type SlackChannel struct {
-	Channel string `json:"channel"` // its id, as in C0123ABCD
+	Channel string `json:"channel"` // its id, as in C0ABCDEF1
 	// the name of the secret that holds the app's bot token
 	Token string `json:"token"`
 }
@@ -25,7 +25,7 @@ func (t Target) wrongSlack() string {
 	case t.AllowPrivate:
 		return "allow_private belongs to a url; remove it"
 	case !channelForm.MatchString(t.Slack.Channel):
-		return "channel must be the id of a channel, as in C0123ABCD; copy it from the channel's details in Slack"
+		return "channel must be the id of a channel, as in C0ABCDEF1; copy it from the channel's details in Slack"
 	case !secretName.MatchString(t.Slack.Token): // it may be the token
 		return "token must be the name of a secret, not the token itself; use A-Z, 0-9 and _, beginning with a letter"
 	case strings.HasPrefix(t.Slack.Token, "DORMOUSE_SECRET_"):
