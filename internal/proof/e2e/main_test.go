@@ -59,7 +59,7 @@ func TestTheHelpSaysWhatForAndNamesTheVerb(t *testing.T) {
 	if code := run(t.Context(), []string{"--help"}, io.Discard, &said); code != exitOK {
 		t.Errorf("exit %d", code)
 	}
-	for _, want := range []string{"what would be deployed works", "servers [dynamodb|sqs|NAME] -- COMMAND", "docs/contributing/emulators.md", "-gate", "doors, demo, iam"} {
+	for _, want := range []string{"what would be deployed works", "servers [dynamodb|sqs|NAME] -- COMMAND", "docs/contributing/emulators.md", "-gate", "doors, demo, notices, iam"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, said.String())
 		}

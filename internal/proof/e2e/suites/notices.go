@@ -17,7 +17,7 @@ import (
 
 const noticeAgent = "notice-desk"
 
-// notices: a suspension reaches a receiver, signed, although the function that delivers it is killed
+// notices: a suspension reaches a receiver, signed, although the delivering function is killed
 // while the receiver has not answered; the link in it decides.
 func notices(ctx context.Context, t *Target, b *book) {
 	if t.Receiver == nil {
