@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/spending"
@@ -17,6 +18,9 @@ import (
 // tenant, may spend in a day. A cost that is not known refuses it too: the budget could not be
 // kept. Runs that are open go on, so a day may cost more by what they still use.
 func (f *Frontend) inBudget(ctx context.Context, c Caller, def engine.Definition) error {
+	if def.Name == ask.Agent { // which costs nothing
+		return nil
+	}
 	var agent core.USD
 	if f.dayBudget != nil {
 		var err error

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -66,6 +67,7 @@ type beginning struct {
 	retryOf  string
 	on       core.OnPending
 	message  bool // an open run may have it
+	ask      *Asked
 
 	targets json.RawMessage // under notify; nil if they are stored already
 
@@ -212,6 +214,9 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err := f.mayStart(ctx, c, def); err != nil {
 		return core.Head{}, err
 	}
+	if err := f.mayAsk(ctx, c.Tenant, def, b); err != nil {
+		return core.Head{}, err
+	}
 	if err := f.putTargets(ctx, c.Tenant, thread, b); err != nil {
 		return core.Head{}, err
 	}
@@ -280,6 +285,9 @@ func (f *Frontend) startOn(ctx context.Context, c Caller, thread string, b begin
 // goOn gives the thread its next turn: its open run if there is one and it may have it, else a new
 // run.
 func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginning) (s Started, err error) {
+	if head.Agent == ask.Agent {
+		return Started{}, noAsk()
+	}
 	for n := range lostRaces {
 		if head.Open() {
 			s, head, err = f.deliver(ctx, c, head, b)

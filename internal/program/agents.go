@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -121,7 +122,7 @@ func NewAgents(stored Definitions, p Program) *Agents {
 	if p.HTTP == nil {
 		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: machine.Random{}})
 	}
-	return &Agents{Program: p, stored: stored, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{},
+	return &Agents{Program: p, stored: shelf{stored}, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{},
 		viewed: map[viewed]view{}, unavailable: map[string]Unavailable{}, unfinished: map[string]bool{}}
 }
 
@@ -304,6 +305,9 @@ func (a *Agents) assemble(pinned, current engine.Definition, narrow json.RawMess
 	d, err := agent.Decode(pinned.Body)
 	if err != nil {
 		return engine.Agent{}, err
+	}
+	if d.Name == ask.Agent {
+		return a.asks(d, narrow)
 	}
 	var layers agent.Layers
 	if current.Digest != "" {

@@ -124,7 +124,7 @@ func (s *source) checkMember(n *yaml.Node, entry string) {
 		s.Refuse(n, "there is no role %q; the roles are %s", role, access.RoleNames())
 	case strings.HasPrefix(entry, access.ClaimPrefix) && !claimEntry.MatchString(entry):
 		s.Refuse(n, "%q is not a claim; write claim:NAME=VALUE", entry)
-	case !strings.HasPrefix(entry, access.ClaimPrefix) && !callerPattern.MatchString(entry):
+	case !strings.HasPrefix(entry, access.ClaimPrefix) && !access.CallerPattern.MatchString(entry):
 		s.Refuse(n, "%q is not a caller; write token:NAME, link:ADDRESS, role:ROLE or claim:NAME=VALUE", entry)
 	}
 }

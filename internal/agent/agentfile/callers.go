@@ -1,9 +1,6 @@
 package agentfile
 
 import (
-	"regexp"
-	"strings"
-
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
@@ -37,15 +34,8 @@ func (s *source) callerNames(o *object, member string) []string {
 	return names
 }
 
-// callerPattern is a caller as the journal names one, with * for any text.
-var callerPattern = regexp.MustCompile(`^([a-z]+:[a-zA-Z0-9*][a-zA-Z0-9._@*+-]{0,254}|hook:[a-z0-9*][a-z0-9_*-]{0,62}/[a-zA-Z0-9._@*+-]{1,128}|intake)$`)
-
 func (s *source) checkCaller(o *object, member, name string) {
-	role, isRole := strings.CutPrefix(name, access.RolePrefix)
-	switch {
-	case isRole && !access.IsRole(role):
-		s.Refuse(o.Member(member), "%s: there is no role %q; the roles are %s", member, role, access.RoleNames())
-	case !callerPattern.MatchString(name):
-		s.Refuse(o.Member(member), "%s: %q is not a caller; write token:NAME, link:NAME, hook:NAME/WHO, intake or role:ROLE, with * for any text in a name", member, name)
+	if err := access.CheckCaller(name); err != nil {
+		s.Refuse(o.Member(member), "%s: %v", member, err)
 	}
 }

@@ -14,6 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
@@ -88,6 +89,9 @@ func (s *source) agentName(o *object) string {
 	}
 	if !agent.AgentName.MatchString(name) {
 		s.Refuse(n, "%q is not a valid agent name; use a-z, 0-9, - and _, at most 64, beginning with a letter or digit", name)
+	}
+	if name == ask.Agent {
+		s.Refuse(n, "%q is the built-in agent behind POST /v1/asks; give this one another name", name)
 	}
 	return name
 }

@@ -134,6 +134,7 @@ func TestParseNamesFileLineAndMistake(t *testing.T) {
 		{"unknown placeholder", "model:\n  provider: scripted\n  turns:\n    - say: hi ${who}\n", []string{"a.yaml:4: ${who} has no group"}},
 		{"bad step", "model: {provider: scripted, turns: [{say: x, given: {step: 0}}]}\n", []string{"step must be a number from 1"}},
 		{"bad agent name", head + "name: Big Name\n", []string{`a.yaml:2: "Big Name" is not a valid agent name`}},
+		{"reserved agent name", head + "name: dormouse-ask\n", []string{`a.yaml:2: "dormouse-ask" is the built-in agent behind POST /v1/asks; give this one another name`}},
 		{"number as text", head + "description: 12\n", []string{"a.yaml:2: description must be text, not a number; put it in quotes"}},
 		{"tool without name", head + "tools: [{go: a}]\n", []string{`"" is not a valid tool name`}},
 		{"tool named twice", head + "tools:\n  - {name: a, go: a}\n  - {name: a, go: b}\n", []string{`a.yaml:4: tool "a" is also on line 3`}},

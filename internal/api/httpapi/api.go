@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/asks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -100,6 +101,7 @@ type desks struct {
 	front    *frontend.Frontend
 	reads    *query.Reader
 	making   *links.Maker
+	asks     *asks.Desk
 	webhooks *webhooks.Desk // nil: there are none
 }
 
@@ -133,7 +135,7 @@ type api struct {
 // or an address that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
-	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), opts.Webhooks}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
+	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
 		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {

@@ -100,6 +100,7 @@ func TestWhatStartsIsPaced(t *testing.T) {
 	s := newServer(t, settings{options: func(o *httpapi.Options) { o.Limits.StartsPerSecond = 0.1 }})
 	run := s.start()
 	s.posts(posted{"/v1/runs", `{"agent":"desk","input":"x"}`, "", 429, "rate_limited"},
+		posted{"/v1/asks", `{"title":"x"}`, "", 429, "rate_limited"},
 		posted{"/v1/threads/" + run.ThreadID + "/messages", `{"input":"x"}`, "", 429, "rate_limited"},
 		posted{"/v1/runs/" + run.ID + "/interrupt", "", "", 429, "rate_limited"},
 		posted{"/v1/runs/" + run.ID + "/retry", "", "", 429, "rate_limited"})

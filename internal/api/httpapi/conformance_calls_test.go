@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -55,6 +56,8 @@ func fit(rt httpapi.Route) string {
 		return `{"agent":"desk","input":"x"}`
 	case rt.Name == "receiveHook":
 		return `{"input":"x"}`
+	case rt.Name == "ask":
+		return `{"title":"x"}`
 	case rt.Name == "sendMessage":
 		return `{"input":"x"}`
 	case rt.Name == "makeLink":
@@ -119,7 +122,7 @@ func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 	s := newServer(t, settings{catalog: noAgents{}, options: withLinks})
 	s.recorded("run_nobody_0")
 	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads": "thread_not_found", "/v1/suspensions/{id}": "call_not_found", "/v1/agents/{name}": "agent_not_found",
-		"/v1/approvals/{token}": "run_not_found", "/v1/streams/{ticket}": "run_not_found", webhooksPath + "/{id}": "webhook_not_found", webhooksPath + "/deliveries/{id}": "delivery_not_found"} {
+		"/v1/approvals/{token}": "run_not_found", "/v1/asks/{id}": "run_not_found", "/v1/streams/{ticket}": "run_not_found", webhooksPath + "/{id}": "webhook_not_found", webhooksPath + "/deliveries/{id}": "delivery_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
 			if rt.Name == "readTenantEvents" {
 				// has no id in its path, and its stream would keep the test waiting
@@ -131,10 +134,13 @@ func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 	}
 }
 
-// noAgents has no agents.
+// noAgents has no agents but the built-in one.
 type noAgents struct{}
 
-func (noAgents) Current(context.Context, string, string) (engine.Definition, error) {
+func (noAgents) Current(_ context.Context, _, name string) (engine.Definition, error) {
+	if name == ask.Agent {
+		return engine.Definition{Name: name, Digest: "sha256:ask"}, nil
+	}
 	return engine.Definition{}, engine.ErrNotFound
 }
 

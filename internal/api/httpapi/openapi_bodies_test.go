@@ -27,5 +27,6 @@ var bodies = []struct{ call, name, about, body string }{
 	{"disableEndpoint", "agent", "An endpoint of an agent file", `{"endpoint":"agent/desk/pager","reason":"Pager is moving"}`},
 	{"enableEndpoint", "agent", "An endpoint of an agent file", `{"endpoint":"agent/desk/pager"}`},
 	{"redriveEndpoint", "agent", "An endpoint of an agent file", `{"endpoint":"agent/desk/pager"}`},
+	{"ask", "deploy", "May a release go out?", `{"title":"Deploy 4.2 to production?","arguments":{"version":"4.2","hosts":3},"approvers":["token:ops-*"],"not_by":"starter","deadline":"4h"}`},
 	{"resumeRun", "reason", "With a reason", `{"reason":"the shop is open again"}`},
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -121,6 +122,7 @@ func TestOpenAPIPage(t *testing.T) {
 	c := &curls{server: newServer(t, settings{options: withLinksAndHooks, front: func(o *frontend.Options) { o.Describe = refundDesk }})}
 	c.oneRun()
 	c.conversation()
+	c.asked()
 	c.webhooks()
 	c.rest()
 	shown := map[string]bool{}
@@ -176,6 +178,15 @@ func (c *curls) oneRun() {
 		c.t.Fatal(page, err)
 	}
 	c.call("readStream", "The last event, with a ticket", "-N 'URL/v1/streams/"+ticketFor(run.ID)+"?after="+page.Items[len(page.Items)-2].Cursor+"'", "Content-Type")
+}
+
+// asked is an ask from the question to the answer.
+func (c *curls) asked() {
+	c.call("ask", "", "URL/v1/asks -H 'Idempotency-Key: release-4.2'"+asJSON+"'"+httpapi.BodyOf("ask", "deploy")+"'", "Location")
+	run := c.run()
+	c.worker.Suspend(run.ID, frontendtest.Call{ID: ask.Call, Tool: ask.Tool, Kind: core.KindApproval, Arguments: json.RawMessage(`{"version":"4.2","hosts":3}`)})
+	c.call("readAsk", "", "URL/v1/asks/"+run.ID)
+	c.call("cancelAsk", "", "-X POST URL/v1/asks/"+run.ID+"/cancel")
 }
 
 // conversation is what comes after the run.

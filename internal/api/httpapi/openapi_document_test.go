@@ -92,7 +92,7 @@ type (
 const mediaProblem = "application/problem+json"
 
 var headers = map[string]header{
-	"Location":           {"The path of the run or the webhook, or its full URL if the server has a public one. With 307: the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/(runs/run_|webhooks/wh_).+|https?://[^/]+/v1/streams/.+)$`}, ""},
+	"Location":           {"The path of the run, the ask or the webhook, or its full URL if the server has a public one. With 307: the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/((runs|asks)/run_|webhooks/wh_).+|https?://[^/]+/v1/streams/.+)$`}, ""},
 	"Preference-Applied": {"`wait`, if the server honors the preference.", false, enumOf("wait"), ""},
 	"Retry-After":        {"Seconds to wait before repeating the request.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}, ""},
 	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer", "Signature"), ""},
@@ -138,6 +138,7 @@ func buildDocument() (doc openDoc, missing []string) {
 var tags = []struct{ name, about string }{
 	{"runs", "Start, read, stream, interrupt, retry and cancel runs."},
 	{"decisions", "List suspended calls and answer them, directly or through approval links."},
+	{"asks", "Approvals without an agent, for scripts and other programs."},
 	{"events", "Events and decisions of all runs of the tenant. A reader may miss an event if workers' clocks differ by several seconds and the store's index is delayed, by 10 seconds in total. An event whose commit may have failed is delivered once the server knows that it succeeded. The server checks for up to 15 minutes, at most 8 commits at a time."},
 	{"threads", "Conversations with their messages and runs."},
 	{"webhooks", "Notify addresses of what happens in runs, and see what was delivered."},
@@ -228,6 +229,7 @@ var pathName = regexp.MustCompile(`\{(\w+)\}`)
 // idSchemas are of the ids in paths, by what stands before them.
 var idSchemas = map[string]parameter{
 	"runs":        {Description: "The run's id.", Schema: &schema{Type: "string"}},
+	"asks":        {Description: "The ask's id.", Schema: &schema{Type: "string"}},
 	"threads":     {Description: "The thread's id.", Schema: &schema{Type: "string"}},
 	"streams":     {Description: "The ticket from the redirect of `readEvents`.", Schema: &schema{Type: "string"}},
 	"approvals":   {Description: "The token in the link that `makeLink` returned.", Schema: &schema{Type: "string"}},

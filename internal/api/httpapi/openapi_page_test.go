@@ -16,7 +16,7 @@ const pageFile = "../../../docs/reference/api.md"
 
 // shownOf is the operation whose curl line the page shows for a group. The document has the lines
 // of all operations.
-var shownOf = map[string]string{"runs": "startRun", "decisions": "decide", "events": "listDecisions", "threads": "sendMessage", "webhooks": "addWebhook", "agents": "readAgent", "hooks": "receiveHook", "server": "health"}
+var shownOf = map[string]string{"runs": "startRun", "decisions": "decide", "asks": "ask", "events": "listDecisions", "threads": "sendMessage", "webhooks": "addWebhook", "agents": "readAgent", "hooks": "receiveHook", "server": "health"}
 
 // CheckPage writes docs/reference/api.md with -update. Otherwise it reports a page that differs
 // from the routes and the samples.

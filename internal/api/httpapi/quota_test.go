@@ -28,6 +28,7 @@ func TestQuotasOverHTTP(t *testing.T) {
 		stored = is.Stored
 		for path, body := range map[string]string{
 			"/v1/runs": `{"agent":"desk","input":"hello"}`,
+			"/v1/asks": `{"title":"Deploy?"}`,
 			"/v1/threads/" + done.ThreadID + "/messages": `{"input":"hello"}`,
 			"/v1/runs/" + failed.ID + "/retry":           ``,
 		} {

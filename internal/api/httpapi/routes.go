@@ -182,6 +182,7 @@ var hookCodes = slices.Concat([]refusal.Code{refusal.CodeInvalidSignature, refus
 func (a *api) table() []route {
 	table := append(a.runRoutes(), a.steeringRoutes()...)
 	table = append(table, a.threadRoutes()...)
+	table = append(table, a.askRoutes()...)
 	table = append(table, a.linkRoutes()...)
 	table = append(table, a.webhookRoutes()...)
 	return append(table, a.otherRoutes()...)

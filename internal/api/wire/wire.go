@@ -12,6 +12,8 @@ type (
 	Agent                 = client.Agent
 	Answer                = client.Answer
 	Approval              = client.Approval
+	Ask                   = client.Ask
+	AskRequest            = client.AskRequest
 	Call                  = client.Call
 	CallEndedData         = client.CallEndedData
 	CallInvalidAnswerData = client.CallInvalidAnswerData
@@ -98,6 +100,15 @@ const (
 	DeliveryWaiting   = client.DeliveryWaiting
 	DeliveryDelivered = client.DeliveryDelivered
 	DeliveryDead      = client.DeliveryDead
+)
+
+// The statuses of an ask.
+const (
+	AskWaiting   = client.AskWaiting
+	AskApproved  = client.AskApproved
+	AskDenied    = client.AskDenied
+	AskTimedOut  = client.AskTimedOut
+	AskCancelled = client.AskCancelled
 )
 
 // The states of a server, and the problems of a store.

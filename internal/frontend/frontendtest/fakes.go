@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -73,9 +74,12 @@ func NewCatalog(names ...string) Catalog {
 	return c
 }
 
-// Current implements frontend.Catalog.
+// Current implements frontend.Catalog. The built-in agent is always there.
 func (c Catalog) Current(_ context.Context, _, name string) (engine.Definition, error) {
 	d, ok := c[name]
+	if name == ask.Agent {
+		return engine.Definition{Name: name, Digest: "sha256:" + name}, nil
+	}
 	if !ok {
 		return d, engine.ErrNotFound
 	}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
@@ -130,6 +131,9 @@ func (v *Viewer) shownCall(ctx context.Context, p journal.Place, found map[int64
 		return shown, err
 	}
 	shown.Requests, shown.RequestsCut = requests, cut || err != nil
+	if p.Record.Agent == ask.Agent {
+		hideFiles(shown.Requests)
+	}
 	shown.Said, shown.SaidCut = excerpt(saidWith(found[turn], w.CallID), excerptBytes)
 	if w.ToolName != "" && v.tool != nil {
 		if details, err := v.tool(ctx, p.Head.Tenant, p.Record, w.ToolName); err == nil {
@@ -203,6 +207,13 @@ func saidWith(s core.Segment, call string) string {
 		}
 	}
 	return ""
+}
+
+// hideFiles does not count the file of an ask: its content is shown as the arguments.
+func hideFiles(requests []wire.Request) {
+	for i := range requests {
+		requests[i].Files = 0
+	}
 }
 
 // filesIn counts the images and documents of a message. They are not shown.

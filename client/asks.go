@@ -1,0 +1,118 @@
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+)
+
+// The statuses of an ask.
+const (
+	AskWaiting   = "waiting"   // it has no answer yet
+	AskApproved  = "approved"  // an approver said yes
+	AskDenied    = "denied"    // an approver, or a rule of the operator, said no
+	AskTimedOut  = "timed_out" // the deadline passed without an answer, which counts as no
+	AskCancelled = "cancelled" // it was cancelled, or ended without an answer
+)
+
+// AskRequest asks people to approve something; see [Client.Ask].
+type AskRequest struct {
+	// The question, at most 500 characters.
+	Title string `json:"title"`
+	// What the question is about: an object that approvers see, and may edit.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// The only callers who may approve, as in agent files: "token:anna", "token:ops-*" or
+	// "role:admin". Empty: every caller with the role decide.
+	Approvers []string `json:"approvers,omitempty"`
+	// "starter": the caller who asks may not approve.
+	NotBy string `json:"not_by,omitempty"`
+	// How long to wait for an answer, such as "30m", "24h" or "7d", at most 365 days. After
+	// that the answer is no. Empty: no limit.
+	Deadline string `json:"deadline,omitempty"`
+	// Stored and returned with the ask. At most 2,048 bytes as compact JSON.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+}
+
+// Ask is an approval that a program asked for. It is a run of the built-in agent "dormouse-ask",
+// with the same id.
+type Ask struct {
+	// Opaque, with the prefix "run_".
+	ID string `json:"id"`
+	// The current status, such as [AskWaiting].
+	Status string `json:"status"`
+	// The question.
+	Title string `json:"title"`
+	// The arguments. Once approved: those that the approver saw, or made of them.
+	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// The original arguments, if the approver edited them.
+	Asked json.RawMessage `json:"asked_arguments,omitempty"`
+	// The suspension to decide. Empty until the ask is in the inbox, usually for less than a
+	// second.
+	Suspension string `json:"suspension,omitempty"`
+	// When the ask times out. Nil without a deadline.
+	Deadline *Time `json:"deadline,omitempty"`
+	// Who decided, such as "token:anna". Empty if callers have no names.
+	DecidedBy string `json:"decided_by,omitempty"`
+	// The entry point of the decision, such as "api" or "link".
+	Via string `json:"via,omitempty"`
+	// When it was decided.
+	DecidedAt *Time `json:"decided_at,omitempty"`
+	// The approver's reason, or why there is no approval.
+	Reason string `json:"reason,omitempty"`
+	// Who asked.
+	StartedBy *Actor `json:"started_by,omitempty"`
+	// The metadata of the request.
+	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// When it was asked.
+	CreatedAt Time `json:"created_at"`
+}
+
+// Ask asks people to approve something, and returns at once. Requests with the same key and the
+// same content ask once. With an empty key, the client makes one for this call.
+func (c *Client) Ask(ctx context.Context, req AskRequest, key string) (Ask, error) {
+	var ask Ask
+	header, err := c.keyed(key)
+	if err != nil {
+		return ask, err
+	}
+	err = c.do(ctx, request{method: http.MethodPost, path: "/v1/asks", body: req, header: header}, &ask)
+	return ask, err
+}
+
+// PollAsk reads an ask. The server holds the answer until the ask is decided, for as long as wait
+// but at most 20 seconds. Use [Client.WaitAsk] to wait longer.
+func (c *Client) PollAsk(ctx context.Context, id string, wait time.Duration) (Ask, error) {
+	var ask Ask
+	header := map[string]string{}
+	if n := wholeSeconds(wait); n > 0 {
+		header["Prefer"] = "wait=" + strconv.Itoa(n)
+	}
+	err := c.do(ctx, request{method: http.MethodGet, path: askPath(id, ""), header: header}, &ask)
+	return ask, err
+}
+
+// WaitAsk returns the ask once its Status is not [AskWaiting] any more. It waits until ctx ends.
+func (c *Client) WaitAsk(ctx context.Context, id string) (Ask, error) {
+	for {
+		ask, err := c.PollAsk(ctx, id, longPoll)
+		if err != nil || ask.Status != AskWaiting {
+			return ask, err
+		}
+		if err := c.sleep(ctx, firstPause); err != nil {
+			return ask, err
+		}
+	}
+}
+
+// CancelAsk withdraws an ask. One that was decided is an [*Error] with the code "run_done".
+// Cancelling it again has no further effect.
+func (c *Client) CancelAsk(ctx context.Context, id string) (Ask, error) {
+	var ask Ask
+	err := c.do(ctx, request{method: http.MethodPost, path: askPath(id, "/cancel")}, &ask)
+	return ask, err
+}
+
+func askPath(id, rest string) string { return "/v1/asks/" + url.PathEscape(id) + rest }

@@ -1,0 +1,66 @@
+package frontend
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// Asked is a checked request for an ask; package asks reads what callers send.
+type Asked struct {
+	Title     string
+	Arguments json.RawMessage // an object; nil for none
+	Terms     ask.Terms
+	Metadata  json.RawMessage
+}
+
+// StartAsk starts a run of the built-in agent, once for each key, as [Frontend.Start] does. No
+// other request starts one.
+func (f *Frontend) StartAsk(ctx context.Context, c Caller, key string, a Asked) (Started, error) {
+	b, err := f.begin("start", key, "", ask.Input(a.Title, a.Arguments))
+	if err != nil {
+		return Started{}, err
+	}
+	b.agent, b.ask, b.narrow = ask.Agent, &a, a.Terms.Encode()
+	if len(b.narrow) > f.limits.Narrow {
+		return Started{}, refusal.New(refusal.CodeInvalid, "approvers are larger than %d bytes", f.limits.Narrow)
+	}
+	if b.metadata, err = f.readMetadata(a.Metadata); err != nil {
+		return Started{}, err
+	}
+	if b.digest, err = digest(a); err != nil {
+		return Started{}, err
+	}
+	return f.startThread(ctx, c, b)
+}
+
+// mayAsk refuses what no ask is: a run of the built-in agent that was not started as one, and
+// arguments that the operator's rules forbid.
+func (f *Frontend) mayAsk(ctx context.Context, tenant string, def engine.Definition, b beginning) error {
+	switch {
+	case b.agent != ask.Agent:
+		return nil
+	case b.ask == nil:
+		return noAsk()
+	case f.check == nil:
+		return nil
+	}
+	call := core.ToolCall{ID: ask.Call, Name: ask.Tool, Arguments: b.ask.Arguments}
+	if core.IsNull(call.Arguments) {
+		call.Arguments = json.RawMessage(`{}`)
+	}
+	_, err := f.check(ctx, tenant, core.Record{Agent: def.Name, Version: def.Digest, Narrow: b.narrow}, call)
+	if err == nil || errors.Is(err, engine.ErrUnavailable) {
+		return err
+	}
+	return refusal.New(refusal.CodeInvalidArguments, "%v", err)
+}
+
+func noAsk() *refusal.Error {
+	return refusal.New(refusal.CodeInvalid, "the agent %s is built in and takes neither starts, messages nor retries; ask with POST /v1/asks", ask.Agent)
+}
