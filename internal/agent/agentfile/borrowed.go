@@ -1,8 +1,6 @@
 package agentfile
 
 import (
-	"encoding/json"
-
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
@@ -27,9 +25,6 @@ func Conditions(r *strictyaml.Reader, n *yaml.Node) agent.Conditions {
 	}
 	return conditions
 }
-
-// Value reads n as a JSON value.
-func Value(r *strictyaml.Reader, n *yaml.Node) json.RawMessage { return (&source{Reader: r}).value(n) }
 
 // Errors joins what is wrong with a file, in the order of the lines, each as "FILE:LINE: what is
 // wrong; what to do".
