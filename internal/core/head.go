@@ -40,9 +40,9 @@ type Head struct {
 	Origin
 
 	Inbox map[string]Signal `json:"inbox,omitempty"`
-	// what has been said on the questions whose votes are counted, by suspension; a question on
-	// which nobody has voted has no entry. The owner
-	// writes an entry only in the commits that open and close its question
+	// the votes on questions whose votes are counted, by suspension; a question without a vote
+	// has no entry. The owner writes an entry only in the commits that open and close its
+	// question
 	Votes map[string]vote.Tally `json:"q,omitempty"`
 	// when the sweep shall wake the thread; 0: never. Only the sweep reads it
 	Due int64 `json:"due,omitempty"`

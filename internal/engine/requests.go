@@ -33,7 +33,7 @@ type CommitRequest struct {
 	Drained []string
 
 	// Votes opens the counts of these questions with what they begin with, and removes those
-	// that are nil. The store leaves every other count as it is, whatever Next says of it.
+	// that are nil. The store leaves every other count as it is, even if Next has another.
 	Votes map[string]vote.Tally
 
 	// AllSeen demands that Sigs is still Seen.
@@ -104,8 +104,9 @@ type Answer struct {
 	Call, Suspension string
 }
 
-// Vote is what a vote adds to the count of its suspension, and until when it is taken: the condition
-// of [vote.Tally.Takes], and that the call's generation is the one that the voter was checked for.
+// Vote is what a vote adds to the count of its suspension, and until when it is taken: the
+// condition of [vote.Tally.Takes], and that the call's generation is the one that the voter was
+// checked for.
 type Vote struct {
 	Voter      string // see [vote.Key]
 	Maker      string // who made the link that it came by; empty without a link

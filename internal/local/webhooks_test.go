@@ -70,8 +70,8 @@ func (r *rig) signing(in inboxOf) Options {
 	return o
 }
 
-// A run of an agent whose file names a webhook asks, is approved by the link in the notice, and says
-// how it ended.
+// A run of an agent whose file names a webhook asks, is approved by the link in the notice, and
+// says how it ended.
 func TestAWebhookAsksAndIsToldTheEnd(t *testing.T) {
 	r, paid := countingRig(t)
 	in := newInbox(t)
@@ -86,7 +86,8 @@ func TestAWebhookAsksAndIsToldTheEnd(t *testing.T) {
 	if n.Type != "suspended" || n.Approval == nil || n.Approval.Tool != "pay" || n.Links == nil {
 		t.Fatalf("%+v", n)
 	}
-	for _, link := range []string{n.Links.Show, n.Links.Approve, n.Links.Deny} { // a scanner opens every link
+	// a scanner opens every link
+	for _, link := range []string{n.Links.Show, n.Links.Approve, n.Links.Deny} {
 		if resp, err := http.Get(link); err != nil || resp.StatusCode != http.StatusOK {
 			t.Fatalf("%s: %v, %v", link, resp, err)
 		}

@@ -83,7 +83,8 @@ func (e *Endpoints) target(ctx context.Context, k notice.Key) (notice.Target, er
 	return notice.Target{Name: k.Endpoint}, nil
 }
 
-// Test sends a test notice to a webhook, once. The attempt has no error if the receiver accepted it.
+// Test sends a test notice to a webhook, once. The attempt has no error if the receiver accepted
+// it.
 func (e *Endpoints) Test(ctx context.Context, w notice.Webhook) (notice.Attempt, error) {
 	began := e.Clock.Now()
 	result := delivery.Result{}
@@ -116,8 +117,8 @@ func (e *Endpoints) sender(endpoint string, to notice.Target) (s Sender, err err
 		return nil, errors.New("only an agent file can name a channel of Slack")
 	case to.Slack != nil && s == nil:
 		return nil, errors.New("this server can't post to Slack as an app")
-	// an author of agents may use each secret, and the names of a tenant's were checked when the
-	// webhook was added
+	// an author of agents may use each secret, and the names of a tenant's were checked when
+	// the webhook was added
 	case len(to.Placeholders()) > 0 && notice.OfRun(endpoint):
 		return nil, errors.New("a start can't put secrets into a URL or a template")
 	case s == nil && len(to.Mail) > 0:

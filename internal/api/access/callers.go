@@ -16,8 +16,8 @@ func Listed(list []string, by string, roles []Role) bool {
 	return slices.ContainsFunc(list, func(entry string) bool { return IsListed(entry, by, roles, nil) })
 }
 
-// IsListed reports whether an entry of a list fits a caller: its journaled name, one of its roles or
-// one of its claims.
+// IsListed reports whether an entry of a list fits a caller: its journaled name, one of its roles
+// or one of its claims.
 func IsListed(entry, by string, roles []Role, claims map[string]string) bool {
 	if role, ok := strings.CutPrefix(entry, RolePrefix); ok {
 		return slices.Contains(roles, Role(role))
@@ -32,9 +32,10 @@ func IsListed(entry, by string, roles []Role, claims map[string]string) bool {
 // ClaimPrefix marks a claim of a checked token in a list of callers; NAME=VALUE follows.
 const ClaimPrefix = "claim:"
 
-// claimed says whether a claim is the value, or a list that contains it. API Gateway writes a list as
-// "[a b]", where it does not show where an element ends: [site admin] may be one group. There a value
-// counts if it is the only word, or if it says dormouse: in front, which no group does by chance.
+// claimed says whether a claim is the value, or a list that contains it. API Gateway writes a list
+// as "[a b]", where it does not show where an element ends: [site admin] may be one group. There a
+// value counts if it is the only word, or if it says dormouse: in front, which no group does by
+// chance.
 func claimed(claim, value string) bool {
 	var list []string
 	if json.Unmarshal([]byte(claim), &list) == nil {

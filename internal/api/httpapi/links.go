@@ -167,7 +167,8 @@ func (a *api) askedBy(r *http.Request, l question) (*wire.Pending, error) {
 	}
 	call, err := a.front.Target(r.Context(), p, l.link.Suspension)
 	if e, ok := refused(err); ok && e.Code == refusal.CodeCallNotFound {
-		err, call.Kind = nil, core.KindApproval // deciding refuses it, once its body is read
+		// deciding refuses it, once its body is read
+		err, call.Kind = nil, core.KindApproval
 	}
 	return &wire.Pending{Kind: call.Kind.String(), ResumeMode: call.ResumeMode.String(), Suspension: wire.Suspension{ResponseSchema: call.Suspension.ResponseSchema}}, err
 }

@@ -149,7 +149,7 @@ func (t Target) wrongOn() string {
 func (t Target) wrongURL() string {
 	switch {
 	case t.Slack != nil && (t.URL != "" || len(t.Mail) > 0):
-		return "slack stands beside url or mail; use a target for each"
+		return "slack is set together with url or mail; use a target for each"
 	case t.URL == "" && len(t.Mail) == 0 && t.Slack == nil:
 		return "missing; set url or mail"
 	case t.URL == "":

@@ -89,7 +89,8 @@ func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) deliv
 		return a.announce(ctx, to, n, s)
 	case n.Approval == nil: // it no longer waits, and the decision says why
 		return delivery.Result{Outcome: notice.Delivered}
-	case there && kind == notice.Suspended: // a worker posted it, and was lost before it said so
+	// a worker posted it, and was lost before it said so
+	case there && kind == notice.Suspended:
 		return delivery.Result{Outcome: notice.Delivered}
 	case there:
 		m := compose(notify.Summary{Title: s.Title, Facts: s.Facts, Links: s.Links})

@@ -287,7 +287,8 @@ func TestADecisionThatACancelOvertookNeedNotBeApplied(t *testing.T) {
 	h.Cancels = []Cancel{{Caller: 1, Run: aRun, Accepted: true}}
 	h.saying("decision.recorded", `"action":"cancel","applied":true`, `"action":"cancel","applied":false`)
 	h.thread(func(t *Thread) { t.Runs[0].Reason = new("cancelled") })
-	h.Evidence.Notices = slices.DeleteFunc(h.Notices, func(a Arrival) bool { return a.Seq == 8 }) // nobody is told of it
+	// there is no notice of it
+	h.Evidence.Notices = slices.DeleteFunc(h.Notices, func(a Arrival) bool { return a.Seq == 8 })
 	for _, v := range Check(p, *e) {
 		t.Error(v)
 	}

@@ -23,8 +23,8 @@ notify:
     template: {id: "{id}", type: "{type}", run: "{event.run_id}", thread: "{event.thread_id}", seq: "{event.seq}"}
 `
 
-// Arrival is a notice that arrived at the service. Refused says that the service answered 503, after
-// which it has to come again.
+// Arrival is a notice that arrived at the service. Refused says that the service answered 503,
+// after which it has to come again.
 type Arrival struct {
 	ID      string `json:"id"`
 	Type    string `json:"type"`
