@@ -125,6 +125,9 @@ func OfRun(started *wire.Actor, version string, metadata []byte) (facts []entry)
 
 // mayApprove says which callers may approve the call, if not everyone with the role decide.
 func mayApprove(p wire.Pending) (facts []entry) {
+	if p.Votes != nil {
+		facts = append(facts, entry{"votes", votesIn(*p.Votes)})
+	}
 	if len(p.Approvers) > 0 {
 		facts = append(facts, entry{"approvers", []string{display.Spelled(strings.Join(p.Approvers, ", "))}})
 	}
@@ -132,6 +135,29 @@ func mayApprove(p wire.Pending) (facts []entry) {
 		facts = append(facts, entry{"not by", []string{"the callers who requested this work; they may only deny"}})
 	}
 	return facts
+}
+
+// votesIn says how far several people have come with a decision, and who has voted.
+func votesIn(v wire.Votes) []string {
+	words := fmt.Sprintf("%d of %d approved", v.Yes, v.Need)
+	if v.No > 0 {
+		words += fmt.Sprintf(", %d denied", v.No)
+	}
+	if v.Group != "" {
+		words += ", group " + display.Spelled(v.Group)
+	}
+	if v.Stages > 1 {
+		words += fmt.Sprintf(", stage %d of %d", v.Stage, v.Stages)
+	}
+	lines := []string{words}
+	for _, voter := range v.Voters {
+		said := map[bool]string{true: "approved", false: "denied"}[voter.Action == core.ActionResume.String()]
+		if voter.Edited {
+			said += " with edited arguments"
+		}
+		lines = append(lines, callerWords(voter.By, voter.Via)+" "+said)
+	}
+	return lines
 }
 
 // goesOn marks a text that was cut.

@@ -125,6 +125,9 @@ func accepted(answer wire.DecisionAnswer, d wire.Decision) string {
 	if answer.Code == "already_decided" {
 		words = "already " + words
 	}
+	if v := answer.Votes; v != nil && v.Yes < v.Need && v.No < v.Deny && d.Arguments == nil {
+		words += fmt.Sprintf(" (%d of %d; others must vote too)", v.Yes, v.Need)
+	}
 	if answer.Applied != nil && !*answer.Applied {
 		words += "; no effect, the run was cancelled first"
 	}

@@ -217,6 +217,13 @@ func schedule(t *testing.T, template func() []byte, seed uint64, c cut) (met map
 		}
 		s.violations = append(s.violations, calm.violations...)
 	}
+	if seed%electionEvery == 0 && c.flaw == nil {
+		met, wrong := elect(t.Context(), seed, c.of(p))
+		for kind, n := range met {
+			s.faults.Counts[kind] += n
+		}
+		s.violations = append(s.violations, wrong...)
+	}
 	s.faults.Counts["operations"] = int(s.faults.Ops)
 	s.faults.Counts["bodies"] = len(s.cast.executions)
 	s.faults.Counts["bodies side by side"] = s.cast.together
