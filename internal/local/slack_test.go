@@ -4,6 +4,7 @@ import (
 	"context"
 	"io"
 	"net/http"
+	"net/url"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -234,9 +235,11 @@ func TestForgedPressesDecideNothing(t *testing.T) {
 	c.shows(func(s slackdouble.State) bool {
 		return len(s.Whispers) == 1 && strings.Contains(s.Whispers[0].Text, "Nothing was changed.")
 	})
-	outside := strings.ReplaceAll(good, slackdouble.Team, "T0OTHER")
-	if status, _ := c.send(slackdouble.Sign(slackdouble.Key, time.Now(), outside), outside); status == http.StatusOK {
-		t.Error("a member of another workspace was heard")
+	for _, member := range []string{`"team_id":`, `"id":`} { // of the member, and of the workspace
+		outside := strings.ReplaceAll(good, url.QueryEscape(member+`"`+slackdouble.Team), url.QueryEscape(member+`"T0OTHER`))
+		if status, _ := c.send(slackdouble.Sign(slackdouble.Key, time.Now(), outside), outside); outside == good || status == http.StatusOK {
+			t.Errorf("with another %s a member was heard", member)
+		}
 	}
 	if now := c.await(t, run.ID, "waiting"); len(now.Pending) != 1 || c.paid.Load() != 0 {
 		t.Errorf("%+v, paid %d times", now, c.paid.Load())

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 )
 
@@ -22,11 +23,30 @@ func mail(change func(*notice.Target)) notice.Target {
 	return t
 }
 
+func desk(change func(*notice.Target)) notice.Target {
+	t := notice.Target{Name: "desk", On: notice.Set{notice.Suspended}, Slack: &notice.SlackChannel{Channel: "C0DESK", Token: "SLACK_TOKEN"}}
+	change(&t)
+	return t
+}
+
+func TestASlackAppThatAsksIsNotifiedOfDecisions(t *testing.T) {
+	asks := desk(func(*notice.Target) {})
+	if _, wanted := asks.Wanted().Of(core.Event{Type: core.EventDecisionRecorded, Data: []byte(`{"applied":true}`)}); !wanted || len(asks.On) != 1 {
+		t.Errorf("%v", asks.Wanted())
+	}
+	for _, other := range []notice.Target{desk(func(d *notice.Target) { d.On = notice.Set{notice.Done} }), pager(func(*notice.Target) {})} {
+		if len(other.Wanted()) != 1 {
+			t.Errorf("%v", other.Wanted())
+		}
+	}
+}
+
 func TestTargetsThatCanBeUsed(t *testing.T) {
 	for what, target := range map[string]notice.Target{
 		"a signed URL": pager(func(*notice.Target) {}),
 		"every kind":   pager(func(p *notice.Target) { p.On = notice.Kinds }),
 		"mail":         mail(func(*notice.Target) {}),
+		"a Slack app":  desk(func(*notice.Target) {}),
 		"Slack":        pager(func(p *notice.Target) { p.Format, p.Secret = notice.FormatSlack, "" }),
 		"Teams":        pager(func(p *notice.Target) { p.Format = notice.FormatTeams }),
 		"a template": pager(func(p *notice.Target) {
@@ -57,6 +77,13 @@ func TestMistakesInTargetsNameTheirField(t *testing.T) {
 		{pager(func(p *notice.Target) { p.On = notice.Set{"paused"} }), `on: cannot be "paused"`},
 		{pager(func(p *notice.Target) { p.On = notice.Set{notice.Done, notice.Done} }), `on: "done" is given twice`},
 		{pager(func(p *notice.Target) { p.URL = "" }), "url: missing; set url or mail"},
+		{pager(func(p *notice.Target) { p.Slack = &notice.SlackChannel{Channel: "C0DESK", Token: "T"} }), "url: slack stands beside url or mail"},
+		{desk(func(d *notice.Target) { d.Slack.Channel = "#desk" }), "slack: channel must be the id of a channel"},
+		{desk(func(d *notice.Target) { d.Slack.Token = "xoxb-1" }), "slack: token must be the name of a secret, not the token itself"},
+		{desk(func(d *notice.Target) { d.Slack.Token = "DORMOUSE_SECRET_T" }), "slack: token names the environment variable"},
+		{desk(func(d *notice.Target) { d.AllowPrivate = true }), "slack: allow_private belongs to a url"},
+		{desk(func(d *notice.Target) { d.Format = notice.FormatSlack }), "format: belongs to a url"},
+		{desk(func(d *notice.Target) { d.Secret = "KEY" }), "secret: belongs to a url"},
 		{pager(func(p *notice.Target) { p.Mail = []string{"a@example.com"} }), "url: url and mail are both set"},
 		{pager(func(p *notice.Target) { p.URL = "http://pager.example.com" }), "url: http is not encrypted"},
 		{pager(func(p *notice.Target) { p.URL = "https://{secret:HOST}/hook" }), "url: can have a secret only behind the host"},
