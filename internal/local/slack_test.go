@@ -233,7 +233,7 @@ func TestForgedPressesDecideNothing(t *testing.T) {
 	}
 	c.act(c.Press("U0ANNA", m, swapped))
 	c.shows(func(s slackdouble.State) bool {
-		return len(s.Whispers) == 1 && strings.Contains(s.Whispers[0].Text, "Nothing was changed.")
+		return len(s.Whispers) == 1 && strings.Contains(s.Whispers[0].Text, "the question has changed")
 	})
 	for _, member := range []string{`"team_id":`, `"id":`} { // of the member, and of the workspace
 		outside := strings.ReplaceAll(good, url.QueryEscape(member+`"`+slackdouble.Team), url.QueryEscape(member+`"T0OTHER`))
