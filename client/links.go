@@ -16,7 +16,18 @@ type LinkRequest struct {
 	For string `json:"for"`
 	// Lifetime in seconds. Default and maximum: 604,800 (7 days).
 	ExpiresIn float64 `json:"expires_in,omitempty"`
+	// Lets the recipient edit the arguments of the call. Creating it needs the role "decide"
+	// too, and the call must wait for an approval without a result.
+	Edit bool `json:"edit,omitempty"`
+	// [RequireToken]: the link is answered with an access token, and the decision is that of
+	// the token's caller. Empty: having the link is enough.
+	Require string `json:"require,omitempty"`
 }
+
+// What a link may ask for besides.
+const (
+	RequireToken = "token" // an access token of who decides
+)
 
 // Link is an approval link: it lets one recipient answer one suspension without a token.
 type Link struct {
@@ -32,6 +43,10 @@ type Link struct {
 	Tool string `json:"tool"`
 	// The recipient.
 	For string `json:"for"`
+	// Whether the recipient may edit the arguments of the call.
+	Edit bool `json:"edit,omitempty"`
+	// What the link asks for besides: [RequireToken], or nothing.
+	Require string `json:"require,omitempty"`
 	// Who created the link. Empty if the server runs without tokens.
 	CreatedBy string `json:"created_by,omitempty"`
 	// When the link was created.

@@ -20,6 +20,10 @@ type Link struct {
 	// the endpoint of notices that the server made it for, without a token; empty of others
 	Endpoint string `json:"ep,omitempty"`
 
+	Edit bool `json:"edit,omitempty"` // it may change the arguments of its call
+	// what its bearer has to show besides; see [RequireToken]
+	Require string `json:"require,omitempty"`
+
 	Made     int64 `json:"made"`
 	Expires  int64 `json:"expires"`
 	Deadline int64 `json:"deadline,omitempty"` // of the call; 0: it has none
@@ -27,6 +31,10 @@ type Link struct {
 	Revoked   int64  `json:"-"` // 0: it is not
 	RevokedBy string `json:"-"`
 }
+
+// RequireToken is what a link requires that is answered with an access token besides. The decision
+// is that of the token's principal, and the link gives it no rights.
+const RequireToken = "token"
 
 // Ends is when the link cannot answer any more: when it expires, or at the deadline of its call.
 func (l Link) Ends() int64 {

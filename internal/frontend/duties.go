@@ -39,13 +39,23 @@ func (c Caller) is(entry string) bool { return access.IsListed(entry, c.By, c.Ro
 // duties apply to the caller if they apply to the maker. A link that the server sent to an endpoint
 // has none, and who reads what is sent there isn't known: its caller counts as one without a name.
 func (c Caller) behind() []string {
-	switch {
-	case c.Link == nil:
+	switch l := c.delegated(); {
+	case l == nil:
 		return nil
-	case c.Link.Endpoint != "":
+	case l.Endpoint != "":
 		return []string{""}
+	default:
+		return []string{makerOf(*l)}
 	}
-	return []string{makerOf(*c.Link)}
+}
+
+// delegated is the link whose rights the caller uses; nil for a caller with rights of its own, who
+// may have come by a link that asks for a token.
+func (c Caller) delegated() *engine.Link {
+	if c.Link == nil || c.Link.Require == engine.RequireToken {
+		return nil
+	}
+	return c.Link
 }
 
 // name is the caller as an error names it.

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -49,7 +50,7 @@ func LinkNotFound() *refusal.Error {
 
 // ShowLink is a record as callers see it.
 func ShowLink(l engine.Link) wire.Link {
-	shown := wire.Link{ID: l.ID, RunID: l.Run, Suspension: l.Suspension, CallID: l.Call, Tool: l.Tool, For: l.For, CreatedBy: makerOf(l),
+	shown := wire.Link{ID: l.ID, RunID: l.Run, Suspension: l.Suspension, CallID: l.Call, Tool: l.Tool, For: l.For, Edit: l.Edit, Require: l.Require, CreatedBy: makerOf(l),
 		CreatedAt: wire.Millis(l.Made), ExpiresAt: wire.Millis(l.Ends()), RevokedBy: l.RevokedBy}
 	if l.Revoked > 0 {
 		at := wire.Millis(l.Revoked)
@@ -77,11 +78,33 @@ func LinkCaller(l engine.Link) Caller {
 	return Caller{Tenant: l.Tenant, By: "link:" + l.For, Via: core.ViaLink, Link: &l}
 }
 
+// SignedIn is the caller who answers by a link that asks for a token: the token's own.
+func SignedIn(l engine.Link, p access.Principal) Caller {
+	return Caller{Tenant: p.Tenant, By: p.By(), Via: core.ViaLink, Roles: p.Roles, Claims: p.Claims, Link: &l}
+}
+
+// CanEdit demands that a decision may change the arguments of a call.
+func CanEdit(call core.SuspendedCall) error {
+	if call.Kind != core.KindApproval || call.ResumeMode == core.UseDecisionAsToolResult {
+		return refusal.New(refusal.CodeWrongKind, "the arguments of this call can't be edited; omit edit")
+	}
+	return nil
+}
+
 // DecideByLink answers the suspension of the caller's link, once: the link is the name of the
 // decision, so the same answer again is the same decision, and another answer, or another link, is
 // another one.
 func (f *Frontend) DecideByLink(ctx context.Context, c Caller, d wire.Decision) (wire.DecisionAnswer, error) {
 	d.Target, d.DecisionID = c.Link.Suspension, c.Link.ID
+	switch {
+	case !core.IsNull(d.Arguments) && !c.Link.Edit:
+		return wire.DecisionAnswer{}, refusal.New(refusal.CodeWrongKind, "this link can't edit arguments; omit arguments, or ask for a link that can")
+	case c.Link.Require == engine.RequireToken && c.By == LinkCaller(*c.Link).By:
+		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotAnApprover, "this link is answered with an access token")
+	case c.Link.Require == engine.RequireToken:
+		sum := core.Digest([]byte(c.By))
+		d.DecisionID += "-" + sum[len(sum)-12:] // several people may have the link
+	}
 	return f.Decide(ctx, c, c.Link.Run, d)
 }
 

@@ -27,7 +27,7 @@ type voter struct {
 // that the group names in full: roles, claims and patterns are about callers who have shown who
 // they are.
 func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
-	fits := func(entry string) bool { return c.is(entry) && (c.Link == nil || entry == c.By) }
+	fits := func(entry string) bool { return c.is(entry) && (c.delegated() == nil || entry == c.By) }
 	person := personIn(call.Policy, c.By, fits)
 	if person != "" {
 		v.key = vote.Key(person)
@@ -38,8 +38,8 @@ func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
 			v.member = v.member || i == call.Stage
 		}
 	}
-	if c.Link != nil {
-		by := makerOf(*c.Link)
+	if l := c.delegated(); l != nil {
+		by := makerOf(*l)
 		v.maker = vote.Key(personIn(call.Policy, by, func(entry string) bool { return entry == by }))
 	}
 	if v.maker == v.key {

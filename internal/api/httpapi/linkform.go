@@ -18,14 +18,14 @@ import (
 )
 
 // readVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about. What
-// was typed into the form is kept in the question, so that the page can show it again.
-func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (wire.Decision, error) {
+// was typed into the form is kept in the question, so that the page can show it again; the access
+// token is not.
+func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (d wire.Decision, token string, err error) {
 	var v wire.Verdict
-	var err error
 	var by string
 	var unseen bool
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
-		v, err = readForm(w, r, q, call)
+		v, token, err = readForm(w, r, q, call)
 		// the page never sends a form without the fingerprint
 		by, unseen = linkpage.Renderer, v.Shown == ""
 	} else {
@@ -46,7 +46,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 	if v.Shown == "" {
 		by = ""
 	}
-	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Shown: v.Shown, ShownBy: by}, err
+	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: by}, token, err
 }
 
 // answerMissing refuses an answer without a value where one is asked for, and a form with values
@@ -66,24 +66,59 @@ const (
 	maxForm   = 64 << 10
 )
 
-func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, err error) {
+func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, token string, err error) {
 	fields, has := formOf(call)
-	form, err := readFields(w, r, slices.Concat(formFields, fields.Names()))
-	if err != nil {
-		return v, err
+	names := slices.Concat(formFields, fields.Names())
+	if q.SignIn {
+		names = append(names, "token")
 	}
+	if q.Edit {
+		names = append(names, "arguments")
+	}
+	form, err := readFields(w, r, names)
+	if err != nil {
+		return v, "", err
+	}
+	token = form.Get("token")
+	form.Del("token")
 	q.Typed = form
 	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
-	if v.Action != core.ActionResume.String() {
-		return v, nil
-	}
-	if has && !form.Has("result") {
+	switch {
+	case v.Action == actionEdit || v.Action == core.ActionResume.String() && form.Has("arguments"):
+		err = readEdit(&v, form.Get("arguments"), call)
+	case v.Action != core.ActionResume.String():
+	case has && !form.Has("result"):
 		v.Result, q.Wrong = fields.Read(form)
-		return v, nil
+	default:
+		// a form's line breaks
+		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call)
 	}
-	// a form's line breaks
-	v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call)
-	return v, nil
+	return v, token, err
+}
+
+// actionEdit is the button that approves a call with other arguments.
+const actionEdit = "edit"
+
+// readEdit reads the arguments of the page. There are two buttons, so that a person who has changed
+// them can't approve the original ones by mistake, nor the other way round.
+func readEdit(v *wire.Verdict, typed string, call *wire.Pending) error {
+	edited, err := core.Canonical(json.RawMessage(typed))
+	original, _ := core.Canonical(call.Arguments)
+	changed := err != nil || string(edited) != string(original)
+	wrong := func(detail string) error { return &refusal.Error{Code: refusal.CodeInvalidArguments, Detail: detail} }
+	switch edit := v.Action == actionEdit; {
+	// of a call that doesn't wait any more, the original is nil
+	case !edit && changed && original != nil && strings.TrimSpace(typed) != "":
+		return wrong("the arguments were changed; choose \"Approve with edited arguments\", or undo the change")
+	case !edit:
+		return nil
+	case err != nil:
+		return wrong("the arguments aren't JSON; put names and texts in double quotes")
+	case !changed:
+		return wrong("the arguments are the original ones; change them, or choose \"Approve\"")
+	}
+	v.Action, v.Arguments = core.ActionResume.String(), json.RawMessage(typed)
+	return nil
 }
 
 // formOf is the form on the page of a call, if it has one.

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -23,6 +24,9 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := a.canMake(principal(r), req); err != nil {
+		return err
+	}
 	if a.links == nil {
 		return &refusal.Error{Code: codeNotFound, Detail: "the server has no key to sign approval links; ask the operator to configure one"}
 	}
@@ -32,13 +36,26 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	p := principal(r)
 	l, err := a.making.MakeLink(r.Context(), caller(r), r.PathValue("id"),
-		links.LinkOrder{Target: req.Target, For: req.For, Name: p.Name, Fingerprint: p.Fingerprint, Life: life})
+		links.LinkOrder{Target: req.Target, For: req.For, Name: p.Name, Fingerprint: p.Fingerprint, Life: life, Edit: req.Edit, Require: req.Require})
 	if err != nil {
 		return err
 	}
 	made := frontend.ShowLink(l)
 	made.Link = a.public.To(access.LinkPath + keys.Sign(access.Link{ID: l.ID, Tenant: l.Tenant, Run: l.Run, Suspension: l.Suspension, Expires: time.UnixMilli(l.Expires)}))
 	return a.writeJSON(w, r, http.StatusCreated, made)
+}
+
+// canMake refuses a link that gives more than its maker has, or that this server can't serve.
+func (a *api) canMake(p access.Principal, req wire.LinkRequest) error {
+	switch {
+	case req.Require != "" && req.Require != engine.RequireToken:
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "require must be token or omitted"}
+	case req.Require == engine.RequireToken && !a.checksTokens():
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server can't check access tokens on the page of a link; omit require, or have the person decide by the API"}
+	case req.Edit:
+		return authorize(p, []access.Role{access.Decide})
+	}
+	return nil
 }
 
 // linkLife is how long a link is good for: as the caller asks, and never longer than the server's

@@ -46,6 +46,7 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 		return l, err
 	}
 	l.caller = frontend.LinkCaller(l.record)
+	l.Edit, l.SignIn = l.record.Edit, l.record.Require == engine.RequireToken
 	if l.Run, err = a.front.Run(r.Context(), l.caller, l.link.Run); err != nil {
 		return l, err
 	}
@@ -70,7 +71,11 @@ func (a *api) stillGood(r *http.Request, l question) error {
 	case l.record.Endpoint != "":
 		return nil
 	}
-	may, err := a.stillMay(r, access.Principal{Tenant: l.link.Tenant, Name: l.record.Maker, Fingerprint: l.record.Fingerprint}, access.Links)
+	maker := access.Principal{Tenant: l.link.Tenant, Name: l.record.Maker, Fingerprint: l.record.Fingerprint}
+	may, err := a.stillMay(r, maker, access.Links)
+	if err == nil && may && l.record.Edit {
+		may, err = a.stillMay(r, maker, access.Decide)
+	}
 	if err == nil && !may {
 		err = &refusal.Error{Code: codeLinkExpired, Detail: "the caller who created this link may no longer create links; ask for a new one"}
 	}
@@ -135,12 +140,15 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	d, err := readVerdict(w, r, &l.Question, asked)
+	d, token, err := readVerdict(w, r, &l.Question, asked)
 	if l.Call != nil && onlyLooks(r, err) {
 		l.Write(w, http.StatusBadRequest, linkpage.Ask(l.Question, a.clock.Now()))
 		return nil
 	}
 	if err != nil {
+		return a.answerRefused(w, r, l, err)
+	}
+	if err := a.signIn(r, &l, token); err != nil {
 		return a.answerRefused(w, r, l, err)
 	}
 	answer, err := a.front.DecideByLink(r.Context(), l.caller, d)
@@ -177,7 +185,8 @@ func (a *api) askedBy(r *http.Request, l question) (*wire.Pending, error) {
 const changedText = "This has changed since you read it. Nothing was stored; please read it again."
 
 // answeredAgain are the refusals after which the recipient of a link can answer otherwise.
-var answeredAgain = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaMismatch, refusal.CodeInvalid, refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties}
+var answeredAgain = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaMismatch, refusal.CodeInvalid, refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties,
+	refusal.CodeInvalidArguments, codeUnauthorized, codeRoleRequired, codeRateLimited}
 
 // answerRefused answers a refused decision. A person whose answer came second or too late sees what
 // counts instead; one who can correct the answer, or may only deny, sees the question again. A
@@ -186,6 +195,12 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	e, known := refused(err)
 	if e.Winner != nil { // a link is for one question, not for what another caller answered
 		e.Winner.Result = nil
+	}
+	if known && wantsPage(r) {
+		refusalHeaders(w, e)
+	}
+	if e.Code == refusal.CodeInvalidArguments {
+		l.Wrong = map[string]string{"arguments": e.Detail}
 	}
 	p := problemOf[e.Code]
 	switch {

@@ -152,15 +152,23 @@ func refused(err error) (e *refusal.Error, ok bool) {
 	return &refusal.Error{Code: codeInternal, Detail: "the server failed unexpectedly; its log has the cause"}, false
 }
 
-// answer writes err as a problem document. It logs nothing for a request that its caller gave up.
-func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
-	e, ok := refused(err)
+// refusalHeaders says in headers how to send the request again.
+func refusalHeaders(w http.ResponseWriter, e *refusal.Error) {
 	switch e.Code {
 	case codeUnauthorized:
 		w.Header().Set("WWW-Authenticate", "Bearer")
 	case refusal.CodeInvalidSignature:
 		w.Header().Set("WWW-Authenticate", "Signature")
 	}
+	if e.RetryAfter > 0 {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
+	}
+}
+
+// answer writes err as a problem document. It logs nothing for a request that its caller gave up.
+func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
+	e, ok := refused(err)
+	refusalHeaders(w, e)
 	if r.Context().Err() == nil {
 		switch {
 		case !ok:
@@ -168,9 +176,6 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 		case problemOf[e.Code].status == http.StatusServiceUnavailable:
 			a.logUnserved(r, e, err)
 		}
-	}
-	if e.RetryAfter > 0 {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(e.RetryAfter.Seconds()))))
 	}
 	doc := document(e)
 	body, err := core.EncodeAny(doc)

@@ -10,6 +10,9 @@ type VerdictForm struct {
 	Reason string `json:"reason,omitempty"`
 	Result string `json:"result,omitempty"`
 	Shown  string `json:"shown"`
+	// an object, as text; of links that allow to edit
+	Arguments string `json:"arguments,omitempty"`
+	Token     string `json:"token,omitempty"` // of links that ask for one
 }
 
 // Verdict is what is sent to an approval's link: action must be resume (approve) or cancel (deny).
@@ -19,6 +22,8 @@ type Verdict struct {
 
 	// of a call that doesn't run: what it comes to
 	Result json.RawMessage `json:"result,omitempty"`
+	// in place of the call's; of links that allow to edit
+	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// the fingerprint of the question that was shown
 	Shown string `json:"shown,omitempty"`
 }

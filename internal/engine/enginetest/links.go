@@ -52,7 +52,7 @@ func sameLink(t *testing.T, got, want engine.Link, err error) {
 
 func testLinkComesBack(t *testing.T, store LinkStore) {
 	first, second := linkRecord("lnk_1"), linkRecord("lnk_2#%")
-	second.Maker, second.Fingerprint = "", ""
+	second.Maker, second.Fingerprint, second.Edit, second.Require = "", "", true, engine.RequireToken
 	must(t, store.PutLink(t.Context(), second))
 	must(t, store.PutLink(t.Context(), first))
 	for _, want := range []engine.Link{first, second} {

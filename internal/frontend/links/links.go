@@ -29,6 +29,8 @@ type LinkOrder struct {
 	Target, For       string
 	Name, Fingerprint string
 	Life              time.Duration
+	Edit              bool
+	Require           string // see [engine.RequireToken]
 }
 
 // MakeLink records an approval link for one recipient and one suspension that waits for an
@@ -50,12 +52,17 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 	if err := f.CanLink(p, call); err != nil {
 		return engine.Link{}, err
 	}
+	if o.Edit {
+		if err := frontend.CanEdit(call); err != nil {
+			return engine.Link{}, err
+		}
+	}
 	if err := f.roomForLink(ctx, c, run); err != nil {
 		return engine.Link{}, err
 	}
 	now := f.Now()
 	l := engine.Link{Tenant: c.Tenant, Run: run, ID: f.linkID(now), Suspension: call.Suspension.ID, Call: call.CallID, Tool: call.ToolName, For: o.For,
-		Maker: o.Name, Fingerprint: o.Fingerprint, Made: now, Expires: now + o.Life.Milliseconds(), Deadline: call.Deadline}
+		Edit: o.Edit, Require: o.Require, Maker: o.Name, Fingerprint: o.Fingerprint, Made: now, Expires: now + o.Life.Milliseconds(), Deadline: call.Deadline}
 	if err := f.couldApprove(ctx, l, p, call); err != nil {
 		return engine.Link{}, err
 	}
@@ -64,8 +71,11 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 }
 
 // couldApprove refuses a link whose recipient could only deny, with the reason for which a yes
-// would be refused.
+// would be refused. Who signs in with a token isn't known before.
 func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p journal.Place, call core.SuspendedCall) error {
+	if l.Require == engine.RequireToken {
+		return nil
+	}
 	err := f.MayApprove(ctx, frontend.LinkCaller(l), p, call, core.Resume{Action: core.ActionResume})
 	if e, ok := errors.AsType[*refusal.Error](err); ok {
 		return refusal.New(e.Code, "a link that you create for %s could only deny: %s", l.For, e.Detail)

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"strconv"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -25,10 +26,58 @@ func (v questionView) form(m *markup) {
 	m.add(`<label for="reason"><strong>Reason</strong> <span class="hint">optional; the assistant may read it</span></label>`,
 		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off">`)
 	m.typed(v.Typed.Get("reason"))
-	m.add(`</textarea>`,
-		`<div class="answers"><button id="yes" class="yes" name="action" value="resume">`, yes, `</button>`,
-		`<button id="no" class="no" name="action" value="cancel">`, no, `</button></div>`,
-		`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form>`)
+	m.add(`</textarea>`)
+	v.signIn(m)
+	m.add(`<div class="answers"><button id="yes" class="yes" name="action" value="resume">`, yes, `</button>`,
+		`<button id="no" class="no" name="action" value="cancel">`, no, `</button></div>`)
+	v.edit(m)
+	m.add(`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form>`)
+}
+
+// signIn asks for an access token. What was typed there is never shown again.
+func (v questionView) signIn(m *markup) {
+	if v.Token {
+		m.add(`<label for="token"><strong>Access token</strong> <span class="hint">yours: the decision is recorded under its name</span></label>`,
+			`<input type="password" id="token" name="token" autocomplete="off">`)
+	}
+}
+
+// Edits says whether a decision can change the arguments of a call on its page.
+func Edits(call wire.Pending) bool {
+	return !Answers(call) && len(call.Arguments) <= mostEdited
+}
+
+// mostEdited is how many bytes of arguments fit into a form, escaped.
+const mostEdited = 8 << 10
+
+// edit takes other arguments. The original ones stay on the page, and an answer says which of the
+// two it is about.
+func (v questionView) edit(m *markup) {
+	if !v.Edit || !Edits(v.Pending) {
+		return
+	}
+	problem, bad := v.Wrong["arguments"]
+	m.add(`<details`)
+	if v.Typed.Has("arguments") {
+		m.add(` open`)
+	}
+	m.add(`><summary>Edit the arguments</summary><label for="arguments"><strong>Arguments</strong> <span class="hint">JSON; the tool gets these in place of the ones above</span></label>`)
+	if bad {
+		m.add(`<p class="bad" id="arguments-bad">`)
+		m.foreign(printable.Spell(problem))
+		m.add(`</p>`)
+	}
+	m.add(`<textarea id="arguments" name="arguments" rows="8" autocomplete="off" spellcheck="false"`)
+	if bad {
+		m.add(` aria-describedby="arguments-bad" aria-invalid="true"`)
+	}
+	m.add(`>`)
+	if v.Typed.Has("arguments") {
+		m.typed(v.Typed.Get("arguments"))
+	} else {
+		m.typed(printable.JSON(string(v.Arguments)))
+	}
+	m.add(`</textarea><button class="yes" name="action" value="edit">Approve with edited arguments</button></details>`)
 }
 
 // typed writes what the person typed before, as it was, into a text area. (HTML drops a line break

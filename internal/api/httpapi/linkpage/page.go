@@ -31,6 +31,8 @@ type Question struct {
 	// what was typed into the form before, and by its field what is wrong with it
 	Typed url.Values
 	Wrong map[string]string
+	// what the link allows and asks for besides
+	Edit, SignIn bool
 }
 
 // Write sends a page that runs no script, loads nothing, can't be framed, and doesn't reveal its
