@@ -15,7 +15,7 @@ func Conditions(r *strictyaml.Reader, n *yaml.Node) agent.Conditions {
 	if n == nil || n.Kind != yaml.ScalarNode || n.ShortTag() != "!!str" {
 		return s.conditions(n)
 	}
-	conditions, err := readComparisons(n.Value)
+	conditions, err := agent.ReadComparisons(n.Value)
 	if err != nil {
 		s.Refuse(n, "when: %v", err)
 	}

@@ -87,7 +87,7 @@ func (s *source) shortRule(n *yaml.Node, e core.Effect) agent.Rule {
 		s.Refuse(n, "a rule is %s; write a tool's name or pattern, in quotes", strictyaml.KindOf(n))
 		return agent.Rule{}
 	}
-	r, err := readShorthand(n.Value)
+	r, err := agent.ReadShorthand(n.Value)
 	if err != nil {
 		s.Refuse(n, "%v", err)
 	}

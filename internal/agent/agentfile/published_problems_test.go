@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
+	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 )
 
@@ -43,7 +44,7 @@ func TestTheNearestNameIsOneThatMayHaveBeenMeant(t *testing.T) {
 		"tolos": "tools", "tool": "tools", "permission": "permissions", "premissions": "permissions", "readonly": "read_only",
 		"READ_ONLY": "read_only", "sya": "say", "x": "", "foo": "", "weather": "", "": "", "über": "",
 	} {
-		if got := agentfile.Nearest(name, names); got != want {
+		if got := agent.Nearest(name, names); got != want {
 			t.Errorf("%q: %q, want %q", name, got, want)
 		}
 	}

@@ -18,7 +18,6 @@ var voteCases = []storeCase{
 	{"a vote on an old suspension, or for other approvers, is refused", testVoteStale},
 	{"a commit closes one question and opens another with what it begins with", testVoteNextQuestion},
 	{"no vote is taken once the end is set", testVoteAfterEnd},
-	{"the commit that resumes the call removes its votes", testVoteClosed},
 }
 
 const asked = "sus_1"
@@ -156,18 +155,4 @@ func testVoteAfterEnd(t *storeTest) {
 	req.Next.Status, req.Next.End = core.RunRunning, &core.Reason{Kind: core.Cancelled}
 	h = t.commit(req)
 	t.refusedVote(h, "since the run ends", ballot(h, asked, "anna", vote.Yes))
-}
-
-func testVoteClosed(t *storeTest) {
-	h := t.signal(ballot(t.voting(), asked, "anna", vote.Yes))
-	h = t.signal(ballot(h, asked, "ben", vote.Yes))
-	owned := t.claim(h, "w2", 3000)
-	closed := next(owned, 1, "both have approved")
-	c := closed.Next.Calls["c1"]
-	c.Status = core.CallResuming
-	closed.Next.Calls["c1"] = c
-	closed.Votes = map[string]vote.Tally{asked: nil}
-	h = t.commit(closed)
-	t.equal("votes", len(h.Votes), 0)
-	t.refusedVote(h, "since the call resumes", ballot(h, asked, "cy", vote.Yes))
 }

@@ -1,4 +1,4 @@
-package agentfile
+package agent
 
 import (
 	"encoding/json"
@@ -6,7 +6,6 @@ import (
 	"regexp"
 	"strings"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -25,8 +24,8 @@ var (
 	bare       = regexp.MustCompile(`(?s)^(-?[0-9][0-9.eE+-]*|true|false)(.*)$`)
 )
 
-// readShorthand reads a rule that is one text. Its patterns are not checked.
-func readShorthand(text string) (agent.Rule, error) {
+// ReadShorthand reads a rule that is one text. Its patterns are not checked.
+func ReadShorthand(text string) (Rule, error) {
 	m := shortRule.FindStringSubmatch(text)
 	if m == nil {
 		return shortSubject(text), nil
@@ -36,25 +35,26 @@ func readShorthand(text string) (agent.Rule, error) {
 		if m[2] == "" {
 			return r, fmt.Errorf("the parentheses of %q are empty; remove them, or write a glob or a comparison", text)
 		}
-		r.When = agent.Conditions{{Glob: m[2]}}
+		r.When = Conditions{{Glob: m[2]}}
 		return r, nil
 	}
 	var err error
-	r.When, err = readComparisons(m[2])
+	r.When, err = ReadComparisons(m[2])
 	return r, err
 }
 
 // shortSubject is the subject of a rule in one text: a target if it begins with a kind of target
 // and a colon, else a tool.
-func shortSubject(text string) agent.Rule {
-	if agent.AimForm.MatchString(text) {
-		return agent.Rule{Tool: "*", Target: text}
+func shortSubject(text string) Rule {
+	if AimForm.MatchString(text) {
+		return Rule{Tool: "*", Target: text}
 	}
-	return agent.Rule{Tool: text}
+	return Rule{Tool: text}
 }
 
-func readComparisons(text string) (agent.Conditions, error) {
-	var conditions agent.Conditions
+// ReadComparisons reads comparisons joined with " && ". Their patterns are not checked.
+func ReadComparisons(text string) (Conditions, error) {
+	var conditions Conditions
 	for {
 		m := comparison.FindStringSubmatch(text)
 		if m == nil {
@@ -90,16 +90,16 @@ func readOperand(text string) (value any, rest string, err error) {
 	if m == nil {
 		return nil, "", fmt.Errorf("%q is not a value; write a number, true, false, or text in double quotes", text)
 	}
-	value = agent.DecodeValue(json.RawMessage(m[1]))
-	if !json.Valid([]byte(m[1])) || agent.EqualValues(value, value) != agent.Yes {
+	value = DecodeValue(json.RawMessage(m[1]))
+	if !json.Valid([]byte(m[1])) || EqualValues(value, value) != Yes {
 		return nil, "", fmt.Errorf("%q is not a number", m[1])
 	}
 	return value, m[2], nil
 }
 
 // compare makes a condition from the three parts of a comparison.
-func compare(argument, operator string, value any) (agent.Condition, error) {
-	c := agent.Condition{Argument: argument}
+func compare(argument, operator string, value any) (Condition, error) {
+	c := Condition{Argument: argument}
 	text, isText := value.(string)
 	number, isNumber := value.(json.Number)
 	switch operator {
