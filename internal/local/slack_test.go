@@ -235,7 +235,8 @@ func TestForgedPressesDecideNothing(t *testing.T) {
 	c.shows(func(s slackdouble.State) bool {
 		return len(s.Whispers) == 1 && strings.Contains(s.Whispers[0].Text, "the question has changed")
 	})
-	for _, member := range []string{`"team_id":`, `"id":`} { // of the member, and of the workspace
+	// of the member, and of the workspace
+	for _, member := range []string{`"team_id":`, `"id":`} {
 		outside := strings.ReplaceAll(good, url.QueryEscape(member+`"`+slackdouble.Team), url.QueryEscape(member+`"T0OTHER`))
 		if status, _ := c.send(slackdouble.Sign(slackdouble.Key, time.Now(), outside), outside); outside == good || status == http.StatusOK {
 			t.Errorf("with another %s a member was heard", member)

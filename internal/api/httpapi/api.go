@@ -11,6 +11,7 @@ import (
 	"path"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/sites"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/asks"
@@ -152,11 +153,13 @@ func New(opts Options) (http.Handler, error) {
 			a.mux.HandleFunc(rt.method+" "+rt.path, a.handle(rt))
 		}
 	}
-	sites, err := newSites(opts.Origins, a.ownOrigin(), a.answer)
+	callers, err := sites.New(opts.Origins, a.ownOrigin(), streamsPath, func(w http.ResponseWriter, r *http.Request) {
+		a.answer(w, r, &refusal.Error{Code: codeForbidden, Detail: "requests from other sites are refused"})
+	})
 	if err != nil {
 		return nil, err
 	}
-	return a.noted(opts.Access, a.recovered(a.loopback(a.belowPrefix(sites.guard(http.HandlerFunc(a.serve)))))), nil
+	return a.noted(opts.Access, a.recovered(a.loopback(a.belowPrefix(callers.Guard(http.HandlerFunc(a.serve)))))), nil
 }
 
 // handler answers a request, or returns why not before it has written anything.

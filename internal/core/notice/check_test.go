@@ -77,7 +77,7 @@ func TestMistakesInTargetsNameTheirField(t *testing.T) {
 		{pager(func(p *notice.Target) { p.On = notice.Set{"paused"} }), `on: cannot be "paused"`},
 		{pager(func(p *notice.Target) { p.On = notice.Set{notice.Done, notice.Done} }), `on: "done" is given twice`},
 		{pager(func(p *notice.Target) { p.URL = "" }), "url: missing; set url or mail"},
-		{pager(func(p *notice.Target) { p.Slack = &notice.SlackChannel{Channel: "C0DESK", Token: "T"} }), "url: slack stands beside url or mail"},
+		{pager(func(p *notice.Target) { p.Slack = &notice.SlackChannel{Channel: "C0DESK", Token: "T"} }), "url: slack is set together with url or mail"},
 		{desk(func(d *notice.Target) { d.Slack.Channel = "#desk" }), "slack: channel must be the id of a channel"},
 		{desk(func(d *notice.Target) { d.Slack.Token = "xoxb-1" }), "slack: token must be the name of a secret, not the token itself"},
 		{desk(func(d *notice.Target) { d.Slack.Token = "DORMOUSE_SECRET_T" }), "slack: token names the environment variable"},

@@ -1,4 +1,6 @@
-package httpapi
+// Package sites refuses requests from web pages of other sites, and answers the preflight requests
+// of those that may call.
+package sites
 
 import (
 	"fmt"
@@ -6,21 +8,21 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-
-	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// sites are the origins whose pages may call from a browser. Pages of other origins cannot read an
+// Sites are the origins whose pages may call from a browser. Pages of other origins cannot read an
 // answer (it has no CORS headers), and the API refuses their requests before it does anything.
-type sites struct {
+type Sites struct {
 	origins []string
+	open    string // the path below which every origin may read
 	same    *http.CrossOriginProtection
 }
 
-// newSites takes for a page of this server's own what comes from the origin own, where that is
-// known: a proxy may have changed the host that the request names.
-func newSites(origins []string, own string, answer func(http.ResponseWriter, *http.Request, error)) (sites, error) {
-	s := sites{origins: origins, same: http.NewCrossOriginProtection()}
+// New takes for a page of this server's own what comes from the origin own, where that is known: a
+// proxy may have changed the host that the request names. Below the path open, every origin may
+// read answers. A request that is refused is handed to deny.
+func New(origins []string, own, open string, deny http.HandlerFunc) (Sites, error) {
+	s := Sites{origins: origins, open: open, same: http.NewCrossOriginProtection()}
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
@@ -35,9 +37,7 @@ func newSites(origins []string, own string, answer func(http.ResponseWriter, *ht
 			return s, fmt.Errorf("the public address %q is not an origin: %w", own, err)
 		}
 	}
-	s.same.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		answer(w, r, &refusal.Error{Code: codeForbidden, Detail: "requests from other sites are refused"})
-	}))
+	s.same.SetDenyHandler(deny)
 	return s, nil
 }
 
@@ -49,7 +49,8 @@ const (
 	corsMaxAge  = "600"
 )
 
-func (s sites) guard(next http.Handler) http.Handler {
+// Guard lets next answer what no other site's page sent.
+func (s Sites) Guard(next http.Handler) http.Handler {
 	next = s.same.Handler(next)
 	if len(s.origins) == 0 {
 		return next
@@ -75,8 +76,8 @@ func (s sites) guard(next http.Handler) http.Handler {
 // allowed is the origin whose pages may read the answer; empty if none. Streams allow every origin:
 // after the redirect to a stream on another site, browsers send the origin "null". A ticket is all
 // that a reader needs, and the browser sends no cookie or token with it.
-func (s sites) allowed(r *http.Request) string {
-	if strings.HasPrefix(r.URL.Path, streamsPath) {
+func (s Sites) allowed(r *http.Request) string {
+	if strings.HasPrefix(r.URL.Path, s.open) {
 		return "*"
 	}
 	if origin := r.Header.Get("Origin"); slices.Contains(s.origins, origin) {
