@@ -34,6 +34,18 @@ type AskRequest struct {
 	Deadline string `json:"deadline,omitempty"`
 	// Stored and returned with the ask. At most 2,048 bytes as compact JSON.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
+	// Who is notified of the answer.
+	Callback *AskCallback `json:"callback,omitempty"`
+}
+
+// AskCallback is the address that gets signed notices of an ask, each a [Notice].
+type AskCallback struct {
+	// The public https address that gets a POST request for each notice.
+	URL string `json:"url"`
+	// The name of the server's secret that signs the request. It begins with CALLBACK_.
+	Secret string `json:"secret"`
+	// What is reported. Default: [NoticeDecided] and [NoticeDone].
+	On []string `json:"on,omitempty"`
 }
 
 // Ask is an approval that a program asked for. It is a run of the built-in agent "dormouse-ask",

@@ -16,6 +16,11 @@ import (
 // operations are the calls of this client, by the operations of the OpenAPI document that they
 // send.
 var operations = map[string][]func(ctx context.Context, c *client.Client){
+	"ask": {func(ctx context.Context, c *client.Client) { c.Ask(ctx, client.AskRequest{}, "") }},
+	"readAsk": {
+		func(ctx context.Context, c *client.Client) { c.PollAsk(ctx, "x", 1) },
+		func(ctx context.Context, c *client.Client) { c.WaitAsk(ctx, "x") }},
+	"cancelAsk":  {func(ctx context.Context, c *client.Client) { c.CancelAsk(ctx, "x") }},
 	"health":     {func(ctx context.Context, c *client.Client) { c.Health(ctx) }},
 	"listAgents": {func(ctx context.Context, c *client.Client) { c.Agents(ctx) }},
 	"readAgent":  {func(ctx context.Context, c *client.Client) { c.Agent(ctx, "x") }},

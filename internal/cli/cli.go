@@ -10,6 +10,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/cli/agents"
+	"github.com/dormouse-dev/dormouse/internal/cli/askcmd"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/hookcmd"
 	"github.com/dormouse-dev/dormouse/internal/cli/inbox"
@@ -32,6 +33,7 @@ var exitCodes = []cmdline.ExitCode{
 	{Code: cmdline.ExitFailed, Means: []string{
 		"failure:",
 		"run, retry, messages, watch: the run ended in error",
+		"ask: the answer is no",
 		"decide: the decision was refused",
 		"webhooks test: the endpoint didn't accept the notice",
 		"agents check, agents test: there are errors or failed tests",
@@ -40,7 +42,7 @@ var exitCodes = []cmdline.ExitCode{
 		"enqueue --keep-going: invalid lines were skipped",
 		"new: a file already exists",
 		"dev, serve: the server could not start",
-		"any command: the server returned an error, or the command was interrupted"}},
+		"any command but ask: the server returned an error, or the command was interrupted"}},
 	{Code: cmdline.ExitUsage, Means: []string{
 		"usage error; nothing was changed:",
 		"an unknown command or flag, or a missing argument",
@@ -49,6 +51,11 @@ var exitCodes = []cmdline.ExitCode{
 		"approvals -i without a terminal"}},
 	{Code: cmdline.ExitUnreachable, Means: []string{
 		"no server answers at the address"}},
+	{Code: cmdline.ExitUnanswered, Means: []string{
+		"ask: there is no answer:",
+		"it timed out, or was cancelled",
+		"without --json: it was approved with edited arguments",
+		"the server returned an error, or the command was interrupted"}},
 }
 
 // app is one invocation of the program, for the commands of this package.
@@ -60,7 +67,7 @@ approval is suspended and uses no memory. The decision resumes it where it stopp
 	addGroup(root, "Agent Commands:", agents.Commands(a.App)...)
 	addGroup(root, "Run Commands:", append(runs.Commands(a.App), jobs.Commands(a.App)...)...)
 	addGroup(root, "Webhook Commands:", append(webhookcmd.Commands(a.App), hookcmd.Commands(a.App)...)...)
-	addGroup(root, "Approval Commands:", inbox.Commands(a.App)...)
+	addGroup(root, "Approval Commands:", append(inbox.Commands(a.App), askcmd.Commands(a.App)...)...)
 	addGroup(root, "Server Commands:", a.devCommand(), a.serveCommand(), a.tokensCommand(), a.doctorCommand())
 	root.AddCommand(a.completionCommand(root))
 	a.completeAll(root)

@@ -33,9 +33,9 @@ func TestAWordThatIsNoVerbLeadsToTheOneThatDoesWhatItMeans(t *testing.T) {
 		help.wantExit(t, cmdline.ExitUsage)
 		contains(t, help.stderr, "did you mean: "+says+"; see: dormouse help\n")
 	}
-	out := dormouse(t, nil, `a"b`)
+	out := dormouse(t, nil, `x"y`)
 	out.wantExit(t, cmdline.ExitUsage)
-	contains(t, out.stderr, `unknown command "a\"b" for "dormouse"; see: dormouse help`)
+	contains(t, out.stderr, `unknown command "x\"y" for "dormouse"; see: dormouse help`)
 }
 
 // Every word of the table leads to a verb that is there, and none of them is a verb.

@@ -4,7 +4,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -17,6 +19,7 @@ type Asked struct {
 	Arguments json.RawMessage // an object; nil for none
 	Terms     ask.Terms
 	Metadata  json.RawMessage
+	Notify    []wire.NotifyTarget
 }
 
 // StartAsk starts a run of the built-in agent, once for each key, as [Frontend.Start] does. No
@@ -33,10 +36,21 @@ func (f *Frontend) StartAsk(ctx context.Context, c Caller, key string, a Asked) 
 	if b.metadata, err = f.readMetadata(a.Metadata); err != nil {
 		return Started{}, err
 	}
+	if b.notify, b.targets, err = readNotify(a.Notify); err != nil {
+		return Started{}, aboutCallback(err)
+	}
 	if b.digest, err = digest(a); err != nil {
 		return Started{}, err
 	}
 	return f.startThread(ctx, c, b)
+}
+
+// aboutCallback names the member of the request for an ask that becomes a target.
+func aboutCallback(err error) error {
+	if refused, ok := errors.AsType[*refusal.Error](err); ok {
+		refused.Detail = strings.Replace(refused.Detail, "notify[0]", "callback", 1)
+	}
+	return err
 }
 
 // mayAsk refuses what no ask is: a run of the built-in agent that was not started as one, and

@@ -54,6 +54,7 @@ func TestAsksOverHTTP(t *testing.T) {
 		posted{"/v1/asks", `{"title":"x","arguments":[1]}`, "", 422, "invalid_arguments"},
 		posted{"/v1/asks", `{"title":"x","arguments":{"a":"forbidden"}}`, "", 422, "invalid_arguments"},
 		posted{"/v1/asks", `{"title":"x","metadata":1}`, "", 400, "invalid_request"},
+		posted{"/v1/asks", `{"title":"x","callback":{"url":"https://ci.example.com/","secret":"PAGER"}}`, "", 400, "invalid_request"},
 		posted{"/v1/runs", `{"agent":"dormouse-ask","input":"x"}`, "", 400, "invalid_request"})
 	if got := s.send("GET", "/v1/asks/"+id, "", header("Prefer", "wait=1")).ask(t); got.Status != wire.AskWaiting || got.Title != "Deploy 4.2 to production?" {
 		t.Errorf("%+v", got)

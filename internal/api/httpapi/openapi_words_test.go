@@ -137,6 +137,7 @@ var abouts = map[string]string{
 	"Approval":             "A suspended call with its run.",
 	"ApprovalPage":         "A page of the inbox.",
 	"AskRequest":           "Asks people to approve something.",
+	"AskCallback":          "The address that gets signed notices of an ask.",
 	"Ask":                  "An approval that a program asked for. It is a run of the built-in agent `dormouse-ask`.",
 	"LinkRequest":          "Creates an approval link.",
 	"Link":                 "An approval link.",
@@ -383,6 +384,12 @@ var members = map[string]member{
 	"AskRequest.not_by":    {"`starter`: the caller who asks may not approve.", enumOf("starter", "")},
 	"AskRequest.deadline":  {"How long to wait for an answer, such as `30m`, `24h` or `7d`, at most 365 days. After that the answer is no. Omitted: no limit.", nil},
 	"AskRequest.metadata":  {"Stored and returned with the ask. At most 2,048 bytes as compact JSON.", anObject},
+
+	"AskRequest.callback": {"Who is notified of the answer.", nil},
+
+	"AskCallback.url":    {"The public https address that gets a POST request for each notice.", nil},
+	"AskCallback.secret": {"The name of the server's secret that signs the request. It begins with `CALLBACK_`.", nil},
+	"AskCallback.on":     {"What is reported. Default: `decided` and `done`.", nil},
 
 	"Ask.id":              {"Opaque, with the prefix `run_`.", runID},
 	"Ask.status":          {"`waiting`, `approved`, `denied` (by an approver or a rule of the operator), `timed_out` (which counts as no) or `cancelled` (also if it ended without an answer).", enumOf("waiting", "approved", "denied", "timed_out", "cancelled")},

@@ -13,6 +13,7 @@ type (
 	Answer                = client.Answer
 	Approval              = client.Approval
 	Ask                   = client.Ask
+	AskCallback           = client.AskCallback
 	AskRequest            = client.AskRequest
 	Call                  = client.Call
 	CallEndedData         = client.CallEndedData

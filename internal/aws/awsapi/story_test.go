@@ -106,7 +106,7 @@ func deploy(t *testing.T, access stack.Access) *deployed {
 	}
 	d.engine = engine.New(engine.Options{Store: store, Waker: d.wake, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: slog.New(slog.DiscardHandler)})
 	d.serve(awsapi.Options{Clock: machine.Clock{}, Access: access, Links: store.LinkKeys, Version: "v1", Logger: log,
-		Frontend: frontend.New(frontend.Options{Store: store, Links: store, Catalog: store, Waker: d.wake, Clock: machine.Clock{}, Random: machine.Random{},
+		Frontend: frontend.New(frontend.Options{Store: store, Links: store, Catalog: agents.Catalog(), Waker: d.wake, Clock: machine.Clock{}, Random: machine.Random{},
 			Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})})
 	return d
 }
@@ -204,6 +204,27 @@ func (d *deployed) stream(location string) (status int, text string) {
 	}
 	_, body, _ := bytes.Cut(raw, make([]byte, 8))
 	return got.StatusCode, string(body)
+}
+
+// The agent behind an ask is part of the program: nothing deployed it to this stack.
+func TestAnAskThroughTheFunctionsOfAStack(t *testing.T) {
+	d := deploy(t, withJWT)
+	asks := decoded[wire.Ask](t, d.ask(d.runs, "POST", "/v1/asks", `{"title":"Deploy 4.2?","arguments":{"version":"4.2"},"approvers":["token:ann"],"deadline":"1h"}`), 202)
+	d.work()
+	waits := decoded[wire.Ask](t, d.ask(d.runs, "GET", "/v1/asks/"+asks.ID, ""), 200)
+	decision := `{"target":"` + waits.Suspension + `","action":"resume","arguments":{"version":"4.1"}}`
+	other := func(e *asked) { e.RequestContext.Authorizer.JWT.Claims["sub"] = "bob" }
+	if got := d.ask(d.decisions, "POST", "/v1/runs/"+asks.ID+"/decisions", decision, other); got.StatusCode != 403 {
+		t.Fatalf("%d %s", got.StatusCode, got.Body)
+	}
+	if got := d.ask(d.decisions, "POST", "/v1/runs/"+asks.ID+"/decisions", decision); got.StatusCode != 202 {
+		t.Fatalf("%d %s", got.StatusCode, got.Body)
+	}
+	d.work()
+	done := decoded[wire.Ask](t, d.ask(d.runs, "GET", "/v1/asks/"+asks.ID, "", header("prefer", "wait=20")), 200)
+	if done.Status != "approved" || string(done.Arguments) != `{"version":"4.1"}` || done.DecidedBy != "token:ann" || done.Title != "Deploy 4.2?" || done.Deadline == nil {
+		t.Errorf("%+v", done)
+	}
 }
 
 var withJWT = stack.Access{Auth: stack.JWT, TenantClaim: "custom:tenant", RolesClaim: "cognito:groups", StreamURL: streamURL}

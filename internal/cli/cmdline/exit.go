@@ -21,6 +21,7 @@ const (
 	// the command, a value in it or a file it names is invalid; nothing was changed
 	ExitUsage       = 2
 	ExitUnreachable = 3 // no server answered
+	ExitUnanswered  = 5 // ask: there is no answer, or none that counts
 	ExitBroken      = 4 // torture found a lost, duplicated or unapproved action
 )
 

@@ -12,6 +12,7 @@ import (
 	"unicode"
 	"unicode/utf8"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -70,6 +71,12 @@ func read(req wire.AskRequest) (a frontend.Asked, err error) {
 	}
 	if err := checkApprovers(req.Approvers); err != nil {
 		return a, err
+	}
+	if cb := req.Callback; cb != nil {
+		a.Notify = []wire.NotifyTarget{{Name: "callback", URL: cb.URL, Secret: cb.Secret, On: cb.On}}
+		if len(cb.On) == 0 {
+			a.Notify[0].On = []string{client.NoticeDecided, client.NoticeDone}
+		}
 	}
 	if a.Arguments, err = readArguments(req.Arguments); err != nil {
 		return a, err
