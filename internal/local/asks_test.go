@@ -9,6 +9,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
@@ -112,7 +113,7 @@ func TestAnAskTimesOut(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.WaitAsk(t.Context(), started.ID)
+	got, err := s.PollAsk(t.Context(), started.ID, 20*time.Second)
 	if err != nil || got.Status != client.AskTimedOut || got.Via != "deadline" || got.Deadline == nil {
 		t.Errorf("%+v, %v", got, err)
 	}
