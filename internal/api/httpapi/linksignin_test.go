@@ -156,6 +156,9 @@ func TestALinkEditsArgumentsOnlyIfItsMakerLetIt(t *testing.T) {
 			t.Errorf("%s: %d %s", name, got.StatusCode, got.text)
 		}
 	}
+	if got := s.send("POST", link, `{"action":"resume","arguments":[1]}`); got.StatusCode != 422 || got.problem(t).Code != "invalid_arguments" {
+		t.Errorf("arguments that are a list: %d %s", got.StatusCode, got.text)
+	}
 	if !s.waits(run.ID) {
 		t.Fatal("something was stored")
 	}
