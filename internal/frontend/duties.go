@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -80,11 +81,22 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 	if call.Counted() && !c.voterOf(call).member {
 		return notAMember(c, call)
 	}
+	if c.byWebhook() && !call.Counted() && !slices.Contains(call.Approvers, c.By) {
+		return refusal.New(refusal.CodeNotAnApprover, "a link that was sent to a tenant's webhook can't approve %s; ask an approver with a token, or deny the call", call.ToolName)
+	}
 	if len(call.Approvers) > 0 && !call.Counted() && !c.listed(call.Approvers) {
 		return refusal.New(refusal.CodeNotAnApprover, "only the agent's approvers may approve %s, and %s is not one of them; "+
 			"ask one of them, or deny the call", call.ToolName, c.name())
 	}
 	return f.notBarred(ctx, c, p, call)
+}
+
+// byWebhook says whether the caller answers by a link that was sent to a webhook of the tenant. Who
+// may only manage webhooks must not approve: such a link does so only if the agent's file names it
+// in full.
+func (c Caller) byWebhook() bool {
+	l := c.delegated()
+	return l != nil && notice.OfTenant(l.Endpoint)
 }
 
 // notBarred refuses a caller whom the rule that asks bars from approving.

@@ -48,7 +48,7 @@ func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, t
 		return nil, nil
 	}
 	record, approve, err := l.maker.EndpointLink(ctx, c, links.EndpointOrder{Run: a.RunID, Suspension: a.Suspension.ID, Since: a.Since.UnixMilli(),
-		At: n.Event.At, Endpoint: n.Endpoint, For: recipient(to), Life: l.Life})
+		At: n.Event.At, Endpoint: n.Endpoint, For: recipient(n.Endpoint, to), Life: l.Life})
 	if e, refused := errors.AsType[*refusal.Error](err); refused && !errors.Is(e, engine.ErrUnavailable) {
 		return nil, nil
 	}
@@ -71,9 +71,13 @@ func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, t
 // mostRecipient is how many bytes of a recipient a record holds.
 const mostRecipient = 120
 
-// recipient is whom a link is for, as its record and the decision say.
-func recipient(to notice.Target) string {
-	if len(to.Mail) == 0 {
+// recipient is whom a link is for, as its record and the decision say. A tenant's webhook has the
+// name and the addresses that a caller chose, and must not pass for a target of the agent's file.
+func recipient(endpoint string, to notice.Target) string {
+	switch {
+	case notice.OfTenant(endpoint):
+		return "webhook " + endpoint
+	case len(to.Mail) == 0:
 		return "webhook " + to.Name
 	}
 	all := strings.Join(to.Mail, ", ")

@@ -377,6 +377,45 @@ func TestWhoMayOnlyDenyGetsNoLinkToApprove(t *testing.T) {
 	}
 }
 
+// Who may add a webhook chooses its name and its addresses. Neither makes its links approve.
+func TestLinksOfATenantsWebhookApproveOnlyIfListed(t *testing.T) {
+	named, mailed := ops, notice.Target{Name: "ops", Mail: []string{"anna@example.com"}}
+	unnamed := notice.Target{URL: "https://hooks.example.com/in"}
+	for name, c := range map[string]struct {
+		approvers []string
+		to        notice.Target
+		may       bool
+	}{
+		"no list":                 {nil, named, false},
+		"no list and no name":     {nil, unnamed, false},
+		"a target of the agent":   {[]string{"link:webhook ops"}, named, false},
+		"an empty name":           {[]string{"link:webhook "}, unnamed, false},
+		"the address of another":  {[]string{"link:anna@example.com"}, mailed, false},
+		"all links":               {[]string{"link:*"}, named, false},
+		"all webhooks":            {[]string{"link:webhook wh_*"}, named, false},
+		"another webhook":         {[]string{"link:webhook wh_2"}, named, false},
+		"the webhook":             {[]string{"link:webhook wh_1"}, named, true},
+		"the webhook, by mail":    {[]string{"link:webhook wh_1"}, mailed, true},
+		"the webhook, of no name": {[]string{"token:kim", "link:webhook wh_1"}, unnamed, true},
+	} {
+		d := newDesk(t)
+		_, n := d.asks(frontendtest.Call{Kind: core.KindApproval, Approvers: c.approvers})
+		n.Endpoint = "wh_1"
+		got, err := d.writer.Notice(t.Context(), n, c.to)
+		if err != nil || got.Links == nil || got.Links.Deny == "" || (got.Links.Approve != "") != c.may {
+			t.Errorf("%s: %+v, %v", name, got.Links, err)
+			continue
+		}
+		want := map[bool]int{false: 403, true: 202}[c.may]
+		if code, text := d.open("POST", got.Links.Show, "application/json", `{"action":"resume"}`); code != want {
+			t.Errorf("%s: %d %s", name, code, text)
+		}
+		if code, text := d.open("POST", got.Links.Show, "application/json", `{"action":"cancel"}`); code != map[bool]int{false: 202, true: 409}[c.may] {
+			t.Errorf("%s: %d %s", name, code, text)
+		}
+	}
+}
+
 func TestWhatCannotBeAnsweredByALinkHasNone(t *testing.T) {
 	d := newDesk(t)
 	_, n := d.asks(frontendtest.Call{Kind: core.KindUnknownOutcome})

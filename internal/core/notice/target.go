@@ -53,5 +53,8 @@ func RunEndpoint(run, name string) string { return "run/" + run + "/" + name }
 // OfAgent says whether an endpoint is one that an agent file names.
 func OfAgent(endpoint string) bool { return strings.HasPrefix(endpoint, "agent/") }
 
+// OfTenant says whether an endpoint is one that a tenant has added.
+func OfTenant(endpoint string) bool { return strings.HasPrefix(endpoint, TenantEndpoint) }
+
 // OfRun says whether an endpoint is one that the start of a run names.
 func OfRun(endpoint string) bool { return strings.HasPrefix(endpoint, "run/") }

@@ -45,7 +45,7 @@ func (d *Desk) Enable(ctx context.Context, c frontend.Caller, req wire.EndpointR
 // exists refuses an endpoint that can't be there. Those of agent files and runs are not looked up:
 // a later version of the file may have them again.
 func (d *Desk) exists(ctx context.Context, c frontend.Caller, endpoint string) error {
-	if strings.HasPrefix(endpoint, notice.TenantEndpoint) {
+	if notice.OfTenant(endpoint) {
 		_, err := d.find(ctx, c.Tenant, endpoint)
 		return err
 	}
@@ -56,7 +56,7 @@ func (d *Desk) exists(ctx context.Context, c frontend.Caller, endpoint string) e
 func checkEndpoint(endpoint string) error {
 	parts := strings.Split(endpoint, "/")
 	of := len(parts) == 3 && (parts[0] == "agent" || parts[0] == "run") && parts[1] != "" && parts[2] != ""
-	if len(endpoint) > mostID || !utf8.ValidString(endpoint) || printable.Text(endpoint) != endpoint || !of && !strings.HasPrefix(endpoint, notice.TenantEndpoint) {
+	if len(endpoint) > mostID || !utf8.ValidString(endpoint) || printable.Text(endpoint) != endpoint || !of && !notice.OfTenant(endpoint) {
 		return refusal.New(refusal.CodeInvalid, "endpoint: write the id of a webhook (wh_...), or agent/AGENT/NAME, or run/RUN/NAME")
 	}
 	return nil

@@ -41,7 +41,7 @@ func (s *Subscribers) Disable(ctx context.Context, k notice.Key, reason string) 
 
 // target is the target of an endpoint that is not disabled. [engine.ErrNotFound] if it is gone.
 func (s *Subscribers) target(ctx context.Context, k notice.Key) (notice.Target, error) {
-	if strings.HasPrefix(k.Endpoint, notice.TenantEndpoint) {
+	if notice.OfTenant(k.Endpoint) {
 		w, err := s.o.Webhooks.Webhook(ctx, k.Tenant, k.Endpoint)
 		return w.Target, err
 	}
