@@ -14,13 +14,13 @@ type Letter struct {
 	Subject string // one line
 	Text    string
 	HTML    string
-	// the same for each attempt to send this notice to these addresses
+	// the same for each attempt to send this notice to this address
 	ID string
 	// the same for all letters about a run
 	Thread string
 }
 
-// NewLetter writes the letter about a notice for those who get it.
+// NewLetter writes the letter about a notice for an address.
 func NewLetter(n client.Notice, to string) Letter {
 	s := Summarize(n)
 	return Letter{Subject: s.Title, Text: s.letterText(), HTML: s.letterHTML(), ID: letterID(n.ID + " " + to), Thread: letterID(n.Event.RunID)}

@@ -9,6 +9,7 @@ import (
 	"net"
 	netmail "net/mail"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -77,12 +78,22 @@ func New(o Options) *Sender {
 	return &Sender{o}
 }
 
-// Send hands one mail to the server, for all addresses of the target. An attempt that is repeated
-// has the same Message-ID.
+// Send hands the server a mail for each address of the target, over one connection, so that an
+// address that it refuses keeps nobody else from being notified. If it takes one of them later, all
+// are sent again: the mail to an address has the same Message-ID at each attempt.
 func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) delivery.Result {
-	message, err := s.message(notify.NewLetter(n, strings.Join(to.Mail, ",")), to.Mail)
-	if err != nil {
-		return delivery.Result{Outcome: notice.Hopeless, Error: err.Error()}
+	var messages []*mail.Msg
+	var results []delivery.Result
+	for _, address := range to.Mail {
+		message, err := s.message(notify.NewLetter(n, address), address)
+		if err != nil {
+			results = append(results, delivery.Result{Outcome: notice.Hopeless, Error: err.Error()})
+			continue
+		}
+		messages = append(messages, message)
+	}
+	if len(messages) == 0 {
+		return together(results)
 	}
 	c, err := s.client(ctx)
 	if err != nil {
@@ -91,13 +102,28 @@ func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) de
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer s.o.Clock.AfterFunc(s.o.Limit, func() { cancel(context.DeadlineExceeded) })()
-	return resultOf(c.DialAndSendWithContext(ctx, message))
+	_ = c.DialAndSendWithContext(ctx, messages...) // each message knows what became of it
+	for _, message := range messages {
+		results = append(results, resultOf(message))
+	}
+	return together(results)
 }
 
-func (s *Sender) message(l notify.Letter, to []string) (*mail.Msg, error) {
+// together is the result of several mails: what the server does not take now is tried again, and it
+// is enough if it took one and refused the others for good.
+func together(results []delivery.Result) delivery.Result {
+	for _, outcome := range []notice.Outcome{notice.Refused, notice.Delivered} {
+		if i := slices.IndexFunc(results, func(r delivery.Result) bool { return r.Outcome == outcome }); i >= 0 {
+			return results[i]
+		}
+	}
+	return results[0]
+}
+
+func (s *Sender) message(l notify.Letter, to string) (*mail.Msg, error) {
 	m := mail.NewMsg(mail.WithNoDefaultUserAgent())
 	m.FromMailAddress(&s.o.From)
-	if err := m.To(to...); err != nil {
+	if err := m.To(to); err != nil {
 		return nil, errors.New("an address is not valid; correct the list of addresses")
 	}
 	domain := s.o.From.Address[strings.LastIndexByte(s.o.From.Address, '@')+1:]
@@ -138,16 +164,16 @@ func (s *Sender) client(ctx context.Context) (*mail.Client, error) {
 	return c, nil
 }
 
-// resultOf translates what the server said. Its words may name addresses and hosts, so that only
-// its code is shown.
-func resultOf(err error) delivery.Result {
-	if err == nil {
+// resultOf translates what the server said about a mail. Its words may name addresses and hosts, so
+// that only its code is shown. How the connection ends, once the server has the mail, says nothing.
+func resultOf(m *mail.Msg) delivery.Result {
+	if m.IsDelivered() {
 		return delivery.Result{Outcome: notice.Delivered, Status: 250}
 	}
-	failed, ok := errors.AsType[*mail.SendError](err)
+	failed, ok := errors.AsType[*mail.SendError](m.SendError())
 	switch {
 	case ok && failed.ErrorCode() >= 500:
-		return delivery.Result{Outcome: notice.Hopeless, Status: failed.ErrorCode(), Error: "the mail server refuses this mail or an address of it"}
+		return delivery.Result{Outcome: notice.Hopeless, Status: failed.ErrorCode(), Error: "the mail server refuses this mail or its address"}
 	case ok && failed.ErrorCode() > 0:
 		return delivery.Result{Outcome: notice.Refused, Status: failed.ErrorCode(), Error: "the mail server does not take this mail now"}
 	}

@@ -26,7 +26,8 @@ import (
 
 // office is a mail server. It refuses recipients as their addresses say.
 type office struct {
-	addr string
+	addr   string
+	hangUp bool // once a mail is taken
 
 	mu   sync.Mutex
 	to   []string
@@ -36,7 +37,7 @@ type office struct {
 func newOffice(t *testing.T) *office {
 	t.Helper()
 	o := &office{}
-	server := gosmtp.NewServer(gosmtp.BackendFunc(func(*gosmtp.Conn) (gosmtp.Session, error) { return &session{o}, nil }))
+	server := gosmtp.NewServer(gosmtp.BackendFunc(func(c *gosmtp.Conn) (gosmtp.Session, error) { return &session{o, c}, nil }))
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -48,9 +49,20 @@ func newOffice(t *testing.T) *office {
 	return o
 }
 
-type session struct{ *office }
+type session struct {
+	*office
+	conn *gosmtp.Conn
+}
 
-func (session) Reset()                                 {}
+// Reset comes after the answer to a mail.
+func (s session) Reset() {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.hangUp && len(s.mail) > 0 {
+		s.conn.Conn().Close()
+	}
+}
+
 func (session) Logout() error                          { return nil }
 func (session) Mail(string, *gosmtp.MailOptions) error { return nil }
 
@@ -133,13 +145,17 @@ func TestAMailAsksAndDoesNotDecide(t *testing.T) {
 			t.Fatalf("%+v", r)
 		}
 	}
-	if fmt.Sprint(o.to) != "[anna@example.com bob@example.com anna@example.com bob@example.com]" || len(o.mail) != 2 {
+	if fmt.Sprint(o.to) != "[anna@example.com bob@example.com anna@example.com bob@example.com]" || len(o.mail) != 4 {
 		t.Fatalf("%d mails to %v", len(o.mail), o.to)
 	}
 	header, all := parts(t, o.mail[0])
-	again, _ := parts(t, o.mail[1])
+	other, _ := parts(t, o.mail[1])
+	again, _ := parts(t, o.mail[2])
 	if header.Get("Message-ID") == "" || header.Get("Message-ID") != again.Get("Message-ID") {
 		t.Errorf("the attempts have the ids %s and %s", header.Get("Message-ID"), again.Get("Message-ID"))
+	}
+	if other.Get("Message-ID") == header.Get("Message-ID") || header.Get("To") != "<anna@example.com>" || other.Get("To") != `"Bob" <bob@example.com>` {
+		t.Errorf("one mail is to %s, the other to %s", header.Get("To"), other.Get("To"))
 	}
 	for name, want := range map[string]string{"Subject": "Approval needed: issue_refund", "From": `"Dormouse" <bot@example.com>`, "Auto-Submitted": "auto-generated", "Bcc": ""} {
 		if got := header.Get(name); got != want {
@@ -180,6 +196,45 @@ func TestWhatTheServerRefuses(t *testing.T) {
 	}
 	if len(o.mail) != 0 {
 		t.Errorf("%d mails were taken", len(o.mail))
+	}
+}
+
+// A wrong address keeps nobody else from being notified, and one that works later is tried later.
+func TestSomeAddressesAreRefused(t *testing.T) {
+	for addresses, want := range map[string]struct {
+		outcome notice.Outcome
+		status  int
+		taken   int
+	}{
+		"nobody@example.com anna@example.com":                  {notice.Delivered, 250, 1},
+		"anna@example.com nobody@example.com bob@example.com":  {notice.Delivered, 250, 2},
+		"a@b@c anna@example.com":                               {notice.Delivered, 250, 1},
+		"anna@example.com full@example.com":                    {notice.Refused, 452, 1},
+		"nobody@example.com full@example.com anna@example.com": {notice.Refused, 452, 1},
+		"nobody@example.com nobody2@example.com":               {notice.Hopeless, 550, 0},
+		"nobody@example.com a@b@c":                             {notice.Hopeless, 0, 0},
+	} {
+		o := newOffice(t)
+		r := sender(t, o.addr).Send(t.Context(), notice.Target{Mail: strings.Fields(addresses)}, waiting())
+		if r.Outcome != want.outcome || r.Status != want.status || (r.Error == "") != (want.outcome == notice.Delivered) || len(o.mail) != want.taken {
+			t.Errorf("%s: %+v and %d mails, want %+v", addresses, r, len(o.mail), want)
+		}
+	}
+}
+
+// What happens to the connection once the server has the mail does not make it a failure.
+func TestAServerThatTakesTheMailAndHangsUp(t *testing.T) {
+	o := newOffice(t)
+	o.hangUp = true
+	to := notice.Target{Mail: []string{"anna@example.com"}}
+	if r := sender(t, o.addr).Send(t.Context(), to, waiting()); r.Outcome != notice.Delivered || r.Error != "" || len(o.mail) != 1 {
+		t.Errorf("%+v, %d mails", r, len(o.mail))
+	}
+	o = newOffice(t)
+	o.hangUp = true
+	to.Mail = append(to.Mail, "bob@example.com")
+	if r := sender(t, o.addr).Send(t.Context(), to, waiting()); r.Outcome != notice.Refused || r.Error == "" {
+		t.Errorf("the second mail was never taken: %+v", r)
 	}
 }
 
