@@ -4,14 +4,11 @@ import "encoding/json"
 
 // The kinds of notices: what a subscriber is notified of.
 const (
-	NoticeSuspended    = "suspended"     // a call waits for an answer
-	NoticeReminded     = "reminded"      // it still waits, and its approvers are reminded
-	NoticeEscalated    = "escalated"     // it still waits, and other approvers are asked
-	NoticeDeadlineNear = "deadline_near" // its deadline is near
-	NoticeDecided      = "decided"       // an answer, a deadline or a message ended the wait
-	NoticeDone         = "done"          // the run ended, for any reason
-	NoticeTest         = "test"          // someone tests the webhook; no run is concerned
-	NoticeFailed       = "failed"        // the run ended in an error, or was stopped or blocked
+	NoticeSuspended = "suspended" // a call waits for an answer
+	NoticeDecided   = "decided"   // an answer, a deadline or a message ended the wait
+	NoticeDone      = "done"      // the run ended, for any reason
+	NoticeFailed    = "failed"    // the run ended in an error, or was stopped or blocked
+	NoticeTest      = "test"      // a test of the webhook, without a run
 )
 
 // How the body of a notice is written.
@@ -57,8 +54,7 @@ type Notice struct {
 	// The run as it is when the notice is sent, which may be later than the event. With "done"
 	// and "failed": its output, usage and outcome.
 	Run *Run `json:"run,omitempty"`
-	// What an approver has to see, with "suspended", "reminded", "escalated" and
-	// "deadline_near". Nil if the call no longer waits.
+	// What an approver has to see, with "suspended". Nil if the call no longer waits.
 	Approval *Approval `json:"approval,omitempty"`
 	// Where a person can answer. Nil if the call can't be answered by a link, the endpoint was
 	// named by the start of the run, or the server has no public URL.

@@ -57,8 +57,6 @@ func Summarize(n client.Notice) Summary {
 	return s
 }
 
-var askTitles = map[string]string{client.NoticeReminded: "Still waiting", client.NoticeEscalated: "Escalated", client.NoticeDeadlineNear: "Deadline is near"}
-
 // asks tells what an approver needs: what the call does first, then why.
 func (s *Summary) asks(n client.Notice) {
 	a := n.Approval
@@ -71,9 +69,6 @@ func (s *Summary) asks(n client.Notice) {
 	what := "Approval needed"
 	if a.Kind != client.KindApproval {
 		what = "Answer needed"
-	}
-	if title, other := askTitles[n.Type]; other {
-		what = title
 	}
 	s.Title = what + ": " + line(a.Tool)
 	s.fact("Agent", a.Agent)

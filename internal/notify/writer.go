@@ -5,7 +5,6 @@ import (
 	"encoding/json"
 	"errors"
 	"log/slog"
-	"slices"
 	"strconv"
 
 	"github.com/dormouse-dev/dormouse/client"
@@ -74,12 +73,9 @@ func (w *writer) event(ctx context.Context, c frontend.Caller, n delivery.Notice
 	return err
 }
 
-// asks are the kinds of notices that ask a person.
-var asks = []notice.Kind{notice.Suspended, notice.Reminded, notice.Escalated, notice.DeadlineNear}
-
 func (w *writer) approval(ctx context.Context, c frontend.Caller, n delivery.Notice, out *client.Notice) (err error) {
 	sus := suspensionOf(n.Event.Data)
-	if sus == "" || !slices.Contains(asks, n.Kind) {
+	if sus == "" || !n.Kind.Asks() {
 		return nil
 	}
 	out.Approval, _, err = w.reads.Suspension(ctx, c, sus)

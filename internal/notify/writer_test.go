@@ -311,10 +311,10 @@ func TestEachAttemptSendsTheSameLink(t *testing.T) {
 	if again := d.write(n); !same(again.Links, first.Links) {
 		t.Errorf("%+v, then %+v", first.Links, again.Links)
 	}
-	reminded := n
-	reminded.Kind, reminded.Event.At = notice.Reminded, d.clock.Now().UnixMilli()
-	if again := d.write(reminded); !same(again.Links, first.Links) {
-		t.Errorf("a reminder has another link: %+v", again.Links)
+	later := n
+	later.Event.At = d.clock.Now().UnixMilli()
+	if again := d.write(later); !same(again.Links, first.Links) {
+		t.Errorf("a later notice has another link: %+v", again.Links)
 	}
 	other := n
 	other.Endpoint = "agent/desk/chat"
@@ -326,8 +326,8 @@ func TestEachAttemptSendsTheSameLink(t *testing.T) {
 		t.Errorf("%+v, %v", list, err)
 	}
 	d.clock.AfterFunc(4*24*time.Hour, func() {})
-	reminded.Event.At = d.clock.Now().UnixMilli()
-	if late := d.write(reminded).Links; late.Show == first.Links.Show || late.ExpiresAt.Sub(d.clock.Now()) < 3*24*time.Hour {
+	later.Event.At = d.clock.Now().UnixMilli()
+	if late := d.write(later).Links; late.Show == first.Links.Show || late.ExpiresAt.Sub(d.clock.Now()) < 3*24*time.Hour {
 		t.Errorf("%+v", late)
 	}
 }

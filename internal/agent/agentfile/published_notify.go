@@ -7,7 +7,7 @@ func notifyPart() part {
 		"then": given("secret")}
 	target := closed("Where notices go, and which.", part{
 		"name": shaped("The target's name, unique in the list: a-z, 0-9, - and _, at most 32. It is shown with deliveries.", notice.TargetName),
-		"on": listOf("What is reported. suspended: a call waits for an answer. reminded: it still waits. deadline_near: its deadline is near. escalated: others are asked. decided: it no longer waits. "+
+		"on": listOf("What is reported. suspended: a call waits for an answer. decided: it no longer waits. "+
 			"done: the run ended, for any reason. failed: the run ended in error, or was stopped or blocked.", part{"type": "string", "enum": notice.Kinds}).
 			with(part{"minItems": 1, "uniqueItems": true}),
 		"url": shaped("The address that gets a POST request for each notice: https, or http with allow_private. {secret:NAME} in its path or query is the value of a secret.", `^[hH][tT][tT][pP][sS]?://[^#]+$`),

@@ -11,17 +11,17 @@ import (
 type Kind string
 
 const (
-	Suspended    Kind = "suspended"     // a call waits for an answer
-	Reminded     Kind = "reminded"      // it still waits, and its approvers are reminded
-	Escalated    Kind = "escalated"     // it still waits, and others are asked
-	DeadlineNear Kind = "deadline_near" // its deadline is near
-	Decided      Kind = "decided"       // an answer, a deadline or a message ended the wait
-	Done         Kind = "done"          // the run ended, for any reason
-	Failed       Kind = "failed"        // the run ended in an error, or was stopped or blocked
+	Suspended Kind = "suspended" // a call waits for an answer
+	Decided   Kind = "decided"   // an answer, a deadline or a message ended the wait
+	Done      Kind = "done"      // the run ended, for any reason
+	Failed    Kind = "failed"    // the run ended in an error, or was stopped or blocked
 )
 
 // Kinds are all of them, in the order in which a call and a run go through them.
-var Kinds = []Kind{Suspended, Reminded, DeadlineNear, Escalated, Decided, Done, Failed}
+var Kinds = []Kind{Suspended, Decided, Done, Failed}
+
+// Asks says whether a notice of this kind asks a person.
+func (k Kind) Asks() bool { return k == Suspended }
 
 // Set is what a subscriber wants to be notified of.
 type Set []Kind

@@ -11,6 +11,7 @@ import (
 )
 
 func TestWhichEventsAreNoticesOfWhichKind(t *testing.T) {
+	happens := map[notice.Kind]bool{}
 	for _, c := range []struct {
 		event core.EventType
 		data  string
@@ -36,9 +37,16 @@ func TestWhichEventsAreNoticesOfWhichKind(t *testing.T) {
 			if alone == "" {
 				set = notice.Kinds
 			}
-			if got, some := set.Of(e); got != c.want[alone] || some != (got != "") {
+			got, some := set.Of(e)
+			if got != c.want[alone] || some != (got != "") {
 				t.Errorf("%s %s for a subscriber to %q: %q, %v", c.event, c.data, set, got, some)
 			}
+			happens[got] = true
+		}
+	}
+	for _, kind := range notice.Kinds { // a subscriber must not wait for what never comes
+		if !happens[kind] {
+			t.Errorf("no event is a notice of the kind %s", kind)
 		}
 	}
 }

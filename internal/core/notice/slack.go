@@ -34,12 +34,6 @@ func (t Target) wrongSlack() string {
 	return ""
 }
 
-// asks are the kinds of notices that ask a person.
-var asks = Set{Suspended, Reminded, DeadlineNear, Escalated}
-
-// Asks says whether a notice of this kind asks a person.
-func (k Kind) Asks() bool { return slices.Contains(asks, k) }
-
 // Wanted is what the target is notified of. A Slack app that asks learns of the decision, too,
 // whether On names it or not: it takes the buttons off its message then.
 func (t Target) Wanted() Set {

@@ -58,16 +58,14 @@ func NewApp(o AppOptions) *App {
 // post is the body of chat.postMessage and chat.update.
 type post struct {
 	message
-	Channel   string `json:"channel"`
-	TS        string `json:"ts,omitempty"`
-	Thread    string `json:"thread_ts,omitempty"`
-	Broadcast bool   `json:"reply_broadcast,omitempty"`
+	Channel string `json:"channel"`
+	TS      string `json:"ts,omitempty"`
 }
 
-// Send implements notify.Sender. One message asks for each suspension; reminders are replies to it,
-// and the decision, from wherever it comes, takes its place. Slack knows no idempotency key: if the
-// answer to a post is lost, the message is posted again, and the first one keeps its buttons. A
-// member who presses one of them reads what was decided, and the message is changed then.
+// Send implements notify.Sender. One message asks for each suspension, and the decision, from
+// wherever it comes, takes its place. Slack knows no idempotency key: if the answer to a post is
+// lost, the message is posted again, and the first one keeps its buttons. A member who presses one
+// of them reads what was decided, and the message is changed then.
 func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) delivery.Result {
 	if to.Slack == nil {
 		return delivery.Result{Outcome: notice.Hopeless, Error: "the target names no channel"}
@@ -82,19 +80,16 @@ func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) deliv
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return refused("which message asks could not be read")
 	}
-	switch kind := notice.Kind(n.Type); {
-	case kind == notice.Decided && there:
+	switch decided := notice.Kind(n.Type) == notice.Decided; {
+	case decided && there:
 		return a.update(ctx, to, posted, n, s)
-	case kind == notice.Decided:
+	case decided:
 		return a.announce(ctx, to, n, s)
 	case n.Approval == nil: // it no longer waits, and the decision says why
 		return delivery.Result{Outcome: notice.Delivered}
-	// a worker posted it, and was lost before it said so
-	case there && kind == notice.Suspended:
-		return delivery.Result{Outcome: notice.Delivered}
+	// A worker posted it and crashed before it recorded the delivery.
 	case there:
-		m := compose(notify.Summary{Title: s.Title, Facts: s.Facts, Links: s.Links})
-		return a.post(ctx, to, post{message: m, Channel: posted.Channel, Thread: posted.TS, Broadcast: true}, nil)
+		return delivery.Result{Outcome: notice.Delivered}
 	}
 	key.Channel, key.Tool, key.At = to.Slack.Channel, n.Approval.Tool, a.o.Clock.Now().UnixMilli()
 	return a.post(ctx, to, post{message: question(s, *n.Approval), Channel: key.Channel}, &key)

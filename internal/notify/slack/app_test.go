@@ -104,20 +104,16 @@ func TestOneMessageAsksAndReceivesTheDecision(t *testing.T) {
 	for range 2 {
 		d.send(room, waits(client.NoticeSuspended, `{"amount":5}`), notice.Delivered)
 	}
-	d.send(room, waits(client.NoticeReminded, `{"amount":5}`), notice.Delivered)
 	for range 2 {
 		d.send(room, decided(), notice.Delivered)
 	}
 	now := d.State()
-	if len(now.Messages) != 2 || len(now.Faults) > 0 {
+	if len(now.Messages) != 1 || len(now.Faults) > 0 {
 		t.Fatalf("%+v", now)
 	}
-	asked, reminder := now.Messages[0], now.Messages[1]
+	asked := now.Messages[0]
 	if asked.Changes != 2 || asked.Text != "Approved by token:anna, by api: pay" || len(asked.Buttons()) > 0 {
 		t.Errorf("%s", asked.Raw)
-	}
-	if reminder.Thread != asked.TS || reminder.Text != "Still waiting: pay" || len(reminder.Buttons()) > 0 {
-		t.Errorf("%s", reminder.Raw)
 	}
 }
 

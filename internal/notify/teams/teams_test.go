@@ -31,7 +31,7 @@ func write(t *testing.T, n client.Notice) (card map[string]any, raw string) {
 }
 
 func asks(arguments string) client.Notice {
-	return client.Notice{Type: client.NoticeReminded, Links: &client.NoticeLinks{Show: "https://desk.example.com/x", Approve: "https://desk.example.com/x?answer=approve", Deny: "https://desk.example.com/x?answer=deny"},
+	return client.Notice{Type: client.NoticeSuspended, Links: &client.NoticeLinks{Show: "https://desk.example.com/x", Approve: "https://desk.example.com/x?answer=approve", Deny: "https://desk.example.com/x?answer=deny"},
 		Approval: &client.Approval{RunID: "run_a_0", Agent: "desk", Pending: client.Pending{Tool: "refund", Kind: client.KindApproval, Arguments: json.RawMessage(arguments)}}}
 }
 

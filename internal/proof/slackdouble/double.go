@@ -27,9 +27,9 @@ const (
 
 // Message is a message of the app in the channel, as it is now.
 type Message struct {
-	TS, Thread, Text string
-	Raw              json.RawMessage // the arguments of the last call that wrote it
-	Changes          int
+	TS, Text string
+	Raw      json.RawMessage // the arguments of the last call that wrote it
+	Changes  int
 }
 
 // Dialog is a view that the app opened.
@@ -120,15 +120,13 @@ func (s *Slack) serve(w http.ResponseWriter, r *http.Request) {
 }
 
 type arguments struct {
-	Channel   string            `json:"channel"`
-	TS        string            `json:"ts"`
-	Thread    string            `json:"thread_ts"`
-	Broadcast bool              `json:"reply_broadcast"`
-	Text      string            `json:"text"`
-	User      string            `json:"user"`
-	Trigger   string            `json:"trigger_id"`
-	View      View              `json:"view"`
-	Blocks    []json.RawMessage `json:"blocks"`
+	Channel string            `json:"channel"`
+	TS      string            `json:"ts"`
+	Text    string            `json:"text"`
+	User    string            `json:"user"`
+	Trigger string            `json:"trigger_id"`
+	View    View              `json:"view"`
+	Blocks  []json.RawMessage `json:"blocks"`
 }
 
 // call does what a method does, and returns Slack's code for what it refuses.
@@ -158,11 +156,8 @@ func (s *Slack) call(method string, h http.Header, body []byte, answer map[strin
 	answer["channel"] = Channel
 	switch method {
 	case "chat.postMessage":
-		if a.Thread != "" && s.find(a.Thread) == nil {
-			return "thread_not_found"
-		}
 		s.count++
-		m := &Message{TS: fmt.Sprintf("1700000000.%06d", s.count), Thread: a.Thread, Text: a.Text, Raw: body}
+		m := &Message{TS: fmt.Sprintf("1700000000.%06d", s.count), Text: a.Text, Raw: body}
 		s.messages = append(s.messages, m)
 		answer["ts"] = m.TS
 	case "chat.update":
