@@ -2,13 +2,19 @@ package agent
 
 import (
 	"encoding/json"
+	"fmt"
 	"net/netip"
 	"net/url"
 	"regexp"
 	"slices"
 	"strings"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
+
+// Mistake says what is wrong with a text and what to do.
+func Mistake(format string, args ...any) error { return fmt.Errorf(format, args...) }
 
 // HTTP is a tool that is a request to a service. The texts of URL, Query, Headers and Body hold
 // placeholders: {name} is an argument, {secret:NAME} a secret of the process that serves. What is
@@ -85,14 +91,14 @@ func (h HTTP) Again() int {
 // argument's value can't move the boundary between two parts.
 type Target struct {
 	Scheme, Host string
-	Path         []Template // its segments, the text in them escaped as it was written
+	Path         []placeholder.Template // its segments, the text in them escaped as it was written
 	Query        []Field
 }
 
 // Field is a query parameter or a header.
 type Field struct {
 	Name  string
-	Value Template
+	Value placeholder.Template
 }
 
 // Target reads the URL and the query, those in the URL first.
@@ -112,7 +118,7 @@ func (h HTTP) HeaderFields() ([]Field, error) { return fields(h.Headers) }
 func fields(texts map[string]string) ([]Field, error) {
 	var out []Field
 	for name, text := range texts {
-		value, err := ReadTemplate(text)
+		value, err := placeholder.Read(text)
 		if err != nil {
 			return nil, err
 		}
@@ -181,13 +187,13 @@ func CheckHost(t Target) error {
 
 // readPath splits a path into segments. They stay separate from here on, so no argument can add or
 // remove a segment.
-func readPath(path string) ([]Template, error) {
-	var segments []Template
+func readPath(path string) ([]placeholder.Template, error) {
+	var segments []placeholder.Template
 	for i, text := range strings.Split(path, "/") {
 		if i == 0 {
 			continue // the text before the first slash is empty
 		}
-		segment, err := ReadTemplate(text)
+		segment, err := placeholder.Read(text)
 		if err != nil {
 			return nil, err
 		}
@@ -216,7 +222,7 @@ func readQuery(raw string) ([]Field, error) {
 		if err != nil || strings.ContainsAny(key, "{}") {
 			return nil, Mistake("%q in url is not the name of a query parameter; a placeholder can only be its value", key)
 		}
-		value, err := ReadTemplate(text)
+		value, err := placeholder.Read(text)
 		if err != nil {
 			return nil, err
 		}

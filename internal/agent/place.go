@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // subject is what rules are asked about: a tool, and where its calls go.
@@ -25,7 +26,7 @@ type place struct {
 	kind string
 
 	method, host, port string
-	path               []Template
+	path               []placeholder.Template
 	// the host cannot be compared as text: a resolver may read it in several ways
 	odd bool
 
@@ -75,7 +76,7 @@ func redirected(method string, to *url.URL) place {
 	p.kind, p.method = aimHTTP, method
 	for i, segment := range strings.Split(to.EscapedPath(), "/") {
 		if i > 0 {
-			p.path = append(p.path, Template{{Text: segment}})
+			p.path = append(p.path, placeholder.Template{{Text: segment}})
 		}
 	}
 	return p

@@ -5,6 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // Preview is what an approver is shown of what a call would do: a text with the call's arguments in
@@ -29,15 +30,15 @@ func (r *Rules) Preview(call core.ToolCall) *plans.PreviewSource {
 	}
 	args := readArguments(call.Arguments)
 	if t.Preview.Tool == "" {
-		template, err := ReadTemplate(t.Preview.Template)
+		template, err := placeholder.Read(t.Preview.Template)
 		if err != nil {
 			return nil
 		}
-		return &plans.PreviewSource{Text: template.preview(args)}
+		return &plans.PreviewSource{Text: previewOf(template, args)}
 	}
 	sent := map[string]any{}
 	for name, text := range t.Preview.Arguments {
-		template, err := ReadTemplate(text)
+		template, err := placeholder.Read(text)
 		if err != nil {
 			return nil
 		}
@@ -47,13 +48,13 @@ func (r *Rules) Preview(call core.ToolCall) *plans.PreviewSource {
 			}
 			continue
 		}
-		sent[name] = template.preview(args)
+		sent[name] = previewOf(template, args)
 	}
 	return &plans.PreviewSource{Read: &core.ToolCall{Name: t.Preview.Tool, Arguments: core.Encode(sent)}}
 }
 
-// preview is the template with arguments in it: text as it is, anything else as JSON.
-func (t Template) preview(args arguments) string {
+// previewOf is the template with arguments in it: text as it is, anything else as JSON.
+func previewOf(t placeholder.Template, args arguments) string {
 	var b strings.Builder
 	for _, p := range t {
 		b.WriteString(p.Text)

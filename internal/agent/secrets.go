@@ -3,6 +3,8 @@ package agent
 import (
 	"maps"
 	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // Secrets are the names of the secrets that the definition needs for its model, its tools, its
@@ -46,7 +48,7 @@ func (m Model) Secrets() []string {
 // none; the adapter that sends it reports the error.
 func SecretsIn(headers map[string]string) (names []string) {
 	for _, name := range slices.Sorted(maps.Keys(headers)) {
-		value, _ := ReadTemplate(headers[name])
+		value, _ := placeholder.Read(headers[name])
 		for _, secret := range value.Secrets() {
 			names = AddName(names, secret)
 		}

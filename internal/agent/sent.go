@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // sentNames returns the arguments that the request's templates use; all is true if the body takes
@@ -31,11 +33,11 @@ func (h HTTP) sentNames() (names []string, all bool) {
 }
 
 // textsIn are the texts of a body.
-func textsIn(v any) (texts []Template) {
+func textsIn(v any) (texts []placeholder.Template) {
 	switch v := v.(type) {
 	case string:
-		text, _ := ReadTemplate(v)
-		return []Template{text}
+		text, _ := placeholder.Read(v)
+		return []placeholder.Template{text}
 	case map[string]any:
 		for _, item := range v {
 			texts = append(texts, textsIn(item)...)

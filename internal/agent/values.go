@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // Values are the members of a JSON object from outside, such as the body of a webhook. Conditions
@@ -60,7 +61,7 @@ func (v Values) Unmet(cs Conditions) (unmet Condition, ok bool) {
 
 // Fill replaces the placeholders of a template: lists and objects as JSON, null with nothing. It
 // returns the first path that is missing.
-func (v Values) Fill(t Template) (text, missing string) {
+func (v Values) Fill(t placeholder.Template) (text, missing string) {
 	var b strings.Builder
 	for _, p := range t {
 		if p.Argument == "" {

@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // httpCheck checks the parts of a request against the parameters.
@@ -66,7 +67,7 @@ func (c *httpCheck) url() {
 	}
 	for _, name := range slices.Sorted(maps.Keys(c.t.HTTP.Query)) {
 		at := c.member("query", name)
-		if value, err := agent.ReadTemplate(c.t.HTTP.Query[name]); err != nil {
+		if value, err := placeholder.Read(c.t.HTTP.Query[name]); err != nil {
 			c.Refuse(at, "%v", err)
 		} else {
 			c.place(at, value, true)
@@ -79,7 +80,7 @@ func (c *httpCheck) url() {
 }
 
 // inPath refuses arguments in the path that can be missing or are not plain values.
-func (c *httpCheck) inPath(segment agent.Template) {
+func (c *httpCheck) inPath(segment placeholder.Template) {
 	c.place(c.member("url"), segment, false)
 	for _, name := range segment.Arguments() {
 		property, known := c.properties[name].(map[string]any)
@@ -94,7 +95,7 @@ func (c *httpCheck) inPath(segment agent.Template) {
 }
 
 // place checks the placeholders of one text against the parameters.
-func (c *httpCheck) place(at *yaml.Node, value agent.Template, secrets bool) {
+func (c *httpCheck) place(at *yaml.Node, value placeholder.Template, secrets bool) {
 	for _, name := range value.Arguments() {
 		c.used[name] = true
 		if _, known := c.properties[name]; !known {
@@ -121,9 +122,9 @@ func (c *httpCheck) headers() {
 }
 
 // header reads a header. It refuses those that this program sets, and those already seen.
-func (s *source) header(at *yaml.Node, name, text string, set []string, seen map[string]bool) agent.Template {
+func (s *source) header(at *yaml.Node, name, text string, set []string, seen map[string]bool) placeholder.Template {
 	canonical := textproto.CanonicalMIMEHeaderKey(name)
-	value, err := agent.ReadTemplate(text)
+	value, err := placeholder.Read(text)
 	switch {
 	case !headerName.MatchString(name):
 		s.Refuse(at, "%q is not a valid header name; correct it", name)
@@ -155,7 +156,7 @@ func (c *httpCheck) inside(v any) {
 	switch v := v.(type) {
 	case map[string]any:
 		for _, key := range slices.Sorted(maps.Keys(v)) {
-			if name, err := agent.ReadTemplate(key); err == nil && len(name.Arguments())+len(name.Secrets()) > 0 {
+			if name, err := placeholder.Read(key); err == nil && len(name.Arguments())+len(name.Secrets()) > 0 {
 				c.Refuse(c.member("body"), "%q in body is the name of a member; use placeholders only in values", key)
 			}
 			c.inside(v[key])
@@ -165,7 +166,7 @@ func (c *httpCheck) inside(v any) {
 			c.inside(item)
 		}
 	case string:
-		value, err := agent.ReadTemplate(v)
+		value, err := placeholder.Read(v)
 		if err != nil {
 			c.Refuse(c.member("body"), "body: %v", err)
 			return

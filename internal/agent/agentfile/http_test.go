@@ -211,25 +211,3 @@ func TestWhatARequestHasNoPlaceForIsRefused(t *testing.T) {
 		})
 	}
 }
-
-func TestTemplates(t *testing.T) {
-	for text, want := range map[string]agent.Template{
-		"":                   nil,
-		"plain":              {{Text: "plain"}},
-		"{a}":                {{Argument: "a"}},
-		"x{a}y{secret:B_2}z": {{Text: "x"}, {Argument: "a"}, {Text: "y"}, {Secret: "B_2"}, {Text: "z"}},
-		"{{a}}":              {{Text: "{a}"}},
-		"{{{a}}}":            {{Text: "{"}, {Argument: "a"}, {Text: "}"}},
-		"a{{b":               {{Text: "a{b"}},
-		"{a}{b}":             {{Argument: "a"}, {Argument: "b"}},
-	} {
-		if got, err := agent.ReadTemplate(text); err != nil || !cmp.Equal(want, got) {
-			t.Errorf("%q: %+v, %v", text, got, err)
-		}
-	}
-	for _, text := range []string{"{", "}", "{a", "a}", "{}", "{a{b}}", "{secret:}", "{secret:a}", "{ a }", "{a:b}"} {
-		if got, err := agent.ReadTemplate(text); err == nil {
-			t.Errorf("%q: %+v", text, got)
-		}
-	}
-}

@@ -5,8 +5,8 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // notify reads who is notified of the agent's runs.
@@ -86,7 +86,7 @@ func (s *source) checkTarget(o *object, t notice.Target) {
 		s.Refuse(n, "notify: %v", wrong)
 		return
 	}
-	if err := agent.CheckTexts(t.Template); len(t.Template) > 0 && err != nil {
+	if err := placeholder.Check(t.Template); len(t.Template) > 0 && err != nil {
 		s.Refuse(o.Member("template"), "notify: template: %v", err)
 		return
 	}

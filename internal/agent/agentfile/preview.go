@@ -8,6 +8,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // preview reads what approvers see of a call: a text, or a read-only tool to call.
@@ -56,7 +57,7 @@ func (s *source) previews(d agent.Definition, tools []*yaml.Node) {
 // previewText checks the placeholders of a text. The parameters of a Go function are not known
 // here.
 func (s *source) previewText(at *yaml.Node, of agent.Tool, text string) {
-	template, err := agent.ReadTemplate(text)
+	template, err := placeholder.Read(text)
 	if err != nil {
 		s.Refuse(at, "preview: %v", err)
 		return

@@ -11,6 +11,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
@@ -219,7 +220,7 @@ func (s *source) checkOpenAI(o *object, m agent.Model) {
 	if n := o.Member("api_key"); n != nil && n.ShortTag() == "!!str" {
 		switch short, long := strings.CutPrefix(m.APIKey, "DORMOUSE_SECRET_"); {
 		// it may be a key, so the message does not repeat it
-		case !agent.SecretName.MatchString(m.APIKey), keyForm.MatchString(m.APIKey):
+		case !placeholder.SecretName.MatchString(m.APIKey), keyForm.MatchString(m.APIKey):
 			s.Refuse(n, "api_key must be the name of a secret, not the key itself; use A-Z, 0-9 and _, beginning with a letter, "+
 				"and set the environment variable DORMOUSE_SECRET_ followed by the name")
 		case long:

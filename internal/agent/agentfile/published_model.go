@@ -5,6 +5,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // modelPart allows each member for the providers for which the loader accepts it.
@@ -54,7 +55,7 @@ func calledParts() part {
 		"model": filled("The provider's name of the model. bedrock: a model id, an inference profile or an ARN.").with(part{"maxLength": longestID}),
 		"base_url": shaped("openai: the endpoint without /chat/completions, as in http://127.0.0.1:11434/v1. With a secret it must be https, except to this machine. Addresses that are not public need --allow-private-hosts.",
 			`^[hH][tT][tT][pP][sS]?://[^?#@{}]+$`),
-		"api_key":     shaped("openai: the name of a secret, sent as a bearer token. The environment variable DORMOUSE_SECRET_NAME holds it.", agent.SecretName.String()),
+		"api_key":     shaped("openai: the name of a secret, sent as a bearer token. The environment variable DORMOUSE_SECRET_NAME holds it.", placeholder.SecretName.String()),
 		"headers":     textsPart("openai: further headers by name. {secret:NAME} is the environment variable DORMOUSE_SECRET_NAME of the server. Literal keys are refused."),
 		"region":      shaped("bedrock: the AWS region. Default: the region of the environment.", regionForm.String()),
 		"max_tokens":  counter("The maximum number of tokens of an answer.", 1),

@@ -7,7 +7,7 @@ import (
 
 	"go.yaml.in/yaml/v3"
 
-	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // An agent file is copied, stored and shown, so a key written into it is no longer secret. Keys are
@@ -25,7 +25,7 @@ const nameIt = "agent files are stored and shown; write {secret:NAME} instead, a
 
 // written refuses a text with a key in plain text. In a text with placeholders, only the form of
 // the fixed parts shows a key.
-func (s *source) written(at *yaml.Node, where string, text agent.Template, forKeys bool) {
+func (s *source) written(at *yaml.Node, where string, text placeholder.Template, forKeys bool) {
 	plain := len(text) > 0 && len(text.Secrets()) == 0 && len(text.Arguments()) == 0
 	if plain && forKeys || keyForm.MatchString(text.Fixed()) {
 		s.Refuse(at, "%s contains a secret in plain text, and %s", where, nameIt)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // longestName is how many bytes of a sender's name for an event, or for a person, are kept as they
@@ -43,7 +44,7 @@ func (h Hook) by(body agent.Values) (string, error) {
 
 // filled fills a template that must not come out empty; "" for a template that the file doesn't
 // have.
-func filled(body agent.Values, name string, t agent.Template) (string, error) {
+func filled(body agent.Values, name string, t placeholder.Template) (string, error) {
 	if len(t) == 0 {
 		return "", nil
 	}
@@ -58,7 +59,7 @@ func filled(body agent.Values, name string, t agent.Template) (string, error) {
 }
 
 // optional fills a template; "" if the body lacks a part of it.
-func optional(body agent.Values, t agent.Template) (string, error) {
+func optional(body agent.Values, t placeholder.Template) (string, error) {
 	out, missing := body.Fill(t)
 	if missing != "" {
 		return "", nil
@@ -68,7 +69,7 @@ func optional(body agent.Values, t agent.Template) (string, error) {
 
 // object is the JSON object of several templates. A template that is one placeholder keeps the type
 // of its value.
-func object(body agent.Values, members map[string]agent.Template) (json.RawMessage, error) {
+func object(body agent.Values, members map[string]placeholder.Template) (json.RawMessage, error) {
 	if len(members) == 0 {
 		return nil, nil
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/secret/signature"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // Folder is the folder of the hook files, in the directory of the agents.
@@ -103,20 +104,20 @@ type Origin struct{ Path, Header string }
 // Start is how a body becomes the start of a run.
 type Start struct {
 	Agent            string
-	Input, ThreadKey agent.Template
-	Metadata         map[string]agent.Template
+	Input, ThreadKey placeholder.Template
+	Metadata         map[string]placeholder.Template
 	OnPending        string
 }
 
 // Message is how a body becomes a message: to the thread with an id, or the one with a key.
 type Message struct {
-	Thread, ThreadKey, Text agent.Template
+	Thread, ThreadKey, Text placeholder.Template
 	OnPending               string
 }
 
 // Decision is how a body becomes a decision on a suspended call.
 type Decision struct {
-	Target agent.Template // a suspension's id
+	Target placeholder.Template // a suspension's id
 
 	// Action is resume or cancel for every body; empty: Actions says which, by the text at
 	// ActionPath.
@@ -124,7 +125,7 @@ type Decision struct {
 	ActionPath string
 	Actions    map[string]string
 
-	Reason, Shown     agent.Template
+	Reason, Shown     placeholder.Template
 	Arguments, Result string // paths; empty for none
 }
 

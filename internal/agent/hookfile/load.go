@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/secret/signature"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
@@ -145,7 +146,7 @@ func (s source) verify(root, n *yaml.Node) (v Verify) {
 		}
 	case v.PublicKey != "":
 		s.Refuse(o.Member("public_key"), "only discord has a public key; remove public_key")
-	case !agent.SecretName.MatchString(v.Secret):
+	case !placeholder.SecretName.MatchString(v.Secret):
 		s.Refuse(n, "verify needs secret: the name of the secret, not the secret itself; use A-Z, 0-9 and _, beginning with a letter")
 	}
 	return v
@@ -236,7 +237,7 @@ func (s source) slackApp(root *strictyaml.Object, h Hook) *SlackApp {
 	}
 	defer o.Close()
 	app := &SlackApp{Token: o.Text("token"), Team: o.Text("team")}
-	if !agent.SecretName.MatchString(app.Token) {
+	if !placeholder.SecretName.MatchString(app.Token) {
 		s.Refuse(n, "slack_app needs token: the name of the secret with the bot token, not the token itself; use A-Z, 0-9 and _, beginning with a letter")
 	}
 	if !teamForm.MatchString(app.Team) {
@@ -291,7 +292,7 @@ func (s source) act(n *yaml.Node, what string) *strictyaml.Object {
 
 func pending(o *strictyaml.Object) string { return o.One("on_pending", "refuse", "abandon", "queue") }
 
-func (s source) metadata(n *yaml.Node) map[string]agent.Template {
+func (s source) metadata(n *yaml.Node) map[string]placeholder.Template {
 	if n == nil {
 		return nil
 	}
@@ -299,7 +300,7 @@ func (s source) metadata(n *yaml.Node) map[string]agent.Template {
 	if !ok {
 		return nil
 	}
-	all := map[string]agent.Template{}
+	all := map[string]placeholder.Template{}
 	for _, key := range o.Keys {
 		all[key.Value] = s.template(o, key.Value, true)
 	}
@@ -307,7 +308,7 @@ func (s source) metadata(n *yaml.Node) map[string]agent.Template {
 }
 
 // template takes a text with placeholders; nil if it is absent.
-func (s source) template(o *strictyaml.Object, name string, needed bool) agent.Template {
+func (s source) template(o *strictyaml.Object, name string, needed bool) placeholder.Template {
 	text := o.Text(name)
 	n := o.Member(name)
 	if text == "" {
@@ -319,7 +320,7 @@ func (s source) template(o *strictyaml.Object, name string, needed bool) agent.T
 		}
 		return nil
 	}
-	t, err := agent.ReadTemplate(text)
+	t, err := placeholder.Read(text)
 	switch {
 	case err != nil:
 		s.Refuse(n, "%s: %v", name, err)

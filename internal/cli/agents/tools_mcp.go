@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
 	"github.com/dormouse-dev/dormouse/internal/tool/toolimport"
 )
@@ -81,7 +82,7 @@ func (f *mcpFlags) server(text string) (agent.Server, error) {
 		if name = textproto.TrimString(name); !ok || name == "" {
 			return agent.Server{}, cmdline.Usagef("a --header is not of the form 'Name: value'")
 		}
-		template, err := agent.ReadTemplate(textproto.TrimString(value))
+		template, err := placeholder.Read(textproto.TrimString(value))
 		if err != nil {
 			return agent.Server{}, cmdline.Usagef("--header %s: %v", name, err)
 		}

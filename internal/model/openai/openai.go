@@ -29,6 +29,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // Provider marks the reasoning parts of this package.
@@ -63,7 +64,7 @@ type Model struct {
 
 type header struct {
 	name  string
-	value agent.Template
+	value placeholder.Template
 }
 
 var _ engine.Model = (*Model)(nil)
@@ -122,7 +123,7 @@ func (m *Model) readHeaders() error {
 		m.names = append(m.names, m.o.Model.APIKey)
 	}
 	for _, name := range slices.Sorted(maps.Keys(m.o.Model.Headers)) {
-		value, err := agent.ReadTemplate(m.o.Model.Headers[name])
+		value, err := placeholder.Read(m.o.Model.Headers[name])
 		switch {
 		case err != nil:
 			return fmt.Errorf("the header %s: %w", name, err)

@@ -11,10 +11,10 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/client"
-	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // Body is the body of [notice.FormatTemplate]. In the texts of the template, {approval.tool} is a
@@ -77,7 +77,7 @@ func fill(form, data any, values secret.Values) (any, error) {
 }
 
 func fillText(text string, data any, values secret.Values) (any, error) {
-	t, err := agent.ReadTemplate(text)
+	t, err := placeholder.Read(text)
 	if err != nil {
 		return nil, err
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // message is a request, exactly as each attempt sends it.
@@ -101,7 +102,7 @@ var escapedOctet = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
 
 // fillSegment fills one segment of a path. Services and the proxies in front of them disagree on
 // the meaning of "..", "\" and "%2f" in a path, so no argument may contain them.
-func fillSegment(t agent.Template, args map[string]json.RawMessage) (string, error) {
+func fillSegment(t placeholder.Template, args map[string]json.RawMessage) (string, error) {
 	if len(t.Arguments()) == 0 {
 		return literal(t), nil
 	}
@@ -123,7 +124,7 @@ func fillSegment(t agent.Template, args map[string]json.RawMessage) (string, err
 	return segment, err
 }
 
-func literal(t agent.Template) string {
+func literal(t placeholder.Template) string {
 	var b strings.Builder
 	for _, p := range t {
 		b.WriteString(p.Text)
@@ -147,7 +148,7 @@ func (r *request) composeQuery(args map[string]json.RawMessage, s secret.Values)
 
 // queryValues returns the values of a query parameter. A value that consists of one list is
 // repeated once per item, and a missing argument is omitted.
-func queryValues(t agent.Template, args map[string]json.RawMessage, s secret.Values) ([]string, error) {
+func queryValues(t placeholder.Template, args map[string]json.RawMessage, s secret.Values) ([]string, error) {
 	if name, whole := t.Whole(); whole {
 		return scalars(name, args[name])
 	}
@@ -159,7 +160,7 @@ func queryValues(t agent.Template, args map[string]json.RawMessage, s secret.Val
 }
 
 // fill replaces the placeholders of a template by secrets and by arguments, each checked by fit.
-func fill(t agent.Template, args map[string]json.RawMessage, s secret.Values, fit func(string) (string, error)) (string, error) {
+func fill(t placeholder.Template, args map[string]json.RawMessage, s secret.Values, fit func(string) (string, error)) (string, error) {
 	var b strings.Builder
 	for _, p := range t {
 		b.WriteString(p.Text)
@@ -300,7 +301,7 @@ func fillValue(v any, args map[string]json.RawMessage) (any, error) {
 }
 
 func fillText(text string, args map[string]json.RawMessage) (any, error) {
-	t, err := agent.ReadTemplate(text)
+	t, err := placeholder.Read(text)
 	if err != nil {
 		return nil, err
 	}

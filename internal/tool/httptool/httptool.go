@@ -28,6 +28,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
@@ -161,7 +162,7 @@ type request struct {
 
 func (r *request) placed() map[string]bool {
 	used := map[string]bool{}
-	texts := append([]agent.Template{}, r.target.Path...)
+	texts := append([]placeholder.Template{}, r.target.Path...)
 	for _, f := range append(append([]agent.Field{}, r.target.Query...), r.headers...) {
 		texts = append(texts, f.Value)
 	}

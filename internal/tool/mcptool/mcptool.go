@@ -24,6 +24,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
@@ -118,7 +119,7 @@ var ours = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection",
 func readHeaders(s agent.Server) ([]agent.Field, error) {
 	var fields []agent.Field
 	for name, text := range s.Headers {
-		value, err := agent.ReadTemplate(text)
+		value, err := placeholder.Read(text)
 		canonical := textproto.CanonicalMIMEHeaderKey(name)
 		switch {
 		case err != nil:

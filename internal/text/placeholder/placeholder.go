@@ -1,8 +1,11 @@
-package agent
+// Package placeholder reads texts with placeholders: {name} is an argument or a member, and
+// {secret:NAME} a secret.
+package placeholder
 
 import (
 	"cmp"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"maps"
 	"regexp"
@@ -17,17 +20,16 @@ type Template []Piece
 // is set.
 type Piece struct{ Text, Argument, Secret string }
 
-// Mistake says what is wrong with a text and what to do.
-func Mistake(format string, args ...any) error { return fmt.Errorf(format, args...) }
-
 var (
 	argumentName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
-	SecretName   = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+
+	// SecretName is the form of the names of secrets.
+	SecretName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
 )
 
-// ReadTemplate parses a text in which {name} is an argument, {secret:NAME} a secret, and {{ and }}
+// Read parses a text in which {name} is an argument, {secret:NAME} a secret, and {{ and }}
 // are literal braces.
-func ReadTemplate(text string) (Template, error) {
+func Read(text string) (Template, error) {
 	var t Template
 	for text != "" {
 		i := strings.IndexAny(text, "{}")
@@ -41,7 +43,7 @@ func ReadTemplate(text string) (Template, error) {
 		end := strings.IndexByte(text[i:], '}')
 		if text[i] == '}' || end < 0 {
 			// what follows it may be a key
-			return nil, Mistake("a brace belongs to no placeholder; write {name}, or {{ and }} for literal braces")
+			return nil, errors.New("a brace belongs to no placeholder; write {name}, or {{ and }} for literal braces")
 		}
 		piece, err := readPiece(text[i+1 : i+end])
 		if err != nil {
@@ -52,27 +54,27 @@ func ReadTemplate(text string) (Template, error) {
 	return t, nil
 }
 
-// CheckTexts returns the first mistake in the placeholders of the texts of a JSON value. Names of
+// Check returns the first mistake in the placeholders of the texts of a JSON value. Names of
 // members are no templates.
-func CheckTexts(raw json.RawMessage) error {
+func Check(raw json.RawMessage) error {
 	var v any
 	if err := json.Unmarshal(raw, &v); err != nil {
-		return Mistake("it is not valid JSON")
+		return errors.New("it is not valid JSON")
 	}
-	return checkTexts(v)
+	return check(v)
 }
 
-func checkTexts(v any) (err error) {
+func check(v any) (err error) {
 	switch v := v.(type) {
 	case string:
-		_, err = ReadTemplate(v)
+		_, err = Read(v)
 	case []any:
 		for _, item := range v {
-			err = cmp.Or(err, checkTexts(item))
+			err = cmp.Or(err, check(item))
 		}
 	case map[string]any:
 		for _, name := range slices.Sorted(maps.Keys(v)) {
-			err = cmp.Or(err, checkTexts(v[name]))
+			err = cmp.Or(err, check(v[name]))
 		}
 	}
 	return err
@@ -83,11 +85,11 @@ func readPiece(inside string) (Piece, error) {
 	switch {
 	case secret && !SecretName.MatchString(name):
 		// it may be a key
-		return Piece{}, Mistake("{secret:NAME} takes the name of a secret, not the secret itself; use A-Z, 0-9 and _, beginning with a letter")
+		return Piece{}, errors.New("{secret:NAME} takes the name of a secret, not the secret itself; use A-Z, 0-9 and _, beginning with a letter")
 	case secret:
 		return Piece{Secret: name}, nil
 	case !argumentName.MatchString(name):
-		return Piece{}, Mistake("{%s} is not a placeholder; write {name} for an argument, {secret:NAME} for a secret, {{ and }} for braces", name)
+		return Piece{}, fmt.Errorf("{%s} is not a placeholder; write {name} for an argument, {secret:NAME} for a secret, {{ and }} for braces", name)
 	}
 	return Piece{Argument: name}, nil
 }
@@ -107,7 +109,7 @@ func (t Template) add(text string) Template {
 // Arguments are the names of the arguments in it.
 func (t Template) Arguments() (names []string) {
 	for _, p := range t {
-		names = AddName(names, p.Argument)
+		names = add(names, p.Argument)
 	}
 	return names
 }
@@ -115,7 +117,7 @@ func (t Template) Arguments() (names []string) {
 // Secrets are the names of the secrets in it.
 func (t Template) Secrets() (names []string) {
 	for _, p := range t {
-		names = AddName(names, p.Secret)
+		names = add(names, p.Secret)
 	}
 	return names
 }
@@ -138,4 +140,12 @@ func (t Template) Fixed() string {
 		b.WriteString(p.Text)
 	}
 	return b.String()
+}
+
+// add appends a name that is not empty and not there yet.
+func add(names []string, name string) []string {
+	if name == "" || slices.Contains(names, name) {
+		return names
+	}
+	return append(names, name)
 }
