@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // callbackSecret begins the names of the secrets that a start may name. Whoever may start a run
@@ -44,18 +45,29 @@ func readNotify(asked []wire.NotifyTarget) (digest string, stored json.RawMessag
 }
 
 func checkNotify(targets []notice.Target) error {
+	wrong := func(i int, field, problem string) error {
+		return &notice.FieldError{Field: fmt.Sprintf("notify[%d].%s", i, field), Problem: problem}
+	}
 	for i, t := range targets {
-		wrong := func(field, problem string) error {
-			return &notice.FieldError{Field: fmt.Sprintf("notify[%d].%s", i, field), Problem: problem}
-		}
 		switch {
 		case strings.HasPrefix(strings.ToLower(t.URL), "http:"):
-			return wrong("url", "http is not encrypted; use https")
+			return wrong(i, "url", "http is not encrypted; use https")
 		case t.Secret != "" && !strings.HasPrefix(t.Secret, callbackSecret):
-			return wrong("secret", "a start can only name a secret that begins with "+callbackSecret+"; ask the operator to set one")
+			return wrong(i, "secret", "a start can only name a secret that begins with "+callbackSecret+"; ask the operator to set one")
 		}
 	}
-	return notice.CheckTargets("notify", targets, notice.MostRunTargets)
+	if err := notice.CheckTargets("notify", targets, notice.MostRunTargets); err != nil {
+		return err
+	}
+	for i, t := range targets {
+		if len(t.Template) == 0 {
+			continue
+		}
+		if err := placeholder.Check(t.Template); err != nil {
+			return wrong(i, "template", err.Error())
+		}
+	}
+	return nil
 }
 
 // putTargets stores the targets that a run names before its head refers to them.

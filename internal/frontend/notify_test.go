@@ -21,6 +21,12 @@ func pipeline(change func(*wire.NotifyTarget)) wire.NotifyTarget {
 	return t
 }
 
+func templated(template string) func(*wire.NotifyTarget) {
+	return func(t *wire.NotifyTarget) {
+		t.Name, t.Format, t.Template = "own", "template", json.RawMessage(template)
+	}
+}
+
 func notifying(targets ...wire.NotifyTarget) wire.StartRequest {
 	req := request("refund A-17")
 	req.Notify = targets
@@ -107,11 +113,14 @@ func TestTargetsArePartOfAStartsIdentity(t *testing.T) {
 func TestTargetsThatAStartCannotName(t *testing.T) {
 	x := newFixture(t, nil)
 	for want, target := range map[string]wire.NotifyTarget{
-		"notify[1].name: missing":                              pipeline(func(t *wire.NotifyTarget) { t.Name = "" }),
-		`notify[1].name: "ci" is used twice`:                   pipeline(nil),
-		`notify[1].on: cannot be "ended"; it is one of`:        pipeline(func(t *wire.NotifyTarget) { t.On = []string{"ended"} }),
-		"notify[1].url: http is not encrypted; use https":      pipeline(func(t *wire.NotifyTarget) { t.URL = "HTTP://10.0.0.8/" }),
-		"notify[1].secret: missing; format standard needs the": pipeline(func(t *wire.NotifyTarget) { t.Secret = "" }),
+		"notify[1].name: missing":                               pipeline(func(t *wire.NotifyTarget) { t.Name = "" }),
+		`notify[1].name: "ci" is used twice`:                    pipeline(nil),
+		`notify[1].on: cannot be "ended"; it is one of`:         pipeline(func(t *wire.NotifyTarget) { t.On = []string{"ended"} }),
+		"notify[1].url: http is not encrypted; use https":       pipeline(func(t *wire.NotifyTarget) { t.URL = "HTTP://10.0.0.8/" }),
+		"notify[1].secret: missing; format standard needs the":  pipeline(func(t *wire.NotifyTarget) { t.Secret = "" }),
+		"notify[1].template: a brace belongs to no placeholder": pipeline(templated(`{"text":["{run"]}`)),
+		"notify[1].template: {a b} is not a placeholder":        pipeline(templated(`{"text":"{a b}"}`)),
+		"notify[1].template: only an agent file can put a":      pipeline(templated(`{"text":"\u007bsecret:CRM_TOKEN\u007d"}`)),
 		// it would sign, for a starter, what another receiver trusts
 		"notify[1].secret: a start can only name a secret that begins with CALLBACK_": pipeline(func(t *wire.NotifyTarget) { t.Secret = "PAGER_KEY" }),
 	} {

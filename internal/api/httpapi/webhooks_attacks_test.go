@@ -131,6 +131,7 @@ func TestATenantNamesOnlyItsOwnSecrets(t *testing.T) {
 				"signs":       `{"on":["done"],"url":"https://a.example/","secret":"` + name + `"}`,
 				"in the URL":  `{"on":["done"],"url":"https://a.example/{secret:` + name + `}","format":"slack"}`,
 				"in the body": `{"on":["done"],"url":"https://a.example/","format":"template","template":{"x":"{secret:` + name + `}"}}`,
+				"escaped":     `{"on":["done"],"url":"https://a.example/","format":"template","template":{"x":["\u007bsecret:` + name + `}"]}}`,
 			} {
 				want := 400
 				if owner == tenant {
@@ -140,6 +141,12 @@ func TestATenantNamesOnlyItsOwnSecrets(t *testing.T) {
 					t.Errorf("%s %s of %s: %d %s", tenant, what, owner, got.StatusCode, got.text)
 				}
 			}
+		}
+	}
+	for range 10 { // the same mistake is reported each time
+		got := s.send("POST", webhooksPath, `{"on":["done"],"url":"https://a.example/{secret:A}","secret":"B","format":"template","template":"{secret:C}"}`, bearer("acme"))
+		if detail := got.problem(t).Detail; !strings.HasPrefix(detail, "secret: ") {
+			t.Error(detail)
 		}
 	}
 	const key = "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw"
@@ -168,7 +175,7 @@ func TestIDsOfDeliveriesLeadNowhereElse(t *testing.T) {
 func TestListsOfAWebhookAreBounded(t *testing.T) {
 	s := newServer(t, settings{token: "secret"})
 	many := strings.TrimSuffix(strings.Repeat(`"a",`, 51), ",")
-	for _, more := range []string{`"agents":[` + many + `]`, `"agents":["a","a"]`, `"agents":[""]`, `"agents":["` + strings.Repeat("a", 300) + `"]`, `"name":"../x"`, `"on":[]`, `"on":["test"]`,
+	for _, more := range []string{`"format":"template","template":{"a":"{run"}`, `"format":"template","template":["{a b}"]`, `"format":"template","template":{"a":"{secret:key}"}`, `"agents":[` + many + `]`, `"agents":["a","a"]`, `"agents":[""]`, `"agents":["` + strings.Repeat("a", 300) + `"]`, `"name":"../x"`, `"on":[]`, `"on":["test"]`,
 		`"template":{"a":1}`, `"mail":["ops@example.com"]`, `"format":"discord"`} {
 		body := `{"on":["done"],"secret":"WEBHOOK_K","url":"https://a.example/",` + more + `}`
 		if strings.HasPrefix(more, `"on"`) {

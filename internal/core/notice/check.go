@@ -1,6 +1,7 @@
 package notice
 
 import (
+	"bytes"
 	"encoding/json"
 	"fmt"
 	"net/url"
@@ -70,9 +71,9 @@ func (t Target) CheckOutside() error {
 	if err := t.Check(); err != nil {
 		return err
 	}
-	for _, member := range []struct{ field, text string }{{"url", t.URL}, {"template", string(t.Template)}} {
-		if placeholder.MatchString(member.text) {
-			return &FieldError{member.field, "only an agent file can put a secret there; write it without {secret:NAME}"}
+	for _, field := range []string{"url", "template"} {
+		if len(t.placeholdersIn(field)) > 0 {
+			return &FieldError{field, "only an agent file can put a secret there; write it without {secret:NAME}"}
 		}
 	}
 	return nil
@@ -81,9 +82,42 @@ func (t Target) CheckOutside() error {
 // placeholder is a secret in the URL or the template of a target.
 var placeholder = regexp.MustCompile(`\{secret:([A-Z][A-Z0-9_]*)\}`)
 
-// Placeholders are the names of the secrets in the URL and the template, each once.
-func (t Target) Placeholders() (names []string) {
-	for _, text := range []string{t.URL, string(t.Template)} {
+// Placeholders are the names of the secrets in the URL and the template, each once. No sender puts
+// another secret into them.
+func (t Target) Placeholders() []string {
+	names := t.placeholdersIn("url")
+	for _, name := range t.placeholdersIn("template") {
+		if !slices.Contains(names, name) {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// SecretsBy returns the names of all secrets of the target, each with the member that names it.
+func (t Target) SecretsBy() (names []NamedBy) {
+	if t.Secret != "" {
+		names = append(names, NamedBy{"secret", t.Secret})
+	}
+	for _, field := range []string{"url", "template"} {
+		for _, name := range t.placeholdersIn(field) {
+			names = append(names, NamedBy{field, name})
+		}
+	}
+	return names
+}
+
+// NamedBy is the name of a secret, and the member of a target that has it.
+type NamedBy struct{ Field, Name string }
+
+// placeholdersIn are the names of the secrets in a member. Those in the template are read as a
+// sender reads them, since JSON can write a brace as \u007b.
+func (t Target) placeholdersIn(field string) (names []string) {
+	texts := []string{t.URL}
+	if field == "template" {
+		texts = textsIn(t.Template)
+	}
+	for _, text := range texts {
 		for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
 			if !slices.Contains(names, found[1]) {
 				names = append(names, found[1])
@@ -91,6 +125,20 @@ func (t Target) Placeholders() (names []string) {
 		}
 	}
 	return names
+}
+
+// textsIn are the texts and names of members in a JSON value, as far as it can be read.
+func textsIn(raw json.RawMessage) (texts []string) {
+	d := json.NewDecoder(bytes.NewReader(raw))
+	for {
+		token, err := d.Token()
+		if err != nil {
+			return texts
+		}
+		if text, is := token.(string); is {
+			texts = append(texts, text)
+		}
+	}
 }
 
 // FilledURL is the URL with the values of secrets in their places; false if it is none then, or

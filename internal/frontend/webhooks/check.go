@@ -5,7 +5,6 @@ import (
 	"errors"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 const (
@@ -29,7 +29,7 @@ func check(w notice.Webhook) error {
 	if err := t.Check(); err != nil {
 		return invalid(err)
 	}
-	for _, err := range []error{checkAgents(w.Agents), checkHost(t), checkSecrets(w.Tenant, t)} {
+	for _, err := range []error{checkAgents(w.Agents), checkHost(t), checkTemplate(t), checkSecrets(w.Tenant, t)} {
 		if err != nil {
 			return err
 		}
@@ -89,27 +89,26 @@ func looksNumeric(host string) bool {
 	return err == nil
 }
 
-// placeholder is a secret in the text of a target.
-var placeholder = regexp.MustCompile(`\{secret:([^}]*)\}`)
+// checkTemplate refuses a template that can't be filled in.
+func checkTemplate(t notice.Target) error {
+	if len(t.Template) == 0 {
+		return nil
+	}
+	if err := placeholder.Check(t.Template); err != nil {
+		return refusal.New(refusal.CodeInvalid, "template: %v", err)
+	}
+	return nil
+}
 
 // checkSecrets refuses the secrets of agents and of other tenants. With one of those, the holder of
 // a token could sign as another tenant, or have its value sent to an address of their choice.
 func checkSecrets(tenant string, t notice.Target) error {
-	named := map[string]string{}
-	if t.Secret != "" {
-		named[t.Secret] = "secret"
-	}
-	for field, text := range map[string]string{"url": t.URL, "template": string(t.Template)} {
-		for _, found := range placeholder.FindAllStringSubmatch(text, -1) {
-			named[found[1]] = field
-		}
-	}
 	prefix := secretPrefix(tenant)
-	for name, field := range named {
-		rest, ours := strings.CutPrefix(name, prefix)
+	for _, named := range t.SecretsBy() {
+		rest, ours := strings.CutPrefix(named.Name, prefix)
 		if !ours || rest == "" || tenant == access.Tenant && strings.Contains(rest, "__") {
 			return refusal.New(refusal.CodeInvalid, "%s: the names of secrets for webhooks of this tenant begin with %s and hold no further __; "+
-				"ask the operator for one", field, prefix)
+				"ask the operator for one", named.Field, prefix)
 		}
 	}
 	return nil

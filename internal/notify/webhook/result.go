@@ -12,6 +12,9 @@ import (
 
 var errBadURL = errors.New("the endpoint's URL is not valid; write it as https://hooks.example.com/path, with {secret:NAME} only behind the host")
 
+// bodyError is a body that can't be written, at this attempt or a later one.
+type bodyError struct{ error }
+
 func refused(why string) delivery.Result {
 	return delivery.Result{Outcome: notice.Refused, Error: why}
 }

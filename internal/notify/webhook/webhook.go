@@ -7,6 +7,7 @@ import (
 	"bytes"
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"net/http"
@@ -53,6 +54,9 @@ func New(o Options, body Body) *Sender {
 // Send makes one attempt. The URL and what it holds are in no error.
 func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) delivery.Result {
 	req, access, err := s.request(ctx, to, n)
+	if hopeless, is := errors.AsType[bodyError](err); is {
+		return delivery.Result{Outcome: notice.Hopeless, Error: hopeless.Error()}
+	}
 	if err != nil {
 		return refused(err.Error())
 	}
@@ -88,7 +92,7 @@ func (s *Sender) request(ctx context.Context, to notice.Target, n client.Notice)
 	}
 	body, err := s.body(n, to, values)
 	if err != nil {
-		return nil, access, err
+		return nil, access, bodyError{err}
 	}
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {s.o.Agent}}
 	if err := s.sign(ctx, header, to, n.ID, body); err != nil {

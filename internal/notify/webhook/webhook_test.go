@@ -4,6 +4,7 @@ import (
 	"context"
 	"crypto/tls"
 	"encoding/json"
+	"errors"
 	"io"
 	"log"
 	"net"
@@ -40,6 +41,7 @@ type bench struct {
 	private []string            // what the operator allows
 	server  *httptest.Server
 	answer  http.HandlerFunc
+	write   webhook.Body
 
 	mu    sync.Mutex
 	dials []string
@@ -49,7 +51,7 @@ type bench struct {
 
 func newBench(t *testing.T, answer http.HandlerFunc) *bench {
 	b := &bench{T: t, clock: enginetest.NewClock(time.Unix(1_700_000_000, 0)), secrets: map[string]string{"HOOK_KEY": oldKey},
-		names: map[string][]string{"hooks.example.com": {public}}, answer: answer}
+		names: map[string][]string{"hooks.example.com": {public}}, answer: answer, write: webhook.Standard}
 	b.server = httptest.NewUnstartedServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		b.mu.Lock()
@@ -91,7 +93,7 @@ func (b *bench) send(to notice.Target, n client.Notice) delivery.Result {
 	}
 	guard := netguard.New(netguard.Options{Clock: b.clock, Private: private, Lookup: b.lookup, Dial: b.dial, TLS: &tls.Config{InsecureSkipVerify: true}})
 	find := secret.Source(func(_ context.Context, name string) (string, error) { return b.secrets[name], nil })
-	s := webhook.New(webhook.Options{Secrets: find, Guard: guard, Clock: b.clock, Agent: "dormouse/test"}, webhook.Standard)
+	s := webhook.New(webhook.Options{Secrets: find, Guard: guard, Clock: b.clock, Agent: "dormouse/test"}, b.write)
 	return s.Send(b.Context(), to, n)
 }
 
@@ -261,6 +263,16 @@ func TestASecretThatCannotSignIsNamedAndNotShown(t *testing.T) {
 		if r.Outcome != notice.Refused || !strings.Contains(r.Error, want) || strings.Contains(r.Error, "hunter2") || len(b.got) > 0 {
 			t.Errorf("%q: %+v, %d requests", value, r, len(b.got))
 		}
+	}
+}
+
+func TestABodyThatCannotBeWrittenIsNotTriedAgain(t *testing.T) {
+	b := newBench(t, status(200))
+	b.write = func(client.Notice, notice.Target, secret.Values) ([]byte, error) {
+		return nil, errors.New("the template can't be read")
+	}
+	if r := b.send(ops, refund); r.Outcome != notice.Hopeless || r.Error != "the template can't be read" || len(b.dials) > 0 {
+		t.Errorf("%+v, %d connections", r, len(b.dials))
 	}
 }
 
