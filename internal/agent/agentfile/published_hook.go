@@ -1,6 +1,9 @@
 package agentfile
 
-import "github.com/dormouse-dev/dormouse/internal/agent"
+import (
+	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+)
 
 const (
 	pathPattern   = `^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`
@@ -19,7 +22,7 @@ func hookPart() part {
 			"values": part{"type": "object", "description": "What each word means: resume or cancel. A delivery with another word is refused.", "minProperties": 1, "additionalProperties": part{"enum": []string{"resume", "cancel"}}},
 		}, "path", "values")}}
 	pending := word("What to do if the run waits: refuse the delivery (default), abandon what it waits for, or queue the input until the run ends.", "refuse", "abandon", "queue")
-	return closed("How an incoming webhook is verified, and what it does: exactly one of start, message and decision.", part{
+	return closed("How an incoming webhook is verified, and what it does: exactly one of start, message, decision and slack_app.", part{
 		"tenant": textPart("The tenant whose runs the hook reaches. Default: the tenant that deploys it."),
 		"verify": verifyPart(),
 		"when": part{"description": "Conditions on the body, which must all hold; other deliveries are ignored. Or comparisons in one text, as in 'action == \"opened\" && issue.number > 0'.",
@@ -29,7 +32,7 @@ func hookPart() part {
 			"path":   pathPart("A path in the body."),
 			"header": filled("A header. No signature covers it, so anyone with a signed delivery can have it act again."),
 		}).holds(exactlyOne(given("path"), given("header"))),
-		"agents": listOf("message, decision: the agents whose runs the hook may reach. Default: all agents of the tenant.", shaped("An agent's name.", agent.AgentName.String())).with(part{"minItems": 1}),
+		"agents": listOf("message, decision, slack_app: the agents whose runs the hook may reach. Default: all agents of the tenant.", shaped("An agent's name.", agent.AgentName.String())).with(part{"minItems": 1}),
 		"start": closed("Starts a run.", part{
 			"agent":      shaped("The agent.", agent.AgentName.String()),
 			"input":      fillPart("The input."),
@@ -45,7 +48,12 @@ func hookPart() part {
 			"shown":     fillPart("The fingerprint of the question that was shown. If the question has changed, the decision is refused."),
 			"arguments": pathPart("The path of edited arguments, an object."), "result": pathPart("The path of the call's result."),
 		}, "target", "action"),
-	}, "verify").holds(exactlyOne(given("start"), given("message"), given("decision")), when(given("start"), without("agents")))
+		"slack_app": closed("The hook is the interactivity URL of a Slack app, whose buttons decide.", part{
+			"token": shaped("The name of the secret with the bot token.", secretPattern),
+			"team":  shaped("The id of the workspace, as in T0123ABCD. Members of no other may decide.", notice.TeamForm),
+		}, "token", "team"),
+	}, "verify").holds(exactlyOne(given("start"), given("message"), given("decision"), given("slack_app")), when(given("start"), without("agents")),
+		when(given("slack_app"), part{"properties": part{"when": false, "by": false, "id": false, "verify": valued("scheme", "slack")}}))
 }
 
 func pathPart(says string) part { return shaped(says, pathPattern) }

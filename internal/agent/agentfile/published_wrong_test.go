@@ -1,6 +1,7 @@
 package agentfile_test
 
 import (
+	"os"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
@@ -164,6 +165,48 @@ func TestWhatIsWrongIsRefusedByTheSchemaToo(t *testing.T) {
 		}
 		if schema.Validate(instance(t, text)) == nil {
 			t.Errorf("%s: the schema takes\n%s", name, text)
+		}
+	}
+}
+
+func TestAWrongHookOfASlackAppIsRefusedByTheSchemaToo(t *testing.T) {
+	const head = "verify: {scheme: slack, secret: S}\n"
+	schema := published(t, agentfile.SchemaHook)
+	for name, text := range map[string]string{
+		"no act":                  head,
+		"no token":                head + "slack_app: {team: T012}",
+		"no team":                 head + "slack_app: {token: S}",
+		"the token itself":        head + "slack_app: {token: xoxb-1, team: T012}",
+		"the name of a team":      head + "slack_app: {token: S, team: acme}",
+		"another scheme":          "verify: {scheme: github, secret: S}\nslack_app: {token: S, team: T012}",
+		"a condition on the body": head + "when: 'type == \"a\"'\nslack_app: {token: S, team: T012}",
+		"a path of who acted":     head + "by: user.id\nslack_app: {token: S, team: T012}",
+		"a path of the event":     head + "id: {path: a}\nslack_app: {token: S, team: T012}",
+		"a message beside it":     head + "slack_app: {token: S, team: T012}\nmessage: {thread: '{t}', text: x}",
+		"an unknown member":       head + "slack_app: {token: S, team: T012, channel: C0DESK}",
+	} {
+		if err := (sample{kind: agentfile.SchemaHook, text: text}).load(); err == nil {
+			t.Errorf("%s: the loader takes\n%s", name, text)
+		}
+		if schema.Validate(instance(t, text)) == nil {
+			t.Errorf("%s: the schema takes\n%s", name, text)
+		}
+	}
+}
+
+func TestTheHooksOfThePagePassThePublishedSchema(t *testing.T) {
+	page, err := os.ReadFile("../../../docs/reference/hook-file.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	schema := published(t, agentfile.SchemaHook)
+	hooks := fenced.FindAllStringSubmatch(string(page), -1)
+	if len(hooks) != 4 {
+		t.Errorf("the page has %d hooks, want 4", len(hooks))
+	}
+	for _, m := range hooks {
+		if err := schema.Validate(instance(t, m[2])); err != nil {
+			t.Errorf("%v\n%s", err, m[2])
 		}
 	}
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/secret/signature"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
@@ -227,7 +228,7 @@ func (s source) decision(n *yaml.Node) *Decision {
 	return d
 }
 
-var teamForm = regexp.MustCompile(`^T[A-Z0-9]{2,30}$`)
+var teamForm = regexp.MustCompile(notice.TeamForm)
 
 func (s source) slackApp(root *strictyaml.Object, h Hook) *SlackApp {
 	n := root.Take("slack_app")

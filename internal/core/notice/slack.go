@@ -16,6 +16,9 @@ type SlackChannel struct {
 // ChannelForm is the form of the id of a channel, which stays when the channel is renamed.
 const ChannelForm = `^[CGD][A-Z0-9]{2,30}$`
 
+// TeamForm is the form of the id of a workspace.
+const TeamForm = `^T[A-Z0-9]{2,30}$`
+
 var channelForm = regexp.MustCompile(ChannelForm)
 
 func (t Target) wrongSlack() string {
