@@ -117,15 +117,14 @@ func (s *source) groupMember(n *yaml.Node) vote.Member {
 
 var claimEntry = regexp.MustCompile(`^claim:[A-Za-z0-9_.:/-]+=\S.{0,200}$`)
 
+// checkMember takes the callers of every list, and claims, which only groups know.
 func (s *source) checkMember(n *yaml.Node, entry string) {
-	role, isRole := strings.CutPrefix(entry, access.RolePrefix)
-	switch {
-	case isRole && !access.IsRole(role):
-		s.Refuse(n, "there is no role %q; the roles are %s", role, access.RoleNames())
-	case strings.HasPrefix(entry, access.ClaimPrefix) && !claimEntry.MatchString(entry):
-		s.Refuse(n, "%q is not a claim; write claim:NAME=VALUE", entry)
-	case !strings.HasPrefix(entry, access.ClaimPrefix) && !access.CallerPattern.MatchString(entry):
-		s.Refuse(n, "%q is not a caller; write token:NAME, link:ADDRESS, role:ROLE or claim:NAME=VALUE", entry)
+	if strings.HasPrefix(entry, access.ClaimPrefix) {
+		if !claimEntry.MatchString(entry) {
+			s.Refuse(n, "%q is not a claim; write claim:NAME=VALUE", entry)
+		}
+	} else if err := access.CheckCaller(entry); err != nil {
+		s.Refuse(n, "%v; a group can also list claim:NAME=VALUE", err)
 	}
 }
 

@@ -57,7 +57,8 @@ func TestPoliciesThatMeanNothing(t *testing.T) {
 		"a person who is many":     {"[token:cy, ", "[token:c*, ", "one person"},
 		"a role there is not":      {"token:eve]", "role:boss]", `there is no role "boss"`},
 		"a claim without a value":  {"token:eve]", "'claim:groups']", "write claim:NAME=VALUE"},
-		"a name":                   {"token:eve]", "eve]", `"eve" is not a caller`},
+		"a name":                   {"token:eve]", "eve]", `"eve" is not a caller; write token:NAME, link:NAME, hook:NAME/WHO, intake or role:ROLE, with * for any text in a name; a group can also list claim:NAME=VALUE`},
+		"a claim in two parts":     {"token:eve]", "'claim:a b=c']", "write claim:NAME=VALUE"},
 		"an empty group":           {"[token:anna, token:eve]", "[]", "has no members"},
 		"one result of two people": {"{tool: wire, approval: two}", "{tool: wire, approval: two, mode: use_decision_as_tool_result}", "can't give one result"},
 	} {

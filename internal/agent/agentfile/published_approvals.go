@@ -8,7 +8,7 @@ func named(says string, value part) part {
 }
 
 func groupsPart() part {
-	caller := textPart("token:NAME, link:ADDRESS, role:ROLE, or claim:NAME=VALUE of a token that an identity provider signed. * is any text in a name.")
+	caller := textPart("token:NAME, link:ADDRESS, hook:NAME/WHO, intake, role:ROLE, or claim:NAME=VALUE of a token that an identity provider signed. * is any text in a name.")
 	person := closed("A person who comes in several ways and counts once.", part{
 		"person": shaped("A short name.", groupName.String()),
 		"is":     someNames("The person's callers, written out."),
