@@ -11,8 +11,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
-// ownNotify has a server of its own notify the service of what happens in runs. A start that is
-// repeated notifies nobody twice.
+// ownNotify has a server of its own notify the service of what happens in runs. Each event that was
+// subscribed to arrives at least once, and first arrivals keep the journal's order.
 const ownNotify = `
 notify:
   - name: service
