@@ -80,7 +80,7 @@ func TestNotices(t *testing.T) {
 		r.ask("pay")
 		return r, everything(r, fail)
 	}
-	t.Run("a run that nobody subscribed to owes nothing and releases with its suspension", func(t *testing.T) {
+	t.Run("a run without subscribers owes nothing and releases with its suspension", func(t *testing.T) {
 		r, s := setup(t, 0)
 		s.to = nil
 		r.start("hi")

@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
-// callbackSecret begins the names of the secrets that a start may name. Whoever may start a run
-// decides what its notices say and where they go. With any other key, such a notice could be
+// callbackSecret begins the names of the secrets that a start may name. A caller who may start a
+// run decides what its notices say and where they go. With any other key, such a notice could be
 // replayed to the receiver that the key is for.
 const callbackSecret = "CALLBACK_"
 

@@ -21,8 +21,8 @@ func is(entries ...string) (members []vote.Member) {
 	return members
 }
 
-// twoOf asks two of finance: ann, who also gets links, ben, whoever has the role admin, and whoever
-// an identity provider says is of the board.
+// twoOf asks two of finance: ann, who also gets links, ben, callers with the role admin, and
+// callers whom an identity provider names as members of the board.
 func twoOf() *vote.Policy {
 	members := append(is("token:ben", "token:cy", "role:admin", "claim:groups=board", "link:dora@example.com"),
 		vote.Member{Person: "ann", Is: []string{"token:ann", "link:ann@example.com"}})

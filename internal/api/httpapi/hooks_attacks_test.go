@@ -190,7 +190,8 @@ func TestNoAlteredRequestDecides(t *testing.T) {
 	}
 }
 
-// TestARefusalOfASignatureSaysNothing: whoever tries signatures can't tell how close they are.
+// TestARefusalOfASignatureSaysNothing: an attacker who tries signatures can't tell how close
+// they are.
 func TestARefusalOfASignatureSaysNothing(t *testing.T) {
 	s, _, sus := hooked(t, frontendtest.Call{Kind: core.KindApproval}, nil)
 	texts := map[string]bool{}
@@ -216,8 +217,8 @@ func TestARefusalOfASignatureSaysNothing(t *testing.T) {
 	}
 }
 
-// TestNoAmbiguousBodyDecides: these are signed, so their sender has the key, or makes somebody who
-// has it sign them.
+// TestNoAmbiguousBodyDecides: these are signed, so their sender has the key, or makes a holder of
+// the key sign them.
 func TestNoAmbiguousBodyDecides(t *testing.T) {
 	s, run, sus := hooked(t, frontendtest.Call{Kind: core.KindApproval}, nil)
 	for name, c := range map[string]struct {
@@ -262,7 +263,7 @@ func TestNoAmbiguousBodyDecides(t *testing.T) {
 	s.undecided(run, sus)
 }
 
-// TestTheMediaTypeDoesNotChangeWhatABodyMeans: no signature covers it, so whoever holds a signed
+// TestTheMediaTypeDoesNotChangeWhatABodyMeans: no signature covers it, so a holder of a signed
 // request may change it.
 func TestTheMediaTypeDoesNotChangeWhatABodyMeans(t *testing.T) {
 	s, run, sus := hooked(t, frontendtest.Call{Kind: core.KindApproval}, nil)

@@ -16,7 +16,7 @@ import (
 // limit.
 type scriptRules struct {
 	terms core.Terms
-	quiet bool // nobody is notified when a call waits
+	quiet bool // no one is notified when a call waits
 	tools map[string]*scriptTool
 }
 

@@ -34,7 +34,7 @@ func (p *scriptPlayer) vote(rest string) {
 	sus := p.suspended(call)
 	suspended, _, ok := core.FindSuspended(p.journal[p.suspendedIn(sus)-1], sus)
 	if !ok || !suspended.Counted() {
-		p.t.Fatalf("nobody votes on %s", call)
+		p.t.Fatalf("no vote is open on %s", call)
 	}
 	stage, r := suspended.Policy.At(suspended.Stage), p.readScriptDecision(part[2])
 	say := vote.Yes

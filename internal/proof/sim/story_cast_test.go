@@ -75,7 +75,7 @@ func (c *storyCast) Of(context.Context, core.Head) ([]notice.Subscription, error
 func (c *storyCast) Send(_ context.Context, n delivery.Notice) delivery.Result {
 	if c.deaf > 0 {
 		c.deaf--
-		return delivery.Result{Outcome: notice.Refused, Error: "nobody home"}
+		return delivery.Result{Outcome: notice.Refused, Error: "no answer"}
 	}
 	if call, ok := core.SuspendedIn(n.Event); ok {
 		c.notices[call.ToolName]++

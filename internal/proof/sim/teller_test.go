@@ -133,8 +133,8 @@ func (t *teller) read(seg core.Segment) {
 	}
 }
 
-// ask notes a question. Whoever wrote its arguments has approved them, if its group has that
-// person.
+// ask notes a question. The person who wrote its arguments has approved them, if its group has
+// that person.
 func (t *teller) ask(call core.SuspendedCall) {
 	q := &ballotBox{SuspendedCall: call}
 	before := t.questions[call.Follows]

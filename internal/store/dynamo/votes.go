@@ -18,7 +18,7 @@ const (
 
 	attrYes   = "y" // how many approve
 	attrNo    = "n" // and how many deny
-	attrEdit  = "e" // only if somebody has edited
+	attrEdit  = "e" // only after an edit
 	attrVoter = "w" // what each voter has said
 )
 
@@ -94,7 +94,7 @@ func tallyOf(t vote.Tally) item {
 	return it
 }
 
-// votesIn are the votes in the item of a head. A question on which nobody has voted has none.
+// votesIn are the votes in the item of a head. A question without votes has none.
 func votesIn(it item, long func(string) string) map[string]vote.Tally {
 	votes := map[string]vote.Tally{}
 	for name := range it {

@@ -46,7 +46,7 @@ model:
     - say: Done.
 tools:
   - name: pay
-    description: Pays an order back.
+    description: Refunds an order.
     recorded: [{result: paid}]
     parameters: {type: object, properties: {order: {type: integer}}, required: [order]}
 permissions: {ask: [pay]}

@@ -79,7 +79,7 @@ func (r *Receiver) ServeHTTP(w http.ResponseWriter, req *http.Request) {
 	select {
 	case <-r.hold:
 		w.WriteHeader(http.StatusNoContent)
-	case <-req.Context().Done(): // who asked is gone
+	case <-req.Context().Done(): // the sender was killed
 	}
 }
 
