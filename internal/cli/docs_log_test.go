@@ -49,11 +49,11 @@ var logged = map[string]string{
 	"the function cannot start":                "A setting, secret or permission is missing or wrong.",
 
 	// Warnings: an operator has to act if they persist.
-	"step given up":       "The store was slow, or the worker's time for the step was nearly over. The step is retried. If it repeats, check the store.",
-	"receiving failed":    "The store didn't respond. Check it.",
-	"a delivery panicked": "A bug. The delivery is repeated.",
-	"a delivery was given up; the sweep repeats it":                           "The store didn't respond. Check it.",
-	"a notice could not be delivered and is a dead letter":                    "The endpoint refused it for a day, or is gone. List such notices with `dormouse webhooks dead`.",
+	"step given up":                                        "The store was slow, or the worker's time for the step was nearly over. The step is retried. If it repeats, check the store.",
+	"receiving failed":                                     "The store didn't respond. Check it.",
+	"a delivery panicked":                                  "A bug. The delivery is repeated.",
+	"a delivery failed; the sweep repeats it":              "The store didn't respond. Check it.",
+	"a notice could not be delivered and is a dead letter": "The endpoint refused it for a day, or is gone. List such notices with `dormouse webhooks dead`.",
 	"the wake-up for a delivery could not be sent; the sweep finds it":        "The notice is late by at most a sweep.",
 	"a notice could not be prepared; it is attempted again":                   "The store didn't respond. Check it.",
 	"the wake-up for the next delivery could not be sent; the sweep finds it": "The notice is late by at most a sweep.",

@@ -10,11 +10,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 )
 
-// mostDeliveries is how many lines are worked on at once, and mostOfTenant how many of one tenant.
-// An endpoint that does not answer holds one of these, and never a step.
+// mostDeliveries is how many lines are worked on at once, mostOfTenant how many of one tenant, and
+// shareOfTenant how many of each tenant even when the others have taken all. A silent endpoint
+// holds one for each thread it is notified of, and never a step.
 const (
 	mostDeliveries = 32
 	mostOfTenant   = 16
+	shareOfTenant  = 2
 )
 
 // deliveries work on lines beside the steps. A wake-up that finds no room is dropped: it is a hint,
@@ -22,26 +24,23 @@ const (
 type deliveries struct {
 	deliverer *delivery.Deliverer
 	log       *slog.Logger
+	places    *places
 
-	mu     sync.Mutex
-	total  int
-	tenant map[string]int
-	line   map[engine.Wakeup]bool // that are worked on
+	mu   sync.Mutex
+	line map[engine.Wakeup]bool // that are worked on
 }
 
 func newDeliveries(o delivery.Options) *deliveries {
-	return &deliveries{deliverer: delivery.New(o), log: o.Logger, tenant: map[string]int{}, line: map[engine.Wakeup]bool{}}
+	return &deliveries{deliverer: delivery.New(o), log: o.Logger, places: newPlaces(mostDeliveries, mostOfTenant, shareOfTenant), line: map[engine.Wakeup]bool{}}
 }
 
 // begin takes a place for a line; false if there is none, or the line is at work already.
 func (d *deliveries) begin(w engine.Wakeup) bool {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if d.line[w] || d.total >= mostDeliveries || d.tenant[w.Tenant] >= mostOfTenant {
+	if d.line[w] || !d.places.Take(w.Tenant) {
 		return false
 	}
-	d.total++
-	d.tenant[w.Tenant]++
 	d.line[w] = true
 	return true
 }
@@ -49,11 +48,8 @@ func (d *deliveries) begin(w engine.Wakeup) bool {
 func (d *deliveries) end(w engine.Wakeup) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.total--
-	if d.tenant[w.Tenant]--; d.tenant[w.Tenant] == 0 {
-		delete(d.tenant, w.Tenant)
-	}
 	delete(d.line, w)
+	d.places.Free(w.Tenant)
 }
 
 // deliver works on a line for which begin took a place. An error is logged and needs no other
@@ -66,6 +62,6 @@ func (d *deliveries) deliver(ctx context.Context, w engine.Wakeup) {
 		}
 	}()
 	if _, err := d.deliverer.Deliver(ctx, w); err != nil {
-		d.log.Warn("a delivery was given up; the sweep repeats it", "thread", w.Thread, "endpoint", w.Endpoint, "error", err)
+		d.log.Warn("a delivery failed; the sweep repeats it", "thread", w.Thread, "endpoint", w.Endpoint, "error", err)
 	}
 }

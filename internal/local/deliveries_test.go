@@ -4,8 +4,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
+	"path/filepath"
 	"testing"
+	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
@@ -27,7 +32,7 @@ func (r receiver) Send(ctx context.Context, n delivery.Notice) delivery.Result {
 	select {
 	case r <- a:
 	case <-ctx.Done():
-		return delivery.Result{Outcome: notice.Refused, Error: "nobody listens"}
+		return delivery.Result{Outcome: notice.Refused, Error: "the test has ended"}
 	}
 	select {
 	case result := <-a.answer:
@@ -88,8 +93,7 @@ func TestARunNotifiesItsSubscribers(t *testing.T) {
 	s.await(t, run.ID, "done")
 }
 
-// An endpoint that does not answer holds no run, and no other endpoint.
-func TestASilentEndpointHoldsNobody(t *testing.T) {
+func TestASilentEndpointDelaysNoRunAndNoOtherEndpoint(t *testing.T) {
 	r, _ := countingRig(t)
 	r.deploy(asked)
 	to := make(receiver)
@@ -151,7 +155,7 @@ func TestNoticesOutliveTheServer(t *testing.T) {
 }
 
 func TestDeliveriesHaveBoundsOfTheirOwn(t *testing.T) {
-	d := &deliveries{tenant: map[string]int{}, line: map[engine.Wakeup]bool{}}
+	d := newDeliveries(delivery.Options{})
 	begun := func(tenant string) (n int) {
 		for i := range 2 * mostDeliveries {
 			if d.begin(engine.Wakeup{Tenant: tenant, Thread: fmt.Sprint(i), Endpoint: "ops"}) {
@@ -168,7 +172,59 @@ func TestDeliveriesHaveBoundsOfTheirOwn(t *testing.T) {
 	if !d.begin(one) || d.begin(one) {
 		t.Error("a line that is at work began again, or one that ended did not")
 	}
-	if n := begun("other") + begun("third"); n != mostDeliveries-mostOfTenant {
-		t.Errorf("%d of the others", n)
+	if n := begun("other"); n != mostDeliveries-mostOfTenant {
+		t.Errorf("%d of another tenant", n)
+	}
+	if n := begun("third"); n != shareOfTenant {
+		t.Errorf("%d of a tenant that came when all were taken", n)
+	}
+	d.end(one)
+	if d.begin(one) {
+		t.Error("a tenant has more than its share while all are taken")
+	}
+}
+
+// The endpoints of two tenants hold every delivery. The notices of a third arrive all the same.
+func TestSilentEndpointsOfTwoTenantsDelayNoThird(t *testing.T) {
+	r, _ := countingRig(t)
+	r.deploy(asked + "tenants: ['*']\n")
+	to := make(receiver)
+	o := r.notifying(to, "ops")
+	o.TokensFile = filepath.Join(t.TempDir(), "tokens")
+	tokens := ""
+	for _, tenant := range []string{"acme", "other", "third"} {
+		tokens += line(tenant, tenant, tenant, access.Start)
+	}
+	if err := os.WriteFile(o.TokensFile, []byte(tokens), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := r.startWith(o)
+	begin := func(tenant string) {
+		running{s.Server, client.New("http://"+s.Addr(), client.WithToken(tenant), client.WithRetries(0)), nil}.begin(t)
+	}
+	held := []attempt{}
+	for _, tenant := range []string{"acme", "other"} {
+		for range mostOfTenant {
+			begin(tenant)
+			if held = append(held, <-to); held[len(held)-1].Tenant != tenant {
+				t.Fatalf("a notice of %s arrived, want one of %s", held[len(held)-1].Tenant, tenant)
+			}
+		}
+	}
+	for range shareOfTenant {
+		begin("third")
+		var n attempt
+		select {
+		case n = <-to:
+		case <-time.After(20 * time.Second):
+			t.Fatalf("no notice arrives while %d are held", len(held))
+		}
+		if n.Tenant != "third" || n.Kind != notice.Suspended {
+			t.Errorf("%s of %s arrived while %d are held", n.Kind, n.Tenant, len(held))
+		}
+		n.answer <- taken
+	}
+	for _, n := range held {
+		n.answer <- taken
 	}
 }
