@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
 
@@ -26,6 +27,7 @@ type Settings struct {
 	Prices agent.Prices       // of models whose agents have no price; nil for none
 	// of the runs that a tenant starts on one day of UTC; 0 is no limit
 	TenantDay core.USD
+	Private   netguard.Private // the addresses of PrivateHosts
 }
 
 // policyVariable holds the text of a policy file, in the form of `dormouse dev --policy`.
@@ -42,6 +44,11 @@ const dayCostVariable = "DORMOUSE_TENANT_DAY_COST"
 func Read(getenv func(string) string) (Settings, error) {
 	base, err := stack.Read(getenv)
 	s := Settings{Settings: base}
+	private, wrong := netguard.ReadPrivate(base.PrivateHosts)
+	if wrong != nil {
+		err = errors.Join(err, fmt.Errorf("DORMOUSE_PRIVATE_HOSTS: %w", wrong))
+	}
+	s.Private = private
 	if text := getenv(pricesVariable); text != "" {
 		prices, wrong := agentfile.ParsePrices(pricesVariable, []byte(text))
 		if wrong != nil {

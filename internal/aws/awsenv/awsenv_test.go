@@ -46,12 +46,11 @@ func TestAWrongPolicyIsToldWithEverythingElseThatIsWrong(t *testing.T) {
 }
 
 func TestAPrivateHostThatIsNoneKeepsAFunctionFromStarting(t *testing.T) {
-	s, err := awsenv.Read(environment(map[string]string{"DORMOUSE_PRIVATE_HOSTS": "http://desk"}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if _, err := awsenv.NewStep(s, register, awsenv.Dependencies{}, new(bytes.Buffer)); err == nil || !strings.Contains(err.Error(), "DORMOUSE_PRIVATE_HOSTS") {
-		t.Errorf("got %v", err)
+	_, err := awsenv.Read(environment(map[string]string{"DORMOUSE_TABLE": "", "DORMOUSE_PRIVATE_HOSTS": "http://desk"}))
+	for _, want := range []string{`DORMOUSE_PRIVATE_HOSTS: "http://desk" is not a host`, "DORMOUSE_TABLE is missing"} {
+		if err == nil || strings.Count(err.Error(), want) != 1 {
+			t.Errorf("%q is not once in: %v", want, err)
+		}
 	}
 }
 

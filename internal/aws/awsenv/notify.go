@@ -2,7 +2,6 @@ package awsenv
 
 import (
 	"context"
-	"errors"
 	"io"
 	"log/slog"
 
@@ -27,8 +26,11 @@ type Notify struct {
 // metrics go to out. It makes no network request.
 func NewNotify(s Settings, register Register, out io.Writer) (Notify, error) {
 	p, err := open(s, register, nil, out)
-	private, wrong := netguard.ReadPrivate(s.PrivateHosts)
-	return Notify{parts: p, Frontend: p.frontend(), Subscribers: p.subscribers(), Guard: netguard.New(netguard.Options{Clock: machine.Clock{}, Private: private})}, errors.Join(err, wrong)
+	if err != nil {
+		return Notify{}, err
+	}
+	guard := netguard.New(netguard.Options{Clock: machine.Clock{}, Private: s.Private})
+	return Notify{parts: p, Frontend: p.frontend(), Subscribers: p.subscribers(), Guard: guard}, nil
 }
 
 // LinkKeys returns the keys that sign approval links; see [Front.LinkKeys].

@@ -1,14 +1,12 @@
 package awsenv
 
 import (
-	"fmt"
 	"log/slog"
 	"os"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -49,15 +47,11 @@ type ConnectOptions struct {
 // assemble returns the program that implements the agents. With a nil deps it runs nothing. There
 // is no directory of agents: definitions come from the table.
 func assemble(s Settings, register Register, deps *Dependencies, log *slog.Logger) (program.Program, error) {
-	private, err := netguard.ReadPrivate(s.PrivateHosts)
-	if err != nil {
-		return program.Program{}, fmt.Errorf("DORMOUSE_PRIVATE_HOSTS: %w", err)
-	}
 	options := ConnectOptions{Settings: s, Secrets: secret.Environment(os.Getenv), Logger: log}
 	if deps != nil && deps.Secrets != nil {
 		options.Secrets = deps.Secrets
 	}
-	options.HTTP = httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: private, Secrets: options.Secrets})
+	options.HTTP = httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: s.Private, Secrets: options.Secrets})
 	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: s.Policy, Prices: s.Prices, Clock: machine.Clock{}, HTTP: options.HTTP, Idle: deps == nil}
 	if deps != nil && deps.Connect != nil {
 		p.Models, p.Bodies = deps.Connect(options)
