@@ -1,13 +1,16 @@
 package awsnotify
 
 import (
+	"context"
 	"io"
 	"log/slog"
+	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
@@ -25,7 +28,10 @@ import (
 // network request. chance returns a number from 0 to 1, for jitter.
 func Open(s awsenv.Settings, register awsenv.Register, chance func() float64, out io.Writer) (*Handler, error) {
 	p, err := awsenv.NewNotify(s, register, out)
-	return New(p, endpoints(p), chance), err
+	if err != nil {
+		return nil, err
+	}
+	return New(p, endpoints(p), chance), nil
 }
 
 // New returns a handler with the parts of p.
@@ -34,8 +40,12 @@ func New(p awsenv.Notify, to *notify.Endpoints, chance func() float64) *Handler 
 		log: p.Logger, chance: chance}
 }
 
+// keysAge is how long the keys of links are used before they are read again, as in the API.
+const keysAge = time.Minute
+
 func endpoints(p awsenv.Notify) *notify.Endpoints {
-	links := notify.Links{Keys: p.LinkKeys, Public: p.Public}
+	ring := access.NewRing(p.LinkKeys, p.Clock.Now)
+	links := notify.Links{Keys: func(ctx context.Context) (access.LinkKeys, error) { return ring.Keys(ctx, keysAge) }, Public: p.Public}
 	hooks := webhook.Options{Secrets: awssecret.Source(p.Settings), Guard: p.Guard, Clock: p.Clock, Agent: "dormouse/" + p.Version}
 	return &notify.Endpoints{Targets: p.Subscribers, Writer: notify.NewWriter(notify.WriterOptions{Frontend: p.Frontend, Links: links, Logger: p.Logger}),
 		URL: map[notice.Format]notify.Sender{notice.FormatStandard: webhook.New(hooks, webhook.Standard), notice.FormatSlack: webhook.New(hooks, slack.Message),

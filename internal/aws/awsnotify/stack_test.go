@@ -231,6 +231,33 @@ func TestASuspensionReachesTheReceiverAndTheBus(t *testing.T) {
 	}
 }
 
+// Keys are read again after a minute, so that a new key signs soon.
+func TestTheKeysOfLinksAreNotReadAtEachAttempt(t *testing.T) {
+	s := newStand(t)
+	reads := 0
+	s.double.Fail(func(c awsdouble.Call) awsdouble.Fault {
+		if c.Operation == "GetItem" && strings.Contains(c.Key, "K#links") {
+			reads++
+		}
+		return awsdouble.Fault{}
+	})
+	s.statuses = []int{http.StatusServiceUnavailable, http.StatusServiceUnavailable}
+	s.suspend()
+	for i, tt := range []struct {
+		after time.Duration
+		again bool // the keys are read
+	}{{0, true}, {10 * time.Second, false}, {2 * time.Minute, true}} {
+		s.clock.Advance(tt.after)
+		before := reads
+		if s.pump("notify"); len(s.hooks) != i+1 || s.hooks[i].Links == nil {
+			t.Fatalf("the receiver got %+v\n%s", s.hooks, s.log.String())
+		}
+		if (reads > before) != tt.again {
+			t.Errorf("attempt %d read the keys %d times", i+1, reads-before)
+		}
+	}
+}
+
 // A function that is killed after it has sent a notice has recorded nothing.
 func TestAKilledDeliveryIsTakenOverWithTheSameID(t *testing.T) {
 	s := newStand(t)
