@@ -14,6 +14,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
 
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -37,8 +38,9 @@ type rig struct {
 
 func newRig(t *testing.T) *rig {
 	r := &rig{T: t, report: delivery.Report{Claimed: true, Delivered: 2, Failed: 1, Buried: 1}}
-	r.h = &Handler{deliverer: func(*slog.Logger) deliverer { return r }, lines: r, units: r, chance: func() float64 { return 1 },
-		metrics: emf.New(&r.out, "test", func() time.Time { return time.UnixMilli(0) }), log: stack.Settings{Function: "notify"}.Logger(&r.log)}
+	r.h = New(awsenv.Notify{}, nil, func() float64 { return 1 })
+	r.h.deliverer, r.h.lines, r.h.Units = func(*slog.Logger) deliverer { return r }, r, r
+	r.h.Metrics, r.h.Logger = emf.New(&r.out, "test", func() time.Time { return time.UnixMilli(0) }), stack.Settings{Function: "notify"}.Logger(&r.log)
 	return r
 }
 
@@ -135,4 +137,11 @@ func TestWhatFailsComesAgainAlone(t *testing.T) {
 		t.Errorf("%v come again, %d were worked on", again, len(r.woken))
 	}
 	r.wrote(`"Unreadable":1`)
+}
+
+func TestAPanicIsAFailureOfANotice(t *testing.T) {
+	r := newRig(t)
+	r.panics = true
+	r.invoke(t.Context(), line, line)
+	r.wrote(`"NoticeFailures":2`)
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/notify"
 	sinkbus "github.com/dormouse-dev/dormouse/internal/notify/sink/eventbridge"
@@ -36,8 +37,8 @@ func Open(s awsenv.Settings, register awsenv.Register, chance func() float64, ou
 
 // New returns a handler with the parts of p.
 func New(p awsenv.Notify, to *notify.Endpoints, chance func() float64) *Handler {
-	return &Handler{deliverer: func(log *slog.Logger) deliverer { return p.Deliverer(to, log) }, lines: p.Lines, metrics: p.Metrics, units: p.Units,
-		log: p.Logger, chance: chance}
+	return &Handler{Batch: stack.Batch{Metrics: p.Metrics, Units: p.Units, Logger: p.Logger, Chance: chance, Panics: emf.NoticeFailures},
+		deliverer: func(log *slog.Logger) deliverer { return p.Deliverer(to, log) }, lines: p.Lines}
 }
 
 // keysAge is how long the keys of links are used before they are read again, as in the API.

@@ -18,6 +18,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -64,10 +65,10 @@ type moved struct {
 
 func newRig(t *testing.T) *rig {
 	r := &rig{T: t, report: engine.Report{Outcome: engine.Released, Thread: "thr_demo", Run: "run_demo_0", Step: 2, Epoch: 3, Attempt: 1}}
-	r.h = &Handler{engine: func(*slog.Logger) stepper { return r }, wake: r, queue: r, starter: r, units: r,
-		intake:  stack.Intake{ARN: intakeARN, Tenant: "acme", Agent: "refund-desk"},
-		metrics: emf.New(&r.out, "test", func() time.Time { return time.UnixMilli(0) }),
-		log:     stack.Settings{Function: "step"}.Logger(&r.log), chance: func() float64 { return 1 }}
+	r.h = New(awsenv.Step{}, func() float64 { return 1 })
+	r.h.engine, r.h.wake, r.h.queue, r.h.starter, r.h.Units = func(*slog.Logger) stepper { return r }, r, r, r, r
+	r.h.intake = stack.Intake{ARN: intakeARN, Tenant: "acme", Agent: "refund-desk"}
+	r.h.Metrics, r.h.Logger = emf.New(&r.out, "test", func() time.Time { return time.UnixMilli(0) }), stack.Settings{Function: "step"}.Logger(&r.log)
 	return r
 }
 
@@ -194,7 +195,7 @@ func TestAStepThatFailedComesAgainLaterEachTime(t *testing.T) {
 		r.want("again", r.invoke(t.Context(), body(wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, n)), []string{"m1"})
 		r.want("given back", r.given, []time.Duration{want})
 	}
-	r.h.chance = func() float64 { return 0 }
+	r.h.Chance = func() float64 { return 0 }
 	r.given = nil
 	r.invoke(t.Context(), body(wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, 1))
 	r.want("given back at the least", r.given, []time.Duration{2 * time.Second})

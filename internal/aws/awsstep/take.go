@@ -16,7 +16,7 @@ import (
 func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, err error) {
 	requests := intake.Requests([]byte(m.Body), i.intake.Agent)
 	if len(requests) == 0 {
-		i.log.Info("a message of the intake queue is empty and is dropped", "message", m.MessageId)
+		i.Log.Info("a message of the intake queue is empty and is dropped", "message", m.MessageId)
 	}
 	results := make([]intake.Result, len(requests))
 	inTime, cancel := stack.InTime(ctx)
@@ -25,7 +25,7 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 		results[n] = i.result(inTime, m, o)
 	}
 	if whole, stays := intake.Whole(results); stays {
-		whole.After = max(whole.After, stack.Backoff(m, i.chance()))
+		whole.After = max(whole.After, stack.Backoff(m, i.Chance()))
 		return i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), whole)
 	}
 	if len(requests) == 1 && results[0].Outcome == intake.Busy {
@@ -48,7 +48,7 @@ func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Req
 	n := stack.Receives(m)
 	f.After = min(intake.Longer(f.After, min(n, maxFailures)), sqsqueue.MaxDelay)
 	if n < maxFailures {
-		err = i.giveBack(ctx, m, f.After)
+		err = i.Return(ctx, m, f.After)
 	} else {
 		gone, err = i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), f)
 	}
@@ -62,7 +62,7 @@ func (i *invocation) result(ctx context.Context, m events.SQSMessage, o intake.R
 	if o.Refused != nil {
 		return *o.Refused
 	}
-	handler := intake.Handler{Starter: i.starter, Log: i.log, MaxFailures: maxFailures}
+	handler := intake.Handler{Starter: i.starter, Log: i.Log, MaxFailures: maxFailures}
 	return handler.Decide(ctx, delivery(m, i.intake.Tenant, o.Message))
 }
 
@@ -79,13 +79,13 @@ func delivery(m events.SQSMessage, tenant string, body []byte) intake.Delivery {
 func (i *invocation) settled(m events.SQSMessage, f intake.Result) {
 	switch f.Outcome {
 	case intake.Started:
-		i.counts.Add(emf.RunsStarted, 1)
-		i.log.Info("a message of the intake queue started a run", "message", m.MessageId, "run", f.Run)
+		i.Counts.Add(emf.RunsStarted, 1)
+		i.Log.Info("a message of the intake queue started a run", "message", m.MessageId, "run", f.Run)
 	case intake.Busy:
-		i.counts.Add(emf.IntakeBusy, 1)
-		i.log.Info("a message of the intake queue comes again", "message", m.MessageId, "code", f.Code, "in", f.After.String())
+		i.Counts.Add(emf.IntakeBusy, 1)
+		i.Log.Info("a message of the intake queue comes again", "message", m.MessageId, "code", f.Code, "in", f.After.String())
 	case intake.Dead:
-		i.counts.Add(emf.IntakeDead, 1)
-		i.log.Warn("a message of the intake queue was moved to the dead letters", "message", m.MessageId, "code", f.Code, "reason", f.Detail)
+		i.Counts.Add(emf.IntakeDead, 1)
+		i.Log.Warn("a message of the intake queue was moved to the dead letters", "message", m.MessageId, "code", f.Code, "reason", f.Detail)
 	}
 }

@@ -3,7 +3,6 @@ package awsstep
 import (
 	"context"
 	"errors"
-	"log/slog"
 
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
@@ -18,25 +17,14 @@ import (
 func (i *invocation) step(ctx context.Context, body string) error {
 	w, err := sqsqueue.ReadWakeup(body)
 	if err != nil {
-		i.counts.Add(emf.Unreadable, 1)
+		i.Counts.Add(emf.Unreadable, 1)
 		return err
 	}
 	inTime, cancel := stack.InTime(ctx)
 	defer cancel()
-	report, err := i.engine(i.log).Step(inTime, w)
+	report, err := i.engine(i.Log).Step(inTime, w)
 	i.account(report, err)
 	return err
-}
-
-// level is the log level of an error: lower for errors that occur in a healthy stack.
-func level(err error) slog.Level {
-	switch {
-	case engine.Lasting(err):
-		return slog.LevelError
-	case errors.Is(err, engine.ErrNoTime), errors.Is(err, engine.ErrUnavailable):
-		return slog.LevelWarn
-	}
-	return slog.LevelError
 }
 
 // account counts and logs the result of a step.
@@ -45,26 +33,26 @@ func (i *invocation) account(r engine.Report, err error) {
 	case errors.Is(err, engine.ErrNoTime):
 		return
 	case err != nil:
-		i.counts.Add(emf.StepErrors, 1)
+		i.Counts.Add(emf.StepErrors, 1)
 	case r.Outcome == engine.Dropped:
-		i.counts.Add(emf.ClaimsLost, 1)
-		i.log.Info("a wake-up found nothing to do", "thread", r.Thread)
+		i.Counts.Add(emf.ClaimsLost, 1)
+		i.Log.Info("a wake-up found nothing to do", "thread", r.Thread)
 		return
 	default:
-		i.counts.Add(emf.Steps, 1)
+		i.Counts.Add(emf.Steps, 1)
 	}
 	if r.Run == "" {
 		return
 	}
 	i.work(r)
-	i.log.Info("step", "run", r.Run, "thread", r.Thread, "step", r.Step, "epoch", r.Epoch, "attempt", r.Attempt, "outcome", r.Outcome,
+	i.Log.Info("step", "run", r.Run, "thread", r.Thread, "step", r.Step, "epoch", r.Epoch, "attempt", r.Attempt, "outcome", r.Outcome,
 		"status", r.Status.String(), "commits", r.Commits, "asked", r.Asked, "bodies", r.Bodies,
 		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens)
 }
 
 // work counts the work on a run that was claimed.
 func (i *invocation) work(r engine.Report) {
-	add := i.counts.Add
+	add := i.Counts.Add
 	add(emf.Commits, float64(r.Commits))
 	add(emf.ToolCalls, float64(r.Bodies))
 	add(emf.InputTokens, float64(r.InputTokens))

@@ -49,7 +49,7 @@ const (
 // Metrics of the function that delivers notices.
 const (
 	NoticesDelivered Name = "NoticesDelivered"
-	// attempts that failed and are made again
+	// attempts that failed and are made again, and messages that made the function panic
 	NoticeFailures Name = "NoticeFailures"
 	// notices that were given up; they wait for an operator
 	NoticesDead Name = "NoticesDead"
