@@ -31,9 +31,12 @@ type scriptTool struct {
 	deadline core.Deadline
 	preview  string
 	policy   *vote.Policy
+	small    *scriptTool // the rule for amounts below smallTo
+	smallTo  int
 }
 
-// tool reads "NAME EFFECT OPTION..."; a reason comes last.
+// tool reads "NAME EFFECT OPTION..."; a reason comes last. With an option below=AMOUNT, it is the
+// rule for smaller amounts of a tool that has been read.
 func (r *scriptRules) tool(line string) string {
 	line, reason, _ := strings.Cut(line, " reason ")
 	words := strings.Fields(line)
@@ -42,6 +45,10 @@ func (r *scriptRules) tool(line string) string {
 		if !tool.option(w) {
 			return "a tool has no option " + w
 		}
+	}
+	if of, there := r.tools[words[0]]; there && tool.smallTo > 0 {
+		of.small = tool
+		return ""
 	}
 	r.tools[words[0]] = tool
 	return ""
@@ -71,6 +78,8 @@ func (s *scriptTool) option(word string) bool {
 		s.deniesAt = n
 	case "deadline":
 		s.deadline.Within = int64(n) * 1000
+	case "below":
+		s.smallTo = n
 	case "policy":
 		s.policy = readScriptPolicy(value)
 	case "on-deadline":
@@ -150,6 +159,10 @@ func (r *scriptRules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	}
 	var args struct{ Amount int }
 	_ = json.Unmarshal(call.Arguments, &args)
+	grant := call.Name
+	if tool.small != nil && args.Amount < tool.small.smallTo {
+		tool, grant = tool.small, call.Name+" small"
+	}
 	v := core.Verdict{Effect: tool.effect, Reason: tool.reason, Mode: tool.mode, Policy: tool.policy}
 	switch {
 	case tool.deniesAt > 0 && args.Amount >= tool.deniesAt:
@@ -158,7 +171,7 @@ func (r *scriptRules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 		v.Effect = core.Ask
 	}
 	if tool.grant {
-		v.Grant = call.Name
+		v.Grant = grant
 	}
 	if v.Effect == core.SetResult {
 		v.Result = &core.Outcome{Text: tool.reason}

@@ -152,6 +152,9 @@ func sayData(raw json.RawMessage) string {
 	if pending, ok := data["pending"].(map[string]any); ok {
 		words = append(words, string(core.Encode(pending["arguments"])))
 	}
+	if data["follows"] != nil {
+		words = append(words, sayAskedAgain(data)...)
+	}
 	if ballot, ok := data["vote"].(map[string]any); ok {
 		words = append(words, fmt.Sprintf("%v, %v yes, %v no", ballot["outcome"], ballot["yes"], ballot["no"]))
 	}
@@ -162,6 +165,23 @@ func sayData(raw json.RawMessage) string {
 		return ""
 	}
 	return "(" + strings.Join(words, " ") + ")"
+}
+
+// sayAskedAgain is what a suspension asks that follows another.
+func sayAskedAgain(data map[string]any) (words []string) {
+	if mode := data["resume_mode"]; mode != core.ReplayToolCall.String() {
+		words = append(words, fmt.Sprint(mode))
+	}
+	if data["grantable"] == true {
+		words = append(words, "grantable")
+	}
+	if asked, ok := data["suspension"].(map[string]any); ok && asked["message"] != nil {
+		words = append(words, fmt.Sprintf("%q", asked["message"]))
+	}
+	if asked, ok := data["suspension"].(map[string]any); ok && asked["response_schema"] != nil {
+		words = append(words, "with a schema")
+	}
+	return words
 }
 
 // ownCallName leaves the random part out of the id of a synthetic call.

@@ -35,6 +35,7 @@ func (d *draft) nameApprovers(kind core.Kind, t *core.SuspendTicket) {
 	case t.Policy == nil:
 		t.Approvers = terms.Approvers
 	case t.Counted() && (kind == core.KindUnknownOutcome || t.ResumeMode == core.UseDecisionAsToolResult):
+		t.Approvers = nil // of the question before, if this one follows another
 		for _, stage := range t.Policy.Stages {
 			t.Approvers = append(t.Approvers, stage.Group.Entries()...)
 		}
@@ -128,8 +129,8 @@ func (d *draft) edit(call core.ToolCall, rec core.DecisionRecord) error {
 	return nil
 }
 
-// askAboutEdit puts edited arguments to the vote: under the policy that the rules have for them, or
-// under the one that was asked before, if they would let the call run unasked. The editor's own yes
+// askAboutEdit puts edited arguments to the vote: under the rules that ask about them, or under the
+// question that was asked before, if the rules would let the call run unasked. The editor's own yes
 // is the first.
 func (d *draft) askAboutEdit(call core.ToolCall, rec core.DecisionRecord) error {
 	spec, ok := d.v.Rules.Tool(call.Name)
@@ -151,18 +152,31 @@ func (d *draft) askAboutEdit(call core.ToolCall, rec core.DecisionRecord) error 
 		return err
 	}
 	t.Stage, t.Follows, t.Until, t.Preview, t.Scratch = 0, rec.Suspension, old.Deadline, preview, nil
-	if v.Effect == core.Ask {
-		t.NotBy = cmp.Or(t.NotBy, v.NotBy)
-		if v.Policy != nil {
-			t.Policy = v.Policy
-		}
-		d.change(call.ID, func(c *core.Call) {
-			if c.AskDigest != "" {
-				c.AskDigest = v.Asks()
-			}
-		})
-	}
+	d.askAsRuled(call, v, &t)
 	return d.askWithYes(call, t, rec)
+}
+
+// askAsRuled makes the question about edited arguments that of the rules that ask about them.
+// Nothing that the rules for the old arguments would have granted can be granted with it: fewer
+// people may decide about the new ones.
+//
+//	$100: two people, grant A ── ann edits to $20: one person, grant B ── cy grants B, never A
+func (d *draft) askAsRuled(call core.ToolCall, v core.Verdict, t *core.SuspendTicket) {
+	asked := d.h.Calls[call.ID].AskDigest != "" // by a rule, not by the tool
+	d.change(call.ID, func(c *core.Call) { c.GrantOffered = "" })
+	if v.Effect != core.Ask {
+		return
+	}
+	t.NotBy = cmp.Or(t.NotBy, v.NotBy)
+	if v.Policy != nil {
+		t.Policy = v.Policy
+	}
+	if !asked {
+		return
+	}
+	t.ResumeMode, t.Suspension.ResponseSchema = v.Mode, v.Schema
+	t.Suspension.Message = ruleAsks(call, v)
+	d.change(call.ID, func(c *core.Call) { c.GrantOffered, c.AskDigest = v.Grant, v.Asks() })
 }
 
 // askWithYes asks the first stage of a question on which one person has approved already. If that
@@ -180,8 +194,8 @@ func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.De
 	if err := d.suspend(call, core.KindApproval, t); err != nil {
 		return err
 	}
-	if t.Counted() {
-		d.opens[d.h.Calls[call.ID].Sus] = begin
+	if sus := d.h.Calls[call.ID].Sus; d.counted(sus) {
+		d.opens[sus] = begin
 	}
 	return nil
 }
