@@ -12,7 +12,8 @@ import (
 
 // What a run costs is counted with each answer of the model, at the price that the worker knows
 // then. Later prices do not change it. A run that has reached its limit ends, or waits before its
-// next model call until a person allows it as much again:
+// next model call until a person allows it as much again. A run whose cost is not known ends: no
+// approval makes it known, so the next model call would ask again.
 //
 //	foldTurn ── countCost ── overCost: end
 //	next ── mustAskForCost ── waitForCost … settleCostAsk: raise, or end
@@ -43,7 +44,7 @@ func (d *draft) costReached() (detail string, reached bool) {
 // overCost is why a turn that does not end the run ends it by its cost; nil if it does not, or if a
 // person is asked instead.
 func (d *draft) overCost(ends bool) *core.Reason {
-	if ends || d.v.Rules.Terms().RunCost.Ask {
+	if ends || d.h.Priced && d.v.Rules.Terms().RunCost.Ask {
 		return nil
 	}
 	if detail, reached := d.costReached(); reached {
@@ -55,7 +56,7 @@ func (d *draft) overCost(ends bool) *core.Reason {
 // mustAskForCost says whether the next model call needs an approval of what it costs.
 func (d *draft) mustAskForCost() bool {
 	_, reached := d.costReached()
-	return reached && d.h.Step > 0 && d.v.Rules.Terms().RunCost.Ask
+	return reached && d.h.Priced && d.h.Step > 0 && d.v.Rules.Terms().RunCost.Ask
 }
 
 // costAsk begins the ids of the synthetic calls by which a run asks for more.
@@ -71,12 +72,8 @@ func (d *draft) waitForCost() (plans.Plan, error) {
 
 func (d *draft) askForCost() error {
 	limit := d.v.Rules.Terms().RunCost.Most
-	spent := "The cost of this run is not known"
-	if d.h.Priced {
-		spent = "This run has cost $" + core.USD(d.h.Cost).String()
-	}
 	return d.suspendRunAs(costAsk+d.v.Fresh(), core.KindApproval, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue",
-		Message: fmt.Sprintf("%s, and its budget is $%s. Approve to continue with $%s more; deny to end the run.", spent, limit.Times(1+d.h.CostRaises), limit)}})
+		Message: fmt.Sprintf("This run has cost $%s, and its budget is $%s. Approve to continue with $%s more; deny to end the run.", core.USD(d.h.Cost), limit.Times(1+d.h.CostRaises), limit)}})
 }
 
 // settleCostAsk raises the run's limit after a yes, and ends the run after a no.
