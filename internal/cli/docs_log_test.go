@@ -29,6 +29,7 @@ var logged = map[string]string{
 	"the data directory is no longer the one that the server opened: the server stops, because new data would be lost": "Move the directory back and restart the server. The directory has all acknowledged data.",
 	"a write was refused because it would leave the run in an invalid state; this is a bug":                            "A bug. The run ends with the code `head_invariant`.",
 	"the run's version of the agent can't run":                                                                         "The run ends in error, because its agent version or a tool is missing.",
+	"cannot read who is notified of a run; the run ends without notices":                                               "The run ends in error, because its agent version or the targets in its start can't be decoded.",
 	"a gate or a stop rule panicked; the call is denied or the run stopped":                                            "Fix the Go function; `stack` shows where.",
 	"the model failed":             "The run ends in error. The line has the endpoint's response, which callers don't see.",
 	"a tool or the model panicked": "Fix the tool or provider; `stack` shows where. If it was a tool, its call fails; if it was a model, it is asked again.",

@@ -2,6 +2,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"maps"
 	"slices"
 
@@ -12,17 +13,24 @@ import (
 // Subscribers says who is notified of what happens in a run. What it says of a run may change while
 // the run waits.
 type Subscribers interface {
-	// Of returns the subscriptions to a run. [ErrUnavailable] if they can't be read now.
+	// Of returns the subscriptions to a run. [ErrUnavailable] if they can't be read now. With
+	// any other error they can't be read at all, and the run ends, unnotified.
 	Of(ctx context.Context, h core.Head) ([]notice.Subscription, error)
 }
 
 // subscribe reads who is notified of what happens in this activation. A commit notes what they are
-// owed, so that a subscription that is made later gets nothing that was committed before.
+// owed, so that a subscription that is made later gets nothing that was committed before. A run
+// that ends as a crash loop does so without notices if the subscribers are to blame.
 func (a *activation) subscribe(ctx context.Context) (err error) {
 	if a.e.o.Subscribers == nil {
 		return nil
 	}
-	a.subscriptions, err = retrying(ctx, a.e, func() ([]notice.Subscription, error) { return a.e.o.Subscribers.Of(ctx, a.view.Head) })
+	h := a.view.Head
+	a.subscriptions, err = retrying(ctx, a.e, func() ([]notice.Subscription, error) { return a.e.o.Subscribers.Of(ctx, h) })
+	if err != nil && !errors.Is(err, ErrUnavailable) && h.Tries > a.e.o.Limits.Claims {
+		a.e.o.Logger.Error("cannot read who is notified of a run; the run ends without notices", "run", h.Run, "thread", h.Thread, "error", err)
+		a.subscriptions, err = nil, nil
+	}
 	a.view.Notices = notice.All(a.subscriptions)
 	return err
 }

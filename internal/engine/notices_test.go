@@ -2,6 +2,7 @@ package engine_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"slices"
@@ -10,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -19,9 +21,12 @@ type subscribed struct {
 	to    []notice.Subscription
 	fail  int // hand-overs that fail first
 	calls int
+	lost  error // why it is not known who has subscribed
 }
 
-func (s *subscribed) Of(context.Context, core.Head) ([]notice.Subscription, error) { return s.to, nil }
+func (s *subscribed) Of(context.Context, core.Head) ([]notice.Subscription, error) {
+	return s.to, s.lost
+}
 
 func (s *subscribed) HandOver(ctx context.Context, req engine.HandOver) (bool, error) {
 	if s.fail--; s.fail >= 0 {
@@ -186,5 +191,36 @@ func TestNoticesSurviveACrashAtEachOperation(t *testing.T) {
 				break
 			}
 		}
+	}
+}
+
+// A run whose subscribers can't be read ends, and can so be replaced, as one whose agent can't be
+// loaded does. While the store does not answer it only waits.
+func TestARunWhoseSubscribersCantBeReadEnds(t *testing.T) {
+	for name, c := range map[string]struct {
+		lost error
+		want core.RunStatus
+	}{
+		"for good":                        {errors.New("not a definition"), core.RunDone},
+		"while the store does not answer": {engine.ErrDenied, core.RunRunning},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, says("done"))
+			s := everything(r, 0)
+			s.lost = c.lost
+			r.start("hi")
+			for range plans.DefaultLimits.Claims + 3 {
+				_, _ = r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread})
+				r.clock.Advance(3 * time.Minute)
+			}
+			h := r.head()
+			if h.Status != c.want {
+				t.Fatalf("the run is %s after %d claims, want %s", h.Status, h.Tries, c.want)
+			}
+			if c.want == core.RunDone && h.End.Code != "crash_loop" {
+				t.Errorf("it ended with the code %q", h.End.Code)
+			}
+			s.want("ops")
+		})
 	}
 }

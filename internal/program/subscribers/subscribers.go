@@ -138,12 +138,13 @@ func (s *Subscribers) ofVersion(ctx context.Context, v version) ([]notice.Target
 	})
 }
 
-// ofStart are the targets that a start names, which its payload has.
+// ofStart are the targets that a start names, which its payload has. A payload that is gone has
+// none: the run does not fail for it.
 func (s *Subscribers) ofStart(ctx context.Context, of start) (targets []notice.Target, err error) {
 	if of.digest == "" {
 		return nil, nil
 	}
-	return s.starts.get(s.now(), of, func() ([]notice.Target, error) {
+	targets, err = s.starts.get(s.now(), of, func() ([]notice.Target, error) {
 		body, err := s.o.Runs.Payload(ctx, of.tenant, of.thread, of.digest)
 		if err != nil {
 			return nil, err
@@ -152,6 +153,10 @@ func (s *Subscribers) ofStart(ctx context.Context, of start) (targets []notice.T
 		err = json.Unmarshal(body, &targets)
 		return targets, err
 	})
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, nil
+	}
+	return targets, err
 }
 
 // enabled leaves out the disabled endpoints. It asks for those that it has not asked for lately.

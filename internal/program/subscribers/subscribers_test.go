@@ -40,6 +40,7 @@ type fixture struct {
 	subs   *subscribers.Subscribers
 	reads  map[string]int
 	fail   error
+	gone   bool // the payloads
 }
 
 func newFixture(t *testing.T) *fixture {
@@ -64,7 +65,9 @@ func (x *fixture) Definition(ctx context.Context, tenant, name, digest string) (
 }
 
 func (x *fixture) Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error) {
-	x.reads["start"]++
+	if x.reads["start"]++; x.gone {
+		return nil, engine.ErrNotFound
+	}
 	return x.DB.Payload(ctx, tenant, thread, digest)
 }
 
@@ -274,4 +277,15 @@ func TestAStoreThatDoesNotAnswerIsAskedAgain(t *testing.T) {
 	if _, err := x.subs.Of(t.Context(), h); !errors.Is(err, engine.ErrUnavailable) {
 		t.Errorf("%v", err)
 	}
+}
+
+func TestARunWhoseTargetsAreGoneHasItsOtherSubscribers(t *testing.T) {
+	x := newFixture(t)
+	x.deploy("desk", pager)
+	run := x.start("desk", "", ci)
+	x.gone = true
+	x.want(run, `agent/desk/pager ["suspended"]`)
+	x.wantURL(run, "run/"+run.ID+"/ci", "")
+	x.gone = false
+	x.want(run, `agent/desk/pager ["suspended"]`, "run/"+run.ID+`/ci ["done"]`)
 }
