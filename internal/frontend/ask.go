@@ -25,7 +25,7 @@ type Asked struct {
 // StartAsk starts a run of the built-in agent, once for each key, as [Frontend.Start] does. No
 // other request starts one.
 func (f *Frontend) StartAsk(ctx context.Context, c Caller, key string, a Asked) (Started, error) {
-	b, err := f.begin("start", key, "", ask.Input(a.Title, a.Arguments))
+	b, err := f.begin(c, "start", key, "", ask.Input(a.Title, a.Arguments))
 	if err != nil {
 		return Started{}, err
 	}

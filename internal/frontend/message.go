@@ -17,10 +17,7 @@ import (
 // [refusal.CodeRunOpen], unless the message says what to do: the run gives up what it waits for, or
 // the message waits for the run's end. With a key it is stored once.
 func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, req wire.MessageRequest) (Started, error) {
-	if err := mayUseKey(c, key); err != nil {
-		return Started{}, err
-	}
-	b, err := f.readMessage(thread, key, req)
+	b, err := f.readMessage(c, thread, key, req)
 	if err != nil {
 		return Started{}, err
 	}
@@ -31,8 +28,8 @@ func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, re
 	return f.goOn(ctx, c, head, b)
 }
 
-func (f *Frontend) readMessage(thread, key string, req wire.MessageRequest) (beginning, error) {
-	b, err := f.begin("message", key, req.OnPending, req.Input)
+func (f *Frontend) readMessage(c Caller, thread, key string, req wire.MessageRequest) (beginning, error) {
+	b, err := f.begin(c, "message", key, req.OnPending, req.Input)
 	if err != nil {
 		return b, err
 	}

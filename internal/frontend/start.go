@@ -84,10 +84,7 @@ func (b beginning) fits(h core.Head) bool {
 // is not done, it returns [refusal.CodeRunOpen], unless the request says what to do with that run;
 // the request is then a message to it.
 func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.StartRequest) (Started, error) {
-	if err := mayUseKey(c, key); err != nil {
-		return Started{}, err
-	}
-	b, err := f.readStart(key, req)
+	b, err := f.readStart(c, key, req)
 	if err != nil {
 		return Started{}, err
 	}
@@ -107,7 +104,7 @@ func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.Sta
 	return f.startThread(ctx, c, b)
 }
 
-func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, error) {
+func (f *Frontend) readStart(c Caller, key string, req wire.StartRequest) (beginning, error) {
 	if req.Agent == "" {
 		return beginning{}, refusal.New(refusal.CodeInvalid, "agent is missing")
 	}
@@ -117,7 +114,7 @@ func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, erro
 	if err := readThreadKey(req.ThreadKey); err != nil {
 		return beginning{}, err
 	}
-	b, err := f.begin("start", key, req.OnPending, req.Input)
+	b, err := f.begin(c, "start", key, req.OnPending, req.Input)
 	if err != nil {
 		return b, err
 	}
@@ -136,13 +133,17 @@ func (f *Frontend) readStart(key string, req wire.StartRequest) (beginning, erro
 	return b, err
 }
 
-// begin checks what starts and messages have in common. sort keeps the keys of the two apart.
-func (f *Frontend) begin(sort, key, onPending string, input json.RawMessage) (b beginning, err error) {
+// begin checks what starts, messages and asks have in common. sort keeps the keys of messages apart
+// from those of the others.
+func (f *Frontend) begin(c Caller, sort, key, onPending string, input json.RawMessage) (b beginning, err error) {
 	on, err := readOnPending(onPending)
 	if err != nil {
 		return b, err
 	}
 	if err := readKey(key); err != nil {
+		return b, err
+	}
+	if err := mayUseKey(c, key); err != nil {
 		return b, err
 	}
 	b = beginning{key: key, record: sort + ":" + key, nonce: f.Random.Text(16), on: on}

@@ -2,6 +2,7 @@ package asks_test
 
 import (
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/asks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/sqlitetest"
 )
 
@@ -49,5 +51,15 @@ func TestTheHeadOfAnAskHasItsTermsAndItsCallback(t *testing.T) {
 	req.Callback.Secret = "PAGER"
 	if _, _, err := asks.New(front).Ask(t.Context(), c, "", req); err == nil || !strings.Contains(err.Error(), "callback.secret") {
 		t.Errorf("a secret of another receiver: %v", err)
+	}
+}
+
+func TestAnAskTakesNoKeyOfAWebhook(t *testing.T) {
+	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
+	db, _ := sqlitetest.Open(t, clock, random)
+	front := frontend.New(frontend.Options{Store: db, Catalog: frontendtest.NewCatalog(), Waker: db, Clock: clock, Random: random})
+	_, _, err := asks.New(front).Ask(t.Context(), frontend.Caller{Tenant: "acme", By: "token:ci", Via: "api"}, "hook:pagerduty:e1", wire.AskRequest{Title: "Deploy?"})
+	if refused, ok := errors.AsType[*refusal.Error](err); !ok || refused.Code != refusal.CodeInvalid || !strings.Contains(refused.Detail, "reserved for webhooks") {
+		t.Errorf("%v", err)
 	}
 }
