@@ -1,15 +1,21 @@
 package frontend_test
 
 import (
+	"context"
 	"encoding/json"
+	"errors"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -135,5 +141,50 @@ func TestTargetsThatAStartCannotName(t *testing.T) {
 	}
 	if runs, _, err := x.store.Runs(t.Context(), anna.Tenant, "", "", 1); err != nil || len(runs) > 0 {
 		t.Errorf("refused starts stored %v, %v", runs, err)
+	}
+}
+
+// puts is a store that counts the payloads which it is given.
+type puts struct {
+	frontend.Store
+	count *int
+}
+
+func (s puts) PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error {
+	*s.count++
+	return s.Store.PutPayload(ctx, tenant, thread, digest, body)
+}
+
+func TestARefusedStartStoresNoTargets(t *testing.T) {
+	count := 0
+	refused := errors.New("no")
+	x := newFixtureOver(t, func(s frontend.Store) frontend.Store {
+		return puts{priced{s, &core.Counters{Step: 1, Cost: 9, Priced: true}}, &count}
+	}, func(o *frontend.Options) {
+		o.DayBudget = func(context.Context, engine.Definition) (core.USD, error) { return 5, nil }
+		o.Starters = func(context.Context, engine.Definition) ([]string, error) { return nil, refused }
+	})
+	if _, err := x.Start(t.Context(), anna, "", notifying(pipeline(nil))); !errors.Is(err, refused) || count != 0 {
+		t.Errorf("not a starter: %v, %d payloads", err, count)
+	}
+	refused = nil
+	if _, err := x.Start(t.Context(), anna, "", notifying(pipeline(nil))); err != nil || count != 1 {
+		t.Fatalf("%v, %d payloads", err, count)
+	}
+	x.clock.AfterFunc(time.Minute, func() {})
+	_, err := x.Start(t.Context(), anna, "", notifying(pipeline(nil)))
+	if x.wantCode(err, refusal.CodeBudgetExceeded); count != 1 {
+		t.Errorf("beyond the budget of the day: %d payloads", count)
+	}
+}
+
+func TestTargetsCountForTheQuota(t *testing.T) {
+	x := newFixture(t, nil)
+	x.held(quota.Bounds{Bytes: 1000})
+	large := pipeline(func(n *wire.NotifyTarget) { n.URL += "?" + strings.Repeat("a", 1000) })
+	_, err := x.Start(t.Context(), anna, "", notifying(large))
+	x.wantCode(err, refusal.CodeTenantFull)
+	if _, err := x.Start(t.Context(), anna, "", notifying(pipeline(nil))); err != nil {
+		t.Error(err)
 	}
 }

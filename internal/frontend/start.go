@@ -206,7 +206,8 @@ func (f *Frontend) firstHead(ctx context.Context, c Caller, thread string, b beg
 	return head, err
 }
 
-// newHead is what first and later runs of a thread have in common. The input is in the inbox.
+// newHead is what first and later runs of a thread have in common. The input is in the inbox. What
+// it may refuse comes before what it stores beside the thread.
 func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b beginning) (core.Head, error) {
 	def, err := f.startable(ctx, c.Tenant, b.agent)
 	if err != nil {
@@ -218,10 +219,10 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err := f.mayAsk(ctx, c.Tenant, def, b); err != nil {
 		return core.Head{}, err
 	}
-	if err := f.putTargets(ctx, c.Tenant, thread, b); err != nil {
+	if err := f.inBudget(ctx, c, def); err != nil {
 		return core.Head{}, err
 	}
-	if err := f.inBudget(ctx, c, def); err != nil {
+	if err := f.putTargets(ctx, c.Tenant, thread, b); err != nil {
 		return core.Head{}, err
 	}
 	now := f.Now()
