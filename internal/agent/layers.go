@@ -98,7 +98,7 @@ func (g gatekeeper) judge(tool string, args arguments) core.Verdict {
 	if strictest.Effect != core.Ask {
 		return strictest
 	}
-	return askOnce(tool, opinions)
+	return g.askOnce(tool, opinions)
 }
 
 // judgeFinish allows a run to end unless a block or deny rule matches the finish tool. The default
@@ -121,13 +121,17 @@ func refusalOnly(o opinion) opinion {
 }
 
 // askOnce joins those that ask into one question. How the decision becomes a result is the
-// definition's to say, which is the first of them and knows its tools.
-func askOnce(tool string, opinions []opinion) core.Verdict {
+// definition's to say, which is the first of them and knows its tools. Each rule that asks has its
+// policy, or else the definition's: no rule takes away who must decide because of another.
+func (g gatekeeper) askOnce(tool string, opinions []opinion) core.Verdict {
 	v := core.Verdict{Effect: core.Ask, Mode: opinions[0].Mode, Grant: grantKey(tool, opinions)}
 	var reasons []string
 	for _, o := range opinions {
+		if o.Effect == core.Ask && len(o.asks) == 0 {
+			v.Policy = vote.Join(v.Policy, g.pinned.Approval)
+		}
 		for _, r := range o.asks {
-			v.NotBy, v.Policy = cmp.Or(v.NotBy, r.NotBy), vote.Join(v.Policy, r.Approval)
+			v.NotBy, v.Policy = cmp.Or(v.NotBy, r.NotBy), vote.Join(v.Policy, cmp.Or(r.Approval, g.pinned.Approval))
 		}
 		if o.Effect == core.Ask && o.Reason != "" && !slices.Contains(reasons, o.Reason) {
 			reasons = append(reasons, o.Reason)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -115,6 +116,45 @@ func TestVerdicts(t *testing.T) {
 			if end := r.head().End; c.end != 0 && (end == nil || end.Kind != c.end) {
 				t.Errorf("end %+v", end)
 			}
+		})
+	}
+}
+
+// A hook that asks with a policy takes nothing from the agent's, and the agent's rules nothing from
+// a hook that asks as the agent does.
+func TestAHookAsksBesideTheAgentsPolicy(t *testing.T) {
+	policy := func(name string) *vote.Policy {
+		return &vote.Policy{Name: name, Stages: []vote.Stage{{Group: vote.Group{Name: name, Members: []vote.Member{{Is: []string{name}}}}, Need: 1}}}
+	}
+	for name, c := range map[string]struct {
+		rule, hook *vote.Policy
+		want       string
+	}{
+		"the hook has a policy": {nil, policy("hook"), "default+hook"},
+		"the rule has a policy": {policy("rule"), nil, "rule+default"},
+		"both have one":         {policy("rule"), policy("hook"), "rule+hook"},
+		"neither has one":       {nil, nil, "default"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
+			r.terms.Policy = policy("default")
+			r.tool("echo", toolRule{gate: func(core.ToolCall, core.State) core.Verdict {
+				return core.Verdict{Effect: core.Ask, Policy: c.rule}
+			}})
+			r.watching("guard").gate = func(core.ToolCall, core.State) *core.Verdict {
+				return &core.Verdict{Effect: core.Ask, Policy: c.hook}
+			}
+			r.start("hi")
+			r.step()
+			for _, e := range r.events() {
+				if asked, ok := core.SuspendedIn(e); ok {
+					if asked.Policy == nil || asked.Policy.Name != c.want {
+						t.Errorf("asked under %+v, want %s", asked.Policy, c.want)
+					}
+					return
+				}
+			}
+			t.Error("nothing was asked")
 		})
 	}
 }

@@ -74,7 +74,7 @@ func (r ruled) Gate(call core.ToolCall, state core.State) core.Verdict {
 			other.Grant = gate.(Hook).Name() + ":" + other.Grant
 		}
 		if v.Effect == core.Ask && other.Effect == core.Ask {
-			v = askBoth(v, *other)
+			v = askBoth(v, *other, r.terms.Policy)
 			continue
 		}
 		v = core.Stricter(v, *other)
@@ -82,7 +82,8 @@ func (r ruled) Gate(call core.ToolCall, state core.State) core.Verdict {
 	return v
 }
 
-func askBoth(a, b core.Verdict) core.Verdict {
+// askBoth joins two verdicts that ask. One without a policy has the agent's.
+func askBoth(a, b core.Verdict, agents *vote.Policy) core.Verdict {
 	switch {
 	case a.Reason == "":
 		a.Reason = b.Reason
@@ -92,7 +93,7 @@ func askBoth(a, b core.Verdict) core.Verdict {
 	if a.Result == nil {
 		a.Result = b.Result
 	}
-	a.NotBy, a.Policy = cmp.Or(a.NotBy, b.NotBy), vote.Join(a.Policy, b.Policy)
+	a.NotBy, a.Policy = cmp.Or(a.NotBy, b.NotBy), vote.Join(cmp.Or(a.Policy, agents), cmp.Or(b.Policy, agents))
 	if a.Grant == "" || b.Grant == "" {
 		a.Grant = ""
 		return a

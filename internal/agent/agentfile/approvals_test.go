@@ -36,12 +36,41 @@ func TestPoliciesReachTheRules(t *testing.T) {
 	if p := rules.Terms().Policy; p == nil || p.Name != "default" || p.Counts() {
 		t.Errorf("the default is %+v", p)
 	}
-	if v := rules.Gate(core.ToolCall{Name: "pay", Arguments: []byte(`{}`)}, core.State{}); v.Policy != nil {
+	if v := rules.Gate(core.ToolCall{Name: "pay", Arguments: []byte(`{}`)}, core.State{}); v.Policy == nil || v.Policy.Name != "default" {
 		t.Errorf("pay: %+v", v.Policy)
 	}
 	v := rules.Gate(core.ToolCall{Name: "wire", Arguments: []byte(`{"amount":20}`)}, core.State{})
 	if p := v.Policy; p == nil || p.Name != "two" || len(p.Stages) != 1 || p.Stages[0].Need != 2 || p.Stages[0].Deny() != 2 || !p.Counts() {
 		t.Errorf("wire: %+v", v.Policy)
+	}
+}
+
+// A rule that names no policy demands the default one, also beside a rule that names another.
+func TestTheDefaultPolicyIsDemandedBesideAnother(t *testing.T) {
+	for name, c := range map[string]struct{ old, new string }{
+		"a rule without a policy": {"{tool: wire, approval: two, when", "{tool: wire, when"},
+		"the operator's rule":     {"", ""},
+	} {
+		d, err := agentfile.Parse("a.yaml", []byte(strings.Replace(decided, c.old, c.new, 1)), noFiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		layers := agent.Layers{}
+		if c.old == "" {
+			over, err := agentfile.ParsePolicy("policy.yaml", []byte("ask: [wire]"))
+			if err != nil {
+				t.Fatal(err)
+			}
+			layers.Policy = &over
+		}
+		rules, err := d.Rules(map[string]core.ToolSpec{"pay": {}, "wire": {}}, layers)
+		if err != nil {
+			t.Fatal(err)
+		}
+		v := rules.Gate(core.ToolCall{Name: "wire", Arguments: []byte(`{"amount":20}`)}, core.State{})
+		if p := v.Policy; p == nil || p.Name != "two+default" || len(p.Stages) != 2 || p.Stages[1].Group.Name != "team" {
+			t.Errorf("%s: %+v", name, v.Policy)
+		}
 	}
 }
 

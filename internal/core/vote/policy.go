@@ -1,6 +1,5 @@
-// Package vote decides what a policy makes of the votes on a call: who may vote, when the question
-// is decided, and when approvers are reminded or others are asked. It is pure: times come in as
-// arguments, in milliseconds since the Unix epoch.
+// Package vote counts the votes on a call: who may vote, and when the question is decided. It is
+// pure.
 //
 //	vote stored and counted ── drained, journaled ── bound reached: decided
 //	                                             └── else: the call goes on waiting
@@ -15,6 +14,7 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 )
 
@@ -78,25 +78,44 @@ func (p *Policy) Digest() string {
 	return hex.EncodeToString(sum[:])
 }
 
-// Join returns a policy whose stages are those of both, in their order: what two rules demand is
-// demanded one after the other. A stage that both have is asked once.
+// Join returns a policy that demands what both demand: the stages of a, then those of b. A stage of
+// each that ask the same group are one, which needs the more people and is denied the sooner. nil
+// demands nothing: resolve a rule that names no policy to the agent's own before.
 func Join(a, b *Policy) *Policy {
 	switch {
-	case a == nil || b != nil && a.Digest() == b.Digest():
+	case a == nil:
 		return b
 	case b == nil:
 		return a
 	}
-	joined := &Policy{Name: a.Name + "+" + b.Name}
-	known := map[string]bool{}
-	for _, s := range append(append([]Stage{}, a.Stages...), b.Stages...) {
-		digest := (&Policy{Stages: []Stage{s}}).Digest()
-		if !known[digest] {
-			joined.Stages = append(joined.Stages, s)
+	stages := slices.Clone(a.Stages)
+	var merged []int // each stage of a with one of b at most: those of one policy need other people
+	for _, s := range b.Stages {
+		i := 0
+		for i < len(a.Stages) && (slices.Contains(merged, i) || !a.Stages[i].Group.same(s.Group)) {
+			i++
 		}
-		known[digest] = true
+		if i == len(a.Stages) {
+			stages = append(stages, s)
+			continue
+		}
+		merged, stages[i] = append(merged, i), stages[i].and(s)
 	}
-	return joined
+	for _, p := range []*Policy{a, b} {
+		if (&Policy{Name: p.Name, Stages: stages}).Digest() == p.Digest() {
+			return p
+		}
+	}
+	return &Policy{Name: a.Name + "+" + b.Name, Stages: stages}
+}
+
+// and demands what two stages of one group demand.
+func (s Stage) and(o Stage) Stage {
+	return Stage{Group: s.Group, Need: max(s.Need, o.Need), Majority: s.Majority && o.Majority}
+}
+
+func (g Group) same(o Group) bool {
+	return (&Policy{Stages: []Stage{{Group: g}}}).Digest() == (&Policy{Stages: []Stage{{Group: o}}}).Digest()
 }
 
 // Deny is how many denials deny.
