@@ -180,10 +180,11 @@ func (d *draft) askAsRuled(call core.ToolCall, v core.Verdict, t *core.SuspendTi
 }
 
 // askWithYes asks the first stage of a question on which one person has approved already. If that
-// is all that the stage needs, the next one is asked.
+// is all that the stage needs, the next one is asked. If it is all that the whole question needs,
+// the person is asked again: no edit runs a call under a policy that asks a group.
 func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.DecisionRecord) error {
 	first := t.Policy.At(0)
-	yes := slices.Contains(strings.Split(rec.Ballot.Group, ","), first.Group.Name)
+	yes := d.votedIn(first.Group, rec)
 	begin := d.minted(rec.Suspension)
 	switch {
 	case yes && first.Need > 1:
@@ -198,6 +199,20 @@ func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.De
 		d.opens[sus] = begin
 	}
 	return nil
+}
+
+// votedIn says whether a vote was that of a member of a group. The journal has the names of the
+// voter's groups, and another rule may give such a name to other people.
+func (d *draft) votedIn(g vote.Group, rec core.DecisionRecord) bool {
+	if !slices.Contains(strings.Split(rec.Ballot.Group, ","), g.Name) {
+		return false
+	}
+	for _, stage := range d.round.Questions[rec.Suspension].Policy.Stages {
+		if stage.Group.Name == g.Name && !stage.Group.Same(g) {
+			return false
+		}
+	}
+	return true
 }
 
 // minted are the makers of the links by which people have voted on a question.

@@ -92,7 +92,7 @@ func Join(a, b *Policy) *Policy {
 	var merged []int // each stage of a with one of b at most: those of one policy need other people
 	for _, s := range b.Stages {
 		i := 0
-		for i < len(a.Stages) && (slices.Contains(merged, i) || !a.Stages[i].Group.same(s.Group)) {
+		for i < len(a.Stages) && (slices.Contains(merged, i) || !a.Stages[i].Group.Same(s.Group)) {
 			i++
 		}
 		if i == len(a.Stages) {
@@ -114,7 +114,8 @@ func (s Stage) and(o Stage) Stage {
 	return Stage{Group: s.Group, Need: max(s.Need, o.Need), Majority: s.Majority && o.Majority}
 }
 
-func (g Group) same(o Group) bool {
+// Same says whether two groups are the same people under the same name.
+func (g Group) Same(o Group) bool {
 	return (&Policy{Stages: []Stage{{Group: g}}}).Digest() == (&Policy{Stages: []Stage{{Group: o}}}).Digest()
 }
 
