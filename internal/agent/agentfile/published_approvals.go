@@ -27,6 +27,6 @@ func approvalsPart() part {
 	several := closed("A policy with several stages, asked in this order. Each stage needs other people.", part{
 		"stages": listOf("The stages.", closed("A stage.", stage, "group")).with(part{"minItems": 1, "maxItems": mostStages}),
 	}, "stages")
-	return named("Policies on who decides about a call. Rules name them; the one named default is for all other calls that wait for an approver. They take the place of approvers. An edit starts the vote again, with the new arguments and the editor's approval.",
+	return named("Policies on who decides about a call. Rules name them; the one named default is for all other calls that wait for an approver. They take the place of approvers. An edit starts the vote again, with the new arguments. The editor's approval counts if several are needed.",
 		part{"description": "A policy.", "anyOf": []part{one, several}})
 }
