@@ -34,8 +34,6 @@ type Wait struct {
 	Suspensions int    `json:"n,omitempty"` // how often the call was suspended
 	// results of a client that were refused on this suspension, and journaled
 	InvalidAnswers int `json:"bad,omitempty"`
-	// raised when other people may decide on the same suspension
-	Generation int `json:"g,omitempty"`
 }
 
 // Attempt is one right to run the body of a call: what began of it, and under whose epoch.

@@ -19,13 +19,7 @@ type Round struct {
 	LateWords bool
 
 	// the suspensions of the calls that policies decide about, by their ids
-	Questions map[string]Question
-}
-
-// Question is a suspended call and since when it waits.
-type Question struct {
-	SuspendedCall
-	Since int64
+	Questions map[string]SuspendedCall
 }
 
 // RoundFrom is the first segment that [ReadRound] needs; false if no call that the head tracks is
@@ -51,7 +45,7 @@ func (h Head) RoundFrom() (seq int64, ok bool) {
 // ReadRound reads the current round from the segments of [Head.RoundFrom] onwards. A head without a
 // turn has an empty round.
 func ReadRound(h Head, segments []Segment) Round {
-	r := Round{Decisions: map[string]DecisionRecord{}, Scratch: map[string]json.RawMessage{}, Questions: map[string]Question{}}
+	r := Round{Decisions: map[string]DecisionRecord{}, Scratch: map[string]json.RawMessage{}, Questions: map[string]SuspendedCall{}}
 	for _, s := range segments {
 		for _, m := range s.Messages {
 			if m.Role == RoleAssistant && m.RunID == h.Run {
@@ -73,7 +67,7 @@ func ReadRound(h Head, segments []Segment) Round {
 				var c SuspendedCall
 				if json.Unmarshal(e.Data, &c) == nil {
 					r.Keep(c)
-					r.Ask(c, e.At)
+					r.Ask(c)
 				}
 				if h.Calls[c.CallID].Synthetic && h.Calls[c.CallID].Sus == c.Suspension.ID {
 					r.Calls = append(r.Calls, SyntheticCall(c.CallID))
@@ -95,10 +89,10 @@ func (r Round) Keep(c SuspendedCall) {
 	}
 }
 
-// Ask notes what a policy decides about, and since when.
-func (r Round) Ask(c SuspendedCall, since int64) {
+// Ask notes what a policy decides about.
+func (r Round) Ask(c SuspendedCall) {
 	if c.Policy != nil {
-		r.Questions[c.Suspension.ID] = Question{c, since}
+		r.Questions[c.Suspension.ID] = c
 	}
 }
 

@@ -105,14 +105,12 @@ type Answer struct {
 }
 
 // Vote is what a vote adds to the count of its suspension, and until when it is taken: the
-// condition of [vote.Tally.Takes], and that the call's generation is the one that the voter was
-// checked for.
+// condition of [vote.Tally.Takes].
 type Vote struct {
 	Voter      string // see [vote.Key]
 	Maker      string // who made the link that it came by; empty without a link
 	Say        vote.Say
 	Need, Deny int
-	Generation int
 }
 
 // SignalRequest stores one signal in a run's inbox. In one atomic write, on condition that the head

@@ -144,7 +144,7 @@ func (f *Frontend) countVote(ctx context.Context, h core.Head, call core.Suspend
 	stage := call.Policy.At(call.Stage)
 	return f.send(ctx, engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.VoteKey(who.key, rec.Suspension), Signal: signal,
 		Call: rec.CallID, Suspension: rec.Suspension, Due: f.due(), Wake: &engine.Delay{},
-		Vote: &engine.Vote{Voter: who.key, Maker: who.maker, Say: say(rec.Resume), Need: stage.Need, Deny: stage.Deny(), Generation: h.Calls[rec.CallID].Generation}})
+		Vote: &engine.Vote{Voter: who.key, Maker: who.maker, Say: say(rec.Resume), Need: stage.Need, Deny: stage.Deny()}})
 }
 
 // votedBefore answers a person who has voted on the question: the same vote again is accepted as

@@ -29,11 +29,11 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 	d.change(call.ID, func(c *core.Call) {
 		c.Kind, c.Mode, c.Sus, c.IntentEpoch, c.HooksEpoch, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
 		c.Suspensions++
-		c.InvalidAnswers, c.Generation = 0, 0
+		c.InvalidAnswers = 0
 	})
 	d.place(call)
 	d.round.Keep(sus)
-	d.round.Ask(sus, d.v.Now)
+	d.round.Ask(sus)
 	if t.Counted() {
 		d.opens[t.Suspension.ID] = vote.Tally{}
 	}

@@ -79,7 +79,7 @@ func (d *draft) applyVote(s delivery) error {
 
 // approve closes a question that enough people have approved: the next stage is asked, or the call
 // may run.
-func (d *draft) approve(call core.ToolCall, rec core.DecisionRecord, question core.Question) error {
+func (d *draft) approve(call core.ToolCall, rec core.DecisionRecord, question core.SuspendedCall) error {
 	if question.Policy.Last(question.Stage) {
 		rec.Applied, rec.Ballot.Outcome = true, vote.OutcomeApproved
 		return d.apply(call, rec)
@@ -91,7 +91,7 @@ func (d *draft) approve(call core.ToolCall, rec core.DecisionRecord, question co
 
 // nextStage asks the next group the same question. Who has approved one stage may not approve
 // another.
-func (d *draft) nextStage(call core.ToolCall, question core.Question) error {
+func (d *draft) nextStage(call core.ToolCall, question core.SuspendedCall) error {
 	t := question.SuspendTicket
 	before := t.Suspension.ID
 	t.Stage, t.Follows, t.Until, t.Scratch = t.Stage+1, before, question.Deadline, nil
@@ -227,7 +227,7 @@ func (d *draft) minted(sus string) vote.Tally {
 }
 
 // ballot is what the journal says of a vote, before it is known what it came to.
-func (d *draft) ballot(s delivery, q core.Question) *vote.Ballot {
+func (d *draft) ballot(s delivery, q core.SuspendedCall) *vote.Ballot {
 	voter, sus := core.VoteOf(s.key)
 	b := &vote.Ballot{Key: voter, Group: s.As, Outcome: vote.OutcomeSuperseded}
 	if q.Policy != nil {

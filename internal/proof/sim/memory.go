@@ -320,7 +320,7 @@ func accepts(h core.Head, req engine.SignalRequest) bool {
 		(req.MaxMessages == 0 || len(h.Inbox) < req.MaxMessages) &&
 		(req.Suspension == "" || call.Status == core.CallSuspended && call.Sus == req.Suspension) &&
 		(req.Late == "" || timed) &&
-		(req.Vote == nil || takes(h.Votes[req.Suspension], call, req.Vote))
+		(req.Vote == nil || takes(h.Votes[req.Suspension], req.Vote))
 }
 
 // Load implements [engine.Store] and frontend.Store.

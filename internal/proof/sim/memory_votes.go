@@ -21,8 +21,8 @@ func counted(now, change map[string]vote.Tally) map[string]vote.Tally {
 }
 
 // takes is the condition of a vote.
-func takes(tally vote.Tally, call core.Call, v *engine.Vote) bool {
-	return call.Generation == v.Generation && tally.Takes(v.Voter, v.Maker, v.Need, v.Deny)
+func takes(tally vote.Tally, v *engine.Vote) bool {
+	return tally.Takes(v.Voter, v.Maker, v.Need, v.Deny)
 }
 
 // count counts a vote.

@@ -56,7 +56,6 @@ const (
 	attrRest   = "x"
 
 	attrSus  = "sus" // of a call; its status is st
-	attrGen  = "g"
 	attrJSON = "j"
 )
 
@@ -156,7 +155,6 @@ type restOfCall struct {
 	core.Call
 	Status *engine.Hidden `json:"st,omitempty"`
 	Sus    *engine.Hidden `json:"sus,omitempty"`
-	Gen    *engine.Hidden `json:"g,omitempty"`
 }
 
 func callsOf(thread string, calls map[string]core.Call) types.AttributeValue {
@@ -169,9 +167,6 @@ func callsOf(thread string, calls map[string]core.Call) types.AttributeValue {
 		call := item{attrStatus: text(c.Status.String())}
 		if c.Sus != "" {
 			call[attrSus] = text(c.Sus)
-		}
-		if c.Generation != 0 {
-			call[attrGen] = number(int64(c.Generation))
 		}
 		if j := encoded(restOfCall{Call: c}); j != "{}" {
 			call[attrJSON] = text(j)
@@ -269,7 +264,7 @@ func decodeCall(it item) (core.Call, error) {
 			return core.Call{}, err
 		}
 	}
-	c.Call.Sus, c.Call.Generation = textAt(it, attrSus), int(numberAt(it, attrGen))
+	c.Call.Sus = textAt(it, attrSus)
 	return c.Call, c.Call.Status.UnmarshalText([]byte(textAt(it, attrStatus)))
 }
 

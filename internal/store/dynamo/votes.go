@@ -47,12 +47,6 @@ func countVote(u *update, req engine.SignalRequest) {
 	}
 	u.value("need", number(int64(v.Need)))
 	u.value("deny", number(int64(v.Deny)))
-	if v.Generation == 0 {
-		u.require("attribute_not_exists({calls}.#call.{" + attrGen + "})")
-		return
-	}
-	u.require("{calls}.#call.{" + attrGen + "} = :generation")
-	u.value("generation", number(int64(v.Generation)))
 }
 
 func raise(u *update, q, name string) {

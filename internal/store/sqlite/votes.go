@@ -11,13 +11,11 @@ import (
 // putVote counts a vote if the question is still open. [putSignal] has checked that the call waits
 // on the suspension.
 const putVote = `INSERT INTO votes (tenant, thread, suspension, voter, say)
-	SELECT ?1, ?2, ?3, ?4, ?5 FROM heads
-	WHERE tenant = ?1 AND thread = ?2
-	AND EXISTS (SELECT 1 FROM json_each(heads.calls) c WHERE c.key = ?6 AND coalesce(c.value ->> '$.g', 0) = ?7)
+	SELECT ?1, ?2, ?3, ?4, ?5
+	WHERE (SELECT count(*) FROM votes v WHERE v.tenant = ?1 AND v.thread = ?2 AND v.suspension = ?3 AND v.say = ?6) < ?7
 	AND (SELECT count(*) FROM votes v WHERE v.tenant = ?1 AND v.thread = ?2 AND v.suspension = ?3 AND v.say = ?8) < ?9
-	AND (SELECT count(*) FROM votes v WHERE v.tenant = ?1 AND v.thread = ?2 AND v.suspension = ?3 AND v.say = ?10) < ?11
-	AND NOT EXISTS (SELECT 1 FROM votes v WHERE v.tenant = ?1 AND v.thread = ?2 AND v.suspension = ?3 AND v.say = ?12)
-	AND NOT EXISTS (SELECT 1 FROM votes v WHERE v.tenant = ?1 AND v.thread = ?2 AND v.suspension = ?3 AND v.voter = ?13 AND v.say <> ?14)
+	AND NOT EXISTS (SELECT 1 FROM votes v WHERE v.tenant = ?1 AND v.thread = ?2 AND v.suspension = ?3 AND v.say = ?10)
+	AND NOT EXISTS (SELECT 1 FROM votes v WHERE v.tenant = ?1 AND v.thread = ?2 AND v.suspension = ?3 AND v.voter = ?11 AND v.say <> ?12)
 	ON CONFLICT (tenant, thread, suspension, voter) DO NOTHING`
 
 // putMaker notes who made the link that a vote came by.
@@ -30,7 +28,7 @@ func (t *tx) vote(req engine.SignalRequest) (counted bool, err error) {
 	if v == nil {
 		return true, nil
 	}
-	n, err := t.Exec(putVote, req.Tenant, req.Thread, req.Suspension, v.Voter, int(v.Say), req.Call, v.Generation,
+	n, err := t.Exec(putVote, req.Tenant, req.Thread, req.Suspension, v.Voter, int(v.Say),
 		int(vote.Yes), v.Need, int(vote.No), v.Deny, int(vote.Edit),
 		v.Maker, int(vote.Minted))
 	if err == nil && n == 1 && v.Maker != "" {
