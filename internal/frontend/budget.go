@@ -32,7 +32,7 @@ func (f *Frontend) inBudget(ctx context.Context, c Caller, def engine.Definition
 		return nil
 	}
 	now := f.Clock.Now()
-	day, err := storecall.Try(ctx, f.Clock, func() (spending.Day, error) { return f.today.Read(ctx, c.Tenant, now) })
+	day, err := f.today.Read(ctx, c.Tenant, now)
 	if err != nil {
 		return err
 	}
@@ -40,6 +40,21 @@ func (f *Frontend) inBudget(ctx context.Context, c Caller, def engine.Definition
 		return err
 	}
 	return overDay(fmt.Sprintf("tenant %q", c.Tenant), f.tenantDay, day.All(), now)
+}
+
+// pages is a store that is asked again for a page of runs, and not for those before it.
+type pages struct {
+	Store
+	clock engine.Clock
+}
+
+func (p pages) Runs(ctx context.Context, tenant, thread, cursor string, limit int) (records []core.Record, next string, err error) {
+	records, err = storecall.Try(ctx, p.clock, func() ([]core.Record, error) {
+		var err error
+		records, next, err = p.Store.Runs(ctx, tenant, thread, cursor, limit)
+		return records, err
+	})
+	return records, next, err
 }
 
 func overDay(whose string, most core.USD, spent spending.Sum, now time.Time) error {
@@ -69,7 +84,7 @@ func (f *Frontend) Usage(ctx context.Context, c Caller, date string) (wire.DayUs
 			return wire.DayUsage{}, refusal.New(refusal.CodeInvalid, "day must be a date such as %s", spending.Midnight(f.Clock.Now()).Format(time.DateOnly))
 		}
 	}
-	day, err := storecall.Try(ctx, f.Clock, func() (spending.Day, error) { return spending.Read(ctx, f.Store, c.Tenant, midnight) })
+	day, err := spending.Read(ctx, pages{f.Store, f.Clock}, c.Tenant, midnight)
 	if err != nil {
 		return wire.DayUsage{}, err
 	}

@@ -2,6 +2,7 @@ package frontend_test
 
 import (
 	"context"
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -98,4 +99,29 @@ func TestWhatADayUsedIsShownByAgent(t *testing.T) {
 	}
 	_, err := x.Usage(t.Context(), anna, "yesterday")
 	x.wantCode(err, refusal.CodeInvalid)
+}
+
+// breaks is a store with many runs, whose second answer is lost.
+type breaks struct {
+	frontend.Store
+	asked *int
+}
+
+func (s breaks) Runs(_ context.Context, _, _, cursor string, _ int) ([]core.Record, string, error) {
+	if *s.asked++; *s.asked == 2 {
+		return nil, "", engine.ErrUnavailable
+	}
+	if cursor == "last" {
+		return nil, "", nil
+	}
+	return []core.Record{{Run: "r", Agent: "desk", Born: math.MaxInt64}}, map[bool]string{true: "next", false: "last"}[cursor != "next"], nil
+}
+
+func TestAPageOfRunsIsReadAgainAlone(t *testing.T) {
+	asked := 0
+	x := newFixture(t, func(s frontend.Store) frontend.Store { return breaks{s, &asked} })
+	got, err := x.Usage(t.Context(), anna, "")
+	if err != nil || got.Runs != 2 || asked != 4 {
+		t.Errorf("%d runs, %v, after %d requests", got.Runs, err, asked)
+	}
 }

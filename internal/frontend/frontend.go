@@ -153,7 +153,7 @@ func New(opts Options) *Frontend {
 	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Random: opts.Random,
 		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quota: quota.Gate{Bounds: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
 		check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable,
-		dayBudget: opts.DayBudget, tenantDay: opts.TenantDay, today: &spending.Today{Runs: opts.Store}}
+		dayBudget: opts.DayBudget, tenantDay: opts.TenantDay, today: &spending.Today{Runs: pages{opts.Store, opts.Clock}}}
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}
 	}

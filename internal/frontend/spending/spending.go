@@ -7,7 +7,6 @@ import (
 	"context"
 	"maps"
 	"slices"
-	"sync"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -28,16 +27,20 @@ type Sum struct {
 	Cost     core.USD // of the others
 }
 
-func (s Sum) plus(r core.Record) Sum {
-	s.Runs++
-	s.Input, s.Output = s.Input+r.InputTokens, s.Output+r.OutputTokens
+// of is what one run used.
+func of(r core.Record) Sum {
+	s := Sum{Runs: 1, Input: r.InputTokens, Output: r.OutputTokens}
 	switch {
 	case r.Priced:
-		s.Cost = s.Cost.Plus(core.USD(r.Cost))
+		s.Cost = core.USD(r.Cost)
 	case r.Step > 0 || r.InputTokens > 0 || r.OutputTokens > 0:
-		s.Unpriced++
+		s.Unpriced = 1
 	}
 	return s
+}
+
+func (s Sum) plus(o Sum) Sum {
+	return Sum{s.Runs + o.Runs, s.Unpriced + o.Unpriced, s.Input + o.Input, s.Output + o.Output, s.Cost.Plus(o.Cost)}
 }
 
 // Day is the sums of a day, by agent.
@@ -46,11 +49,12 @@ type Day map[string]Sum
 // All is the sum over all agents.
 func (d Day) All() (all Sum) {
 	for _, s := range d {
-		all.Runs, all.Unpriced = all.Runs+s.Runs, all.Unpriced+s.Unpriced
-		all.Input, all.Output, all.Cost = all.Input+s.Input, all.Output+s.Output, all.Cost.Plus(s.Cost)
+		all = all.plus(s)
 	}
 	return all
 }
+
+func (d Day) add(agent string, used Sum) { d[agent] = d[agent].plus(used) }
 
 // Agents are the names of the agents that have runs, in order.
 func (d Day) Agents() []string { return slices.Sorted(maps.Keys(d)) }
@@ -66,7 +70,7 @@ func Read(ctx context.Context, runs Runs, tenant string, midnight time.Time) (Da
 	found, err := since(ctx, runs, tenant, midnight, place{at: midnight.UnixMilli()})
 	day := Day{}
 	for _, r := range found {
-		day[r.Agent] = day[r.Agent].plus(r)
+		day.add(r.Agent, of(r))
 	}
 	return day, err
 }
@@ -81,93 +85,32 @@ func (p place) before(r core.Record) bool { return r.Born > p.at || r.Born == p.
 
 // since are the runs of the day behind which last comes, newest first.
 func since(ctx context.Context, runs Runs, tenant string, midnight time.Time, last place) (found []core.Record, err error) {
-	cursor := runs.RunsBehind(midnight.Add(24*time.Hour).UnixMilli(), "")
+	err = walk(ctx, runs, tenant, midnight.Add(24*time.Hour).UnixMilli(), page, func(r core.Record) bool {
+		if last.before(r) {
+			found = append(found, r)
+			return true
+		}
+		return false
+	})
+	return found, err
+}
+
+// walk visits the runs that were born before a time, newest first, as long as visit returns true.
+func walk(ctx context.Context, runs Runs, tenant string, before int64, limit int, visit func(core.Record) (goOn bool)) error {
+	cursor := runs.RunsBehind(before, "")
 	for {
-		records, next, err := runs.Runs(ctx, tenant, "", cursor, page)
+		records, next, err := runs.Runs(ctx, tenant, "", cursor, limit)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		for _, r := range records {
-			if !last.before(r) {
-				return found, nil
+			if !visit(r) {
+				return nil
 			}
-			found = append(found, r)
 		}
 		if next == "" {
-			return found, nil
+			return nil
 		}
 		cursor = next
 	}
-}
-
-// Today keeps the sums of today, so that asking again reads only what may have changed: the runs
-// since the oldest that was not done. It is safe for concurrent use.
-type Today struct {
-	Runs Runs
-
-	mu      sync.Mutex
-	tenants map[string]*today
-}
-
-// today is what is known of a tenant's day.
-type today struct {
-	mu       sync.Mutex
-	midnight time.Time
-	final    Day   // of the runs up to last, which are done
-	last     place // the newest of them
-	all      Day   // of all runs
-	read     time.Time
-}
-
-const (
-	// fresh is how long a sum counts as that of now
-	fresh = 2 * time.Second
-	// settled is how old a run is before nothing older can turn up: by so much clocks may
-	// differ and an index may be late
-	settled = 2 * time.Minute
-)
-
-// Read sums the runs that the tenant started today.
-func (t *Today) Read(ctx context.Context, tenant string, now time.Time) (Day, error) {
-	d := t.of(tenant)
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if midnight := Midnight(now); !midnight.Equal(d.midnight) {
-		d.midnight, d.final, d.last, d.read = midnight, Day{}, place{at: midnight.UnixMilli()}, time.Time{}
-	}
-	if now.Sub(d.read) < fresh {
-		return d.all, nil
-	}
-	found, err := since(ctx, t.Runs, tenant, d.midnight, d.last)
-	if err != nil {
-		return nil, err
-	}
-	d.fold(found, now)
-	return d.all, nil
-}
-
-// fold adds the runs behind last, newest first.
-func (d *today) fold(found []core.Record, now time.Time) {
-	final := true
-	d.all, d.read = maps.Clone(d.final), now
-	for i := range found {
-		r := found[len(found)-1-i]
-		d.all[r.Agent] = d.all[r.Agent].plus(r)
-		if final = final && r.Status == core.RunDone && r.Born < now.Add(-settled).UnixMilli(); final {
-			d.final[r.Agent] = d.final[r.Agent].plus(r)
-			d.last = place{r.Born, r.Run}
-		}
-	}
-}
-
-func (t *Today) of(tenant string) *today {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	if t.tenants == nil {
-		t.tenants = map[string]*today{}
-	}
-	if t.tenants[tenant] == nil {
-		t.tenants[tenant] = &today{}
-	}
-	return t.tenants[tenant]
 }

@@ -73,36 +73,3 @@ func TestADayHasTheRunsThatStartedOnIt(t *testing.T) {
 		t.Errorf("all used %+v, want %+v", day.All(), want)
 	}
 }
-
-// The sums of today are those of all runs, whatever was read before.
-func TestTodayFollowsTheRunsAndReadsFewOfThem(t *testing.T) {
-	s := &runs{}
-	today := &spending.Today{Runs: s}
-	now := spending.Midnight(noon).Add(time.Second)
-	for i := range 500 {
-		now = now.Add(time.Minute)
-		s.add(fmt.Sprintf("r%03d", i), "desk", now, core.RunRunning, costs(int64(i)))
-		if i >= 5 { // runs become done after five minutes, and cost more by then
-			for j := range s.all {
-				if s.all[j].Run == fmt.Sprintf("r%03d", i-5) {
-					s.all[j].Status, s.all[j].Cost = core.RunDone, s.all[j].Cost+1000
-				}
-			}
-		}
-		got, err := today.Read(t.Context(), "t", now)
-		if err != nil {
-			t.Fatal(err)
-		}
-		want, _ := spending.Read(t.Context(), &runs{all: s.all}, "t", spending.Midnight(now))
-		if got.All() != want.All() {
-			t.Fatalf("after %d runs it sums %+v, want %+v", i+1, got.All(), want.All())
-		}
-	}
-	if s.read > 500*110 { // a page each time, not the whole day
-		t.Errorf("read %d records", s.read)
-	}
-	tomorrow, err := today.Read(t.Context(), "t", now.Add(24*time.Hour))
-	if err != nil || tomorrow.All() != (spending.Sum{}) {
-		t.Errorf("the next day begins with %+v, %v", tomorrow.All(), err)
-	}
-}
