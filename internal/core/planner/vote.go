@@ -89,8 +89,8 @@ func (d *draft) approve(call core.ToolCall, rec core.DecisionRecord, question co
 	return d.nextStage(call, question)
 }
 
-// nextStage asks the next group the same question. Who has approved one stage may not approve
-// another.
+// nextStage asks the next group the same question. A person who has approved one stage can't
+// approve another.
 func (d *draft) nextStage(call core.ToolCall, question core.SuspendedCall) error {
 	t := question.SuspendTicket
 	before := t.Suspension.ID

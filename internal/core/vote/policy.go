@@ -89,7 +89,7 @@ func Join(a, b *Policy) *Policy {
 		return a
 	}
 	stages := slices.Clone(a.Stages)
-	var merged []int // each stage of a with one of b at most: those of one policy need other people
+	var merged []int // at most one of b with each of a: stages of one policy need other people
 	for _, s := range b.Stages {
 		i := 0
 		for i < len(a.Stages) && (slices.Contains(merged, i) || !a.Stages[i].Group.Same(s.Group)) {

@@ -8,8 +8,8 @@ const (
 	Yes
 	No
 	Edit // yes, with other arguments: no one votes on the old ones any more
-	// made a link by which another person has voted: may not vote too, since who makes a link
-	// can use it
+	// created a link by which another person has voted: may not vote too, because the creator
+	// of a link can use it
 	Minted
 )
 
