@@ -59,12 +59,12 @@ func filled(body agent.Values, name string, t placeholder.Template) (string, err
 }
 
 // optional fills a template; "" if the body lacks a part of it.
-func optional(body agent.Values, t placeholder.Template) (string, error) {
+func optional(body agent.Values, t placeholder.Template) string {
 	out, missing := body.Fill(t)
 	if missing != "" {
-		return "", nil
+		return ""
 	}
-	return out, nil
+	return out
 }
 
 // object is the JSON object of several templates. A template that is one placeholder keeps the type
@@ -91,7 +91,3 @@ func object(body agent.Values, members map[string]placeholder.Template) (json.Ra
 	}
 	return core.Encode(made), nil
 }
-
-func text(said string) json.RawMessage { return core.Encode(said) }
-
-func encoded(value any) json.RawMessage { return core.Encode(value) }

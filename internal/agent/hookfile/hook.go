@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/secret/signature"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
@@ -217,7 +218,7 @@ func (s Start) of(body agent.Values) (*wire.StartRequest, error) {
 		return nil, err
 	}
 	metadata, err := object(body, s.Metadata)
-	return &wire.StartRequest{Agent: s.Agent, Input: text(input), ThreadKey: key, Metadata: metadata, OnPending: s.OnPending}, err
+	return &wire.StartRequest{Agent: s.Agent, Input: core.Encode(input), ThreadKey: key, Metadata: metadata, OnPending: s.OnPending}, err
 }
 
 func (m Message) of(body agent.Values) (*MessageAct, error) {
@@ -229,7 +230,7 @@ func (m Message) of(body agent.Values) (*MessageAct, error) {
 			return nil, err
 		}
 	}
-	return &MessageAct{Thread: thread, ThreadKey: key, Request: wire.MessageRequest{Input: text(said), OnPending: m.OnPending}}, nil
+	return &MessageAct{Thread: thread, ThreadKey: key, Request: wire.MessageRequest{Input: core.Encode(said), OnPending: m.OnPending}}, nil
 }
 
 func (d Decision) of(body agent.Values) (*wire.Decision, error) {
@@ -237,15 +238,12 @@ func (d Decision) of(body agent.Values) (*wire.Decision, error) {
 	if err != nil {
 		return nil, err
 	}
-	made := &wire.Decision{Target: target, Action: d.Action}
+	made := &wire.Decision{Target: target, Action: d.Action, Reason: optional(body, d.Reason)}
 	if d.Action == "" {
 		word, _ := body.Text(d.ActionPath)
 		if made.Action = d.Actions[word]; made.Action == "" {
 			return nil, mismatch("the text at %s is none of the actions of the hook", d.ActionPath)
 		}
-	}
-	if made.Reason, err = optional(body, d.Reason); err != nil {
-		return nil, err
 	}
 	if made.Shown, err = filled(body, "shown", d.Shown); err != nil {
 		return nil, err
@@ -263,5 +261,5 @@ func jsonAt(body agent.Values, path string) json.RawMessage {
 	if !there {
 		return nil
 	}
-	return encoded(value)
+	return core.Encode(value)
 }
