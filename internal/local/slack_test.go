@@ -199,6 +199,50 @@ func TestOnlyApproversApproveInSlack(t *testing.T) {
 	c.ends(0)
 }
 
+// A member's own vote is what a second answer of theirs meets, and the others have to vote yet.
+func TestAVoteLeavesTheButtonsToTheOthers(t *testing.T) {
+	c := newChannel(t, "groups:\n  team: ['hook:slack/U0ANNA', 'hook:slack/U0BOB', 'hook:slack/U0CY']\napprovals:\n  default: {group: team, need: 2}\n"+strings.TrimPrefix(asked, "\n")+slackTarget)
+	run, m := c.asked()
+	c.act(c.Press("U0ANNA", m, m.Button("dormouse_approve")))
+	c.act(c.Press("U0ANNA", m, m.Button("dormouse_deny")))
+	dialog := c.shows(func(s slackdouble.State) bool { return len(s.Dialogs) == 1 }).Dialogs[0]
+	if text := c.act(c.Submit(dialog, "changed my mind")); !strings.Contains(text, "Already approved by hook:slack/U0ANNA") {
+		t.Errorf("%s", text)
+	}
+	if now := c.State().Messages[0]; now.Changes > 0 || len(now.Buttons()) != 3 {
+		t.Fatalf("the others can't answer any more: %s", now.Raw)
+	}
+	c.act(c.Press("U0BOB", m, m.Button("dormouse_approve")))
+	c.await(t, run.ID, "done")
+	c.changed()
+	c.act(c.Press("U0CY", m, m.Button("dormouse_approve")))
+	now := c.shows(func(s slackdouble.State) bool { return len(s.Whispers) == 1 && s.Messages[0].Changes > 1 })
+	if w := now.Whispers[0]; w.User != "U0CY" || !strings.Contains(w.Text, "Already approved by <@U0") || c.paid.Load() != 1 {
+		t.Errorf("%+v, paid %d times", w, c.paid.Load())
+	}
+	c.ends(0)
+}
+
+// Without the error, nobody would learn why a question that is over keeps its buttons.
+func TestAMessageThatCannotBeChangedFromADialogIsAFailure(t *testing.T) {
+	c := newChannel(t, asked+slackTarget)
+	run, m := c.asked()
+	c.act(c.Press("U0BOB", m, m.Button("dormouse_deny")))
+	dialog := c.shows(func(s slackdouble.State) bool { return len(s.Dialogs) == 1 }).Dialogs[0]
+	c.act(c.Press("U0ANNA", m, m.Button("dormouse_approve")))
+	c.await(t, run.ID, "done")
+	c.changed()
+	c.FailNext(http.StatusOK, "internal_error")
+	late := c.Submit(dialog, "no")
+	if status, text := c.send(slackdouble.Sign(slackdouble.Key, time.Now(), late), late); status != http.StatusServiceUnavailable || !strings.Contains(text, "hook_unavailable") {
+		t.Errorf("%d %s", status, text)
+	}
+	if text := c.act(late); !strings.Contains(text, "Already approved by hook:slack/U0ANNA") {
+		t.Errorf("%s", text)
+	}
+	c.ends(0)
+}
+
 // Nothing that Slack did not sign, and no button that the server did not make for exactly this
 // question, decides anything.
 func TestForgedPressesDecideNothing(t *testing.T) {

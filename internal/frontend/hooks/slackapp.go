@@ -25,8 +25,8 @@ const (
 	SlackReason  = "reason"
 )
 
-// SlackQuestion is the value of a button: which question its message shows. Who changes it can only
-// name a question whose fingerprint they know.
+// SlackQuestion is the value of a button: which question its message shows. A member who forges the
+// value can only name a question whose fingerprint they know.
 type SlackQuestion struct {
 	Suspension string `json:"s"`
 	Shown      string `json:"f"` // the fingerprint
@@ -143,7 +143,7 @@ func (r *Receiver) decidePressed(ctx context.Context, h hookfile.Hook, p press) 
 	return err
 }
 
-// over are the refusals of a question that no one can answer any more.
+// over are the refusals after which a question takes no more answers.
 var over = map[refusal.Code]string{
 	refusal.CodeLateDecision:    "Its deadline has passed",
 	refusal.CodeNotSuspended:    "It no longer waits",
@@ -161,22 +161,30 @@ func (r *Receiver) explain(ctx context.Context, h hookfile.Hook, p press, err er
 	words, closed := over[e.Code]
 	switch {
 	case e.Winner != nil:
-		words, closed = winning(*e.Winner), true
+		words, closed = winning(*e.Winner), e.Winner.Votes != nil || !r.stillOpen(ctx, h, p)
 	case !closed:
 		words = e.Detail
 	}
+	err = nil
 	if closed {
 		err = r.Slack.Close(ctx, h.SlackApp.Token, p.SlackMessage, words+".")
-	} else {
-		err = nil
 	}
-	if p.dialog {
-		return wire.HookAnswer{ResponseAction: "errors", Errors: &wire.HookErrors{Reason: words + "."}}, nil
+	answer := wire.HookAnswer{ResponseAction: "errors", Errors: &wire.HookErrors{Reason: words + "."}}
+	if !p.dialog {
+		answer = wire.HookAnswer{}
+		err = errors.Join(err, r.Slack.Whisper(ctx, h.SlackApp.Token, p.user, p.SlackMessage, "Nothing was changed. "+words+"."))
 	}
-	if err = errors.Join(err, r.Slack.Whisper(ctx, h.SlackApp.Token, p.user, p.SlackMessage, "Nothing was changed. "+words+".")); err != nil {
+	if err != nil {
 		return wire.HookAnswer{}, notReady(fmt.Errorf("hook %s: %w", h.Name, err))
 	}
-	return wire.HookAnswer{}, nil
+	return answer, nil
+}
+
+// stillOpen says whether others may still answer. The winner can be the member's own vote, while
+// more people must vote. If it isn't known now, the message keeps its buttons.
+func (r *Receiver) stillOpen(ctx context.Context, h hookfile.Hook, p press) bool {
+	place, err := r.reached(ctx, h, h.Tenant, p.Suspension)
+	return err != nil || journal.OpenSuspensions(place)[p.Suspension]
 }
 
 func winning(w wire.Winner) string {
