@@ -51,6 +51,13 @@ func TestHooksAreCheckedListedAndTried(t *testing.T) {
 			t.Errorf("%v: exit %d\n%s%s", c.args, got.exit, got.stdout, got.stderr)
 		}
 	}
+	slack := t.TempDir()
+	put(t, filepath.Join(slack, "hooks", "slack.yaml"), "verify: {scheme: slack, secret: SLACK_SIGNING}\nslack_app: {token: SLACK_TOKEN, team: T0DORMOUSE}\n")
+	for _, name := range []string{"SLACK_SIGNING", "SLACK_TOKEN"} {
+		if got := hooks(t, slack, "", "check"); got.exit != 0 || !strings.Contains(got.stdout, "the secret "+name+" is not set here; set DORMOUSE_SECRET_"+name) {
+			t.Errorf("exit %d\n%s%s", got.exit, got.stdout, got.stderr)
+		}
+	}
 	put(t, filepath.Join(dir, "hooks", "wrong.yaml"), "verify: {scheme: github}\n")
 	if got := hooks(t, dir, "", "check"); got.exit != 1 || !strings.Contains(got.stdout, "wrong.yaml:1: ") || !strings.Contains(got.stderr, "2 errors in 2 hook files") {
 		t.Errorf("exit %d\n%s%s", got.exit, got.stdout, got.stderr)
