@@ -342,8 +342,8 @@ func TestSendersCheckTheAddress(t *testing.T) {
 	}
 }
 
-// TestNoCallerTakesTheKeyOfAnEvent: else who may start runs could have an event that is still to
-// come taken for a repeat.
+// TestNoCallerTakesTheKeyOfAnEvent: otherwise a caller with the role start could make the server
+// treat a future event as a repeat.
 func TestNoCallerTakesTheKeyOfAnEvent(t *testing.T) {
 	s := newServer(t, settings{options: withHooks})
 	run := s.start()

@@ -71,7 +71,8 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 }
 
 // couldApprove refuses a link whose recipient could only deny, with the reason for which a yes
-// would be refused. Who signs in with a token isn't known before.
+// would be refused. A link that requires a token isn't checked, because its approver is known only
+// after signing in.
 func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p journal.Place, call core.SuspendedCall) error {
 	if l.Require == engine.RequireToken {
 		return nil
