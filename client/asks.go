@@ -25,8 +25,8 @@ type AskRequest struct {
 	// What the question is about: an object that approvers see, and may edit.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// The only callers who may approve, as in agent files: "token:anna", "token:ops-*" or
-	// "role:admin". Empty: every caller with the role decide.
-	Approvers []string `json:"approvers,omitempty"`
+	// "role:admin". Nil: every caller with the role decide. An empty list is refused.
+	Approvers []string `json:"approvers,omitzero"`
 	// "starter": the caller who asks may not approve.
 	NotBy string `json:"not_by,omitempty"`
 	// How long to wait for an answer, such as "30m", "24h" or "7d", at most 365 days. After

@@ -1,6 +1,7 @@
 package client_test
 
 import (
+	"bytes"
 	"errors"
 	"io"
 	"net/http"
@@ -96,6 +97,30 @@ func TestRequestsCarryWhatTheyAreGiven(t *testing.T) {
 	}
 	if got.URL.RawQuery != "after=abc&limit=7&wait=1" {
 		t.Errorf("query %s", got.URL.RawQuery)
+	}
+}
+
+// A computed list that is empty means no one, and nil means everyone.
+func TestAnEmptyListIsNotTakenForNone(t *testing.T) {
+	var body []byte
+	s := serve(t, func(w http.ResponseWriter, r *http.Request) {
+		body, _ = io.ReadAll(r.Body)
+		_, _ = io.WriteString(w, `{"id":"run_x_0"}`)
+	})
+	c := client.New(s.URL, client.WithHTTPClient(s.Client()), client.WithRetries(0))
+	for _, tt := range []struct {
+		list            []string
+		asked, notified string
+	}{
+		{nil, `{"title":"Deploy?"}`, `{"on":["done"]}`},
+		{[]string{}, `{"title":"Deploy?","approvers":[]}`, `{"agents":[],"on":["done"]}`},
+	} {
+		if _, err := c.Ask(t.Context(), client.AskRequest{Title: "Deploy?", Approvers: tt.list}, ""); err != nil || string(bytes.TrimSpace(body)) != tt.asked {
+			t.Errorf("%s, %v", body, err)
+		}
+		if _, err := c.AddWebhook(t.Context(), client.WebhookRequest{Agents: tt.list, On: []string{"done"}}, ""); err != nil || string(bytes.TrimSpace(body)) != tt.notified {
+			t.Errorf("%s, %v", body, err)
+		}
 	}
 }
 

@@ -12,8 +12,8 @@ import (
 type WebhookRequest struct {
 	// A name for people: at most 32 characters of a-z, 0-9, - and _.
 	Name string `json:"name,omitempty"`
-	// Report only runs of these agents. Default: all agents.
-	Agents []string `json:"agents,omitempty"`
+	// Report only runs of these agents. Nil: all agents. An empty list is refused.
+	Agents []string `json:"agents,omitzero"`
 	// What is reported, such as "suspended".
 	On []string `json:"on"`
 	// The https address that gets a POST request for each notice. It can contain {secret:NAME}

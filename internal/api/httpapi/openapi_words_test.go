@@ -428,7 +428,7 @@ var members = map[string]member{
 	"Link.link":       {"The link: a path of this server, or a full URL if the server has a public one (`--public-url`). It answers the call without a token. Only the response that creates the link contains it.", nil},
 
 	"WebhookRequest.name":          {"A name for people: at most 32 characters of a-z, 0-9, - and _.", nil},
-	"WebhookRequest.agents":        {"Report only runs of these agents. Default: all agents.", nil},
+	"WebhookRequest.agents":        {"Report only runs of these agents. Default: all agents. An empty list is refused.", nil},
 	"WebhookRequest.on":            {"What is reported.", &schema{Type: "array", Items: noticeKinds}},
 	"WebhookRequest.url":           {"The https address that gets a POST request for each notice. It can contain `{secret:NAME}` after the host.", nil},
 	"WebhookRequest.mail":          {"At most 10 mail addresses, in place of `url`.", nil},

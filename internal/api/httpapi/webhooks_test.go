@@ -100,6 +100,9 @@ func TestAWebhookIsAddedOnceForEachKey(t *testing.T) {
 	if got := s.send("POST", webhooksPath, pager, bearer("secret"), header("Idempotency-Key", strings.Repeat("k", 256))); got.problem(t).Code != "invalid_request" {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
+	if got := s.send("POST", webhooksPath, strings.Replace(pager, "{", `{"agents":[],`, 1), bearer("secret")); got.problem(t).Code != "invalid_request" {
+		t.Errorf("an empty list of agents: %d %s", got.StatusCode, got.text)
+	}
 	if a, b := s.addWebhook(pager), s.addWebhook(pager); a.ID == b.ID || a.ID == made.ID {
 		t.Errorf("without a key: %s, %s", a.ID, b.ID)
 	}
@@ -145,7 +148,7 @@ func TestChangesOfDifferentMembersAreAllMade(t *testing.T) {
 		}
 	}
 	slack := decoded[wire.Webhook](t, s.send("PATCH", path, `{"format":"template","template":{"text":"{run}"},"secret":"","agents":[],"revision":5}`, bearer("secret")).text)
-	if slack.Secret != "" || len(slack.Agents) != 0 || string(slack.Template) != `{"text":"{run}"}` {
+	if slack.Secret != "" || slack.Agents != nil || string(slack.Template) != `{"text":"{run}"}` {
 		t.Errorf("%+v", slack)
 	}
 	if plain := decoded[wire.Webhook](t, s.send("PATCH", path, `{"format":"slack"}`, bearer("secret")).text); plain.Template != nil || plain.Format != "slack" {

@@ -27,6 +27,9 @@ func (d *Desk) Add(ctx context.Context, c frontend.Caller, key string, req wire.
 	if key != "" {
 		w.Request = digestOf(req)
 	}
+	if req.Agents != nil && len(req.Agents) == 0 {
+		return shown, false, refusal.New(refusal.CodeInvalid, "agents is an empty list; name an agent at least, or leave agents out for all")
+	}
 	if err := check(w); err != nil {
 		return shown, false, err
 	}
@@ -161,6 +164,9 @@ func changed(w notice.Webhook, change wire.WebhookChange) notice.Webhook {
 		req.Template = change.Template
 	}
 	w.Target, w.Agents = targetOf(req), req.Agents
+	if len(w.Agents) == 0 {
+		w.Agents = nil
+	}
 	return w
 }
 
