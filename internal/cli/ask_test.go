@@ -1,13 +1,18 @@
 package cli_test
 
 import (
+	"bytes"
+	"context"
 	"encoding/json"
 	"net/http"
+	"net/http/httptest"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
@@ -57,6 +62,43 @@ func TestTheExitCodeOfAnAskIsItsAnswer(t *testing.T) {
 			contains(t, out.stdout, tt.stdout)
 			contains(t, out.stderr, tt.says)
 		})
+	}
+}
+
+// A question whose answer was lost can have been asked, so another command must use its key.
+func TestALostAnswerNamesTheKey(t *testing.T) {
+	t.Parallel()
+	for name, tt := range map[string]struct {
+		lose func(web *httptest.Server, interrupt func())
+		exit int
+	}{
+		"the server goes away": {func(web *httptest.Server, _ func()) { _ = web.Listener.Close() }, cmdline.ExitUnreachable},
+		"Ctrl-C":               {func(_ *httptest.Server, interrupt func()) { interrupt() }, cmdline.ExitUnanswered},
+	} {
+		t.Run(name, func(t *testing.T) {
+			t.Parallel()
+			ctx, interrupt := context.WithCancel(t.Context())
+			defer interrupt()
+			var web *httptest.Server
+			web = httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {
+				tt.lose(web, interrupt)
+				panic(http.ErrAbortHandler)
+			}))
+			defer web.Close()
+			var stdout, stderr bytes.Buffer
+			exit := cli.Main(ctx, []string{"ask", "Deploy?", "--key", "k1"}, strings.NewReader(""), &stdout, &stderr,
+				cmdline.Options{Getenv: func(name string) string { return map[string]string{"DORMOUSE_URL": web.URL}[name] }})
+			output{exit, stdout.String(), stderr.String()}.wantExit(t, tt.exit)
+			contains(t, stderr.String(), "it may have been asked: repeat the command with --key k1")
+		})
+	}
+}
+
+func TestAskThatSentNothingDoesNotNameTheKey(t *testing.T) {
+	for name, args := range map[string][]string{"no server": {"--key", "k1"}, "no key": {"--key", "\u00e9"}} {
+		if out := dormouse(t, nil, append([]string{"ask", "Deploy?"}, args...)...); out.exit == 0 || strings.Contains(out.stderr, "may have been asked") {
+			t.Errorf("%s: exit %d\n%s", name, out.exit, out.stderr)
+		}
 	}
 }
 

@@ -37,19 +37,21 @@ func (a *app) ask(ctx context.Context, req wire.AskRequest, key string, wait boo
 // attempts is how often the question is sent while its answers are lost.
 const attempts = 5
 
-// start asks once, however often it is sent. A server that can't be reached at all was asked
-// nothing, so that failure comes at once.
+// start asks once, however often it is sent. A server that the first attempt can't reach was asked
+// nothing. After any other failure without an answer it may have been asked, so the key is named.
 func (a *app) start(ctx context.Context, c *client.Client, req wire.AskRequest, key string) (wire.Ask, error) {
 	for attempt := 1; ; attempt++ {
 		asked, err := c.Ask(ctx, req, key)
 		refused, isRefusal := errors.AsType[*client.Error](err)
+		_, isKey := errors.AsType[*client.KeyError](err)
 		dial, isDial := errors.AsType[*net.OpError](err)
+		isDial = isDial && dial.Op == "dial"
 		switch {
 		case err == nil:
 			return asked, nil
-		case ctx.Err() != nil, isRefusal && !refused.Unanswered(), isDial && dial.Op == "dial":
+		case isKey, isRefusal && !refused.Unanswered(), isDial && attempt == 1:
 			return asked, a.unanswered(err)
-		case attempt == attempts:
+		case isDial, ctx.Err() != nil, attempt == attempts:
 			f := a.unanswered(err)
 			f.Detail += "; it may have been asked: repeat the command with --key " + key
 			return asked, f
