@@ -19,6 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -49,7 +50,7 @@ func (d *Desk) Ask(ctx context.Context, c frontend.Caller, key string, req wire.
 		return asked, false, err
 	}
 	if !s.New {
-		asked, err = d.show(ctx, c, s.Run)
+		asked, err = d.showNow(ctx, c, s.Run.ID)
 		return asked, false, err
 	}
 	asked = begun(s.Run)
@@ -140,12 +141,18 @@ func invalid(format string, args ...any) *refusal.Error {
 // Read reads an ask. It holds the answer until the ask is decided, for as long as wait.
 func (d *Desk) Read(ctx context.Context, c frontend.Caller, id string, wait time.Duration) (shown wire.Ask, err error) {
 	thread, _ := core.ThreadOf(id)
+	seen := int64(-1) // the revision that was read
 	err = d.reads.Held.Until(ctx, c.Tenant, thread, wait, false, func() (bool, error) {
-		run, err := d.run(ctx, c, id)
+		p, err := d.reads.Find(ctx, c.Tenant, id)
+		if err != nil || p.Head.Rev == seen {
+			return false, err
+		}
+		run, err := d.run(ctx, c, p)
 		if err != nil {
 			return false, err
 		}
-		shown, err = d.show(ctx, c, run)
+		shown, err = d.show(ctx, p, run)
+		seen = p.Head.Rev
 		return shown.Status != wire.AskWaiting, err
 	})
 	return shown, err
@@ -153,20 +160,23 @@ func (d *Desk) Read(ctx context.Context, c frontend.Caller, id string, wait time
 
 // Cancel withdraws an ask that waits.
 func (d *Desk) Cancel(ctx context.Context, c frontend.Caller, id string) (wire.Ask, error) {
-	if _, err := d.run(ctx, c, id); err != nil {
-		return wire.Ask{}, err
-	}
-	run, err := d.reads.Cancel(ctx, c, id)
+	p, err := d.reads.Find(ctx, c.Tenant, id)
 	if err != nil {
 		return wire.Ask{}, err
 	}
-	return d.show(ctx, c, run)
+	if _, err := d.run(ctx, c, p); err != nil {
+		return wire.Ask{}, err
+	}
+	if _, err := d.reads.Cancel(ctx, c, id); err != nil {
+		return wire.Ask{}, err
+	}
+	return d.showNow(ctx, c, id)
 }
 
-// run is the run of an ask that the caller may see. A caller who may neither read runs nor decide
-// sees what it asked itself.
-func (d *Desk) run(ctx context.Context, c frontend.Caller, id string) (wire.Run, error) {
-	run, err := d.reads.Run(ctx, c, id)
+// run is the run of the ask at p, if the caller may see it. A caller who may neither read runs nor
+// decide sees what it asked itself.
+func (d *Desk) run(ctx context.Context, c frontend.Caller, p journal.Place) (wire.Run, error) {
+	run, err := d.reads.Show(ctx, p)
 	switch {
 	case err != nil:
 		return run, err

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -17,15 +18,28 @@ func begun(run wire.Run) wire.Ask {
 	return wire.Ask{ID: run.ID, Status: wire.AskWaiting, Title: run.FirstLine, StartedBy: run.StartedBy, Metadata: run.Metadata, CreatedAt: run.CreatedAt}
 }
 
-// show reads what became of an ask.
-func (d *Desk) show(ctx context.Context, c frontend.Caller, run wire.Run) (wire.Ask, error) {
+// showNow finds an ask and reads what became of it.
+func (d *Desk) showNow(ctx context.Context, c frontend.Caller, id string) (wire.Ask, error) {
+	p, err := d.reads.Find(ctx, c.Tenant, id)
+	if err != nil {
+		return wire.Ask{}, err
+	}
+	run, err := d.reads.Show(ctx, p)
+	if err != nil {
+		return wire.Ask{}, err
+	}
+	return d.show(ctx, p, run)
+}
+
+// show reads what became of the ask at p, whose run is shown.
+func (d *Desk) show(ctx context.Context, p journal.Place, run wire.Run) (wire.Ask, error) {
 	shown := begun(run)
-	question, err := d.question(ctx, c, run.ID)
+	question, err := d.question(ctx, p)
 	if err != nil {
 		return shown, err
 	}
 	shown.Title = cmp.Or(question.Text(), shown.Title)
-	call, err := d.reads.Call(ctx, c, run.ID, ask.Call)
+	call, err := d.reads.CallAt(ctx, p, ask.Call)
 	if refused, ok := errors.AsType[*refusal.Error](err); ok && refused.Code == refusal.CodeCallNotFound {
 		if asked, err := ask.Question(question); err == nil && len(question.Parts) > 1 {
 			shown.Arguments = asked.Arguments
@@ -43,11 +57,7 @@ func (d *Desk) show(ctx context.Context, c frontend.Caller, run wire.Run) (wire.
 }
 
 // question is the message that the ask began with; a zero one until a worker has taken it up.
-func (d *Desk) question(ctx context.Context, c frontend.Caller, id string) (question core.Message, err error) {
-	p, err := d.reads.Find(ctx, c.Tenant, id)
-	if err != nil {
-		return question, err
-	}
+func (d *Desk) question(ctx context.Context, p journal.Place) (question core.Message, err error) {
 	err = d.reads.Journal(ctx, p, p.Record.Seq0+1, func(s core.Segment) bool {
 		for _, m := range s.Messages {
 			if m.Role == core.RoleUser {

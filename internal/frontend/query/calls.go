@@ -50,6 +50,11 @@ func (f *Reader) Call(ctx context.Context, c frontend.Caller, run, id string) (w
 	if err != nil {
 		return wire.Call{}, err
 	}
+	return f.CallAt(ctx, p, id)
+}
+
+// CallAt is [Reader.Call] for a run that was found.
+func (f *Reader) CallAt(ctx context.Context, p journal.Place, id string) (wire.Call, error) {
 	if id == "" || len(id) > journal.MaxID {
 		return wire.Call{}, frontend.CallNotFound()
 	}
