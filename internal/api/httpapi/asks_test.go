@@ -50,6 +50,8 @@ func TestAsksOverHTTP(t *testing.T) {
 		posted{"/v1/asks", `{"title":"x","not_by":"anna"}`, "", 400, "invalid_request"},
 		posted{"/v1/asks", `{"title":"x","deadline":"366d"}`, "", 400, "invalid_request"},
 		posted{"/v1/asks", `{"title":"x","deadline":"soon"}`, "", 400, "invalid_request"},
+		posted{"/v1/asks", `{"title":"x","deadline":"+7d"}`, "", 400, "invalid_request"},
+		posted{"/v1/asks", `{"title":"x","deadline":"65536d"}`, "", 400, "invalid_request"},
 		posted{"/v1/asks", `{"title":"x","deadline":"-1h"}`, "", 400, "invalid_request"},
 		posted{"/v1/asks", `{"title":"x","arguments":[1]}`, "", 422, "invalid_arguments"},
 		posted{"/v1/asks", `{"title":"x","arguments":{"a":"forbidden"}}`, "", 422, "invalid_arguments"},

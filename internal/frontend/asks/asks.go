@@ -117,16 +117,16 @@ func checkApprovers(list []string) error {
 	return nil
 }
 
-// readDeadline reads a duration as agent files have it.
+// readDeadline reads a Go duration, or whole days such as 7d.
 func readDeadline(text string) (time.Duration, error) {
 	if text == "" {
 		return 0, nil
 	}
 	within, err := time.ParseDuration(text)
 	if days, ok := strings.CutSuffix(text, "d"); ok {
-		var n int
-		n, err = strconv.Atoi(days)
-		within = time.Duration(min(max(n, 0), 366)) * day
+		var n uint64
+		n, err = strconv.ParseUint(days, 10, 16)
+		within = time.Duration(n) * day
 	}
 	if err != nil || within < time.Second || within > longest {
 		return 0, invalid("deadline must be a duration from 1s to 365d, such as 30m, 24h or 7d")
