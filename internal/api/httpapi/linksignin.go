@@ -31,10 +31,12 @@ func (a *api) signIn(r *http.Request, l *question, typed string) error {
 	if typed = strings.TrimSpace(typed); typed == "" && r.Header.Get("Authorization") == "" {
 		return &refusal.Error{Code: codeUnauthorized, Detail: "this link is answered with an access token; enter yours, or send it as Authorization: Bearer TOKEN"}
 	}
-	now := a.clock.Now()
-	if err := a.guesses.room(l.record.ID, now); err != nil {
+	done, err := a.guesses.begin(l.record.ID, a.clock.Now())
+	if err != nil {
 		return err
 	}
+	wrong := false
+	defer func() { done(wrong) }()
 	p, err := a.tokenOf(r, typed)
 	if err == nil && p.Tenant != l.link.Tenant {
 		err = &refusal.Error{Code: codeUnauthorized, Detail: "the server doesn't know this access token"}
@@ -42,9 +44,8 @@ func (a *api) signIn(r *http.Request, l *question, typed string) error {
 	if err == nil {
 		err = authorize(p, []access.Role{access.Decide})
 	}
-	if e, known := refused(err); err != nil && known && e.Code != refusal.CodeUnavailable {
-		a.guesses.wrong(l.record.ID, now)
-	}
+	e, known := refused(err)
+	wrong = err != nil && known && e.Code != refusal.CodeUnavailable
 	if err == nil {
 		l.caller = frontend.SignedIn(l.record, p)
 	}
@@ -68,7 +69,13 @@ func (a *api) tokenOf(r *http.Request, typed string) (access.Principal, error) {
 // guesses bound how often wrong tokens are tried by one link.
 type guesses struct {
 	mu   sync.Mutex
-	link map[string]*rate.Limiter
+	link map[string]*tries
+}
+
+// tries are those by one link: how many more may be wrong, and how many are being looked at.
+type tries struct {
+	left *rate.Limiter
+	open int
 }
 
 const (
@@ -77,28 +84,36 @@ const (
 	mostGuessed = 10_000      // links remembered; signatures bound them before
 )
 
-func newGuesses() *guesses { return &guesses{link: map[string]*rate.Limiter{}} }
+func newGuesses() *guesses { return &guesses{link: map[string]*tries{}} }
 
-// room refuses another try after too many wrong ones.
-func (g *guesses) room(link string, now time.Time) error {
+// begin refuses another try after too many wrong ones. A try that is being looked at counts as
+// wrong until done is called, so that requests at the same moment have no more tries than others.
+func (g *guesses) begin(link string, now time.Time) (done func(wrong bool), err error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if l := g.link[link]; l != nil && l.TokensAt(now) < 1 {
-		return &refusal.Error{Code: codeRateLimited, RetryAfter: everyGuess, Detail: "too many access tokens were wrong; wait a minute, then try again"}
+	t := g.link[link]
+	if t == nil {
+		if len(g.link) >= mostGuessed {
+			clear(g.link)
+		}
+		t = &tries{left: rate.NewLimiter(rate.Every(everyGuess), mostGuesses)}
+		g.link[link] = t
 	}
-	return nil
+	if t.left.TokensAt(now)-float64(t.open) < 1 {
+		return nil, &refusal.Error{Code: codeRateLimited, RetryAfter: everyGuess, Detail: "too many access tokens were wrong; wait a minute, then try again"}
+	}
+	t.open++
+	return func(wrong bool) { g.end(link, t, wrong, now) }, nil
 }
 
-func (g *guesses) wrong(link string, now time.Time) {
+func (g *guesses) end(link string, t *tries, wrong bool, now time.Time) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(g.link) >= mostGuessed {
-		clear(g.link)
+	t.open--
+	switch {
+	case wrong:
+		t.left.AllowN(now, 1)
+	case t.open == 0 && g.link[link] == t && t.left.TokensAt(now) >= mostGuesses:
+		delete(g.link, link) // nothing to remember
 	}
-	l := g.link[link]
-	if l == nil {
-		l = rate.NewLimiter(rate.Every(everyGuess), mostGuesses)
-		g.link[link] = l
-	}
-	l.AllowN(now, 1)
 }

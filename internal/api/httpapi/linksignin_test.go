@@ -1,6 +1,7 @@
 package httpapi_test
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -9,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -18,7 +20,12 @@ import (
 // and a link to it that asks for a token. change makes another link of it.
 func signsIn(t *testing.T, call frontendtest.Call, change func(*wire.LinkRequest)) (s *server, run wire.Run, link string) {
 	t.Helper()
-	s = newServer(t, settings{token: "secret", options: withLinks, grants: []access.Grant{grant("anna", "default", "anna's", access.Decide), grant("bob", "default", "bob's", access.Decide),
+	return signsInWith(t, call, change, withLinks)
+}
+
+func signsInWith(t *testing.T, call frontendtest.Call, change func(*wire.LinkRequest), options func(*httpapi.Options)) (s *server, run wire.Run, link string) {
+	t.Helper()
+	s = newServer(t, settings{token: "secret", options: options, grants: []access.Grant{grant("anna", "default", "anna's", access.Decide), grant("bob", "default", "bob's", access.Decide),
 		grant("reader", "default", "reader's", access.Read), grant("mailer", "default", "mailer's", access.Links), grant("zoe", "zoo", "zoe's", access.Admin)}})
 	s.worker.Who = true
 	run = s.start()
@@ -121,6 +128,55 @@ func TestGuessingTokensStops(t *testing.T) {
 	s.pass(time.Minute)
 	if got := s.send("POST", link, `{"action":"resume"}`, bearer("anna's")); got.StatusCode != 202 {
 		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+// slowKeys tell of each search for a token, and end none before they are released.
+type slowKeys struct {
+	httpapi.Keys
+	asked   chan struct{}
+	release chan struct{}
+}
+
+func (k slowKeys) Find(ctx context.Context, token string) (access.Principal, bool, error) {
+	if token == "guess" {
+		k.asked <- struct{}{}
+		<-k.release
+	}
+	return k.Keys.Find(ctx, token)
+}
+
+func TestGuessesAtTheSameMomentAreCountedToo(t *testing.T) {
+	slow := slowKeys{asked: make(chan struct{}), release: make(chan struct{})}
+	s, _, link := signsInWith(t, frontendtest.Call{}, needsToken, func(o *httpapi.Options) {
+		withLinks(o)
+		slow.Keys, o.Keys = o.Keys, &slow
+	})
+	const sent = 25
+	answers := make(chan int, sent)
+	for range sent {
+		go func() { answers <- s.send("POST", link, `{"action":"resume"}`, bearer("guess")).StatusCode }()
+	}
+	got := map[int]int{}
+	for range sent {
+		select {
+		case <-slow.asked:
+		case status := <-answers:
+			got[status]++
+		}
+	}
+	close(slow.release)
+	for got[401]+got[429] < sent {
+		got[<-answers]++
+	}
+	if got[401] != 10 || got[429] != sent-10 {
+		t.Errorf("%v", got)
+	}
+	s.pass(time.Minute)
+	for range 3 { // a good token takes no try
+		if got := s.send("POST", link, `{"action":"resume"}`, bearer("anna's")); got.StatusCode/100 != 2 {
+			t.Errorf("%d %s", got.StatusCode, got.text)
+		}
 	}
 }
 
