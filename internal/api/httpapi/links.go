@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -69,7 +70,7 @@ func (a *api) stillGood(r *http.Request, l question) error {
 	case l.record.Revoked > 0:
 		return &refusal.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
 	case l.record.Endpoint != "":
-		return nil
+		return a.stillSentTo(r, l)
 	}
 	maker := access.Principal{Tenant: l.link.Tenant, Name: l.record.Maker, Fingerprint: l.record.Fingerprint}
 	may, err := a.stillMay(r, maker, access.Links)
@@ -78,6 +79,19 @@ func (a *api) stillGood(r *http.Request, l question) error {
 	}
 	if err == nil && !may {
 		err = &refusal.Error{Code: codeLinkExpired, Detail: "the caller who created this link may no longer create links; ask for a new one"}
+	}
+	return err
+}
+
+// stillSentTo demands that the tenant's webhook is there that got the link. Targets of agent files
+// aren't looked up: a run keeps those that its version of the agent has.
+func (a *api) stillSentTo(r *http.Request, l question) error {
+	if a.webhooks == nil || !strings.HasPrefix(l.record.Endpoint, notice.TenantEndpoint) {
+		return nil
+	}
+	there, err := a.webhooks.Has(r.Context(), l.link.Tenant, l.record.Endpoint)
+	if err == nil && !there {
+		err = &refusal.Error{Code: codeLinkRevoked, Detail: "the webhook that got this link was removed; ask for a new link"}
 	}
 	return err
 }

@@ -6,12 +6,15 @@ import (
 	"strings"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 )
 
@@ -173,6 +176,39 @@ func TestARemovedWebhookIsGone(t *testing.T) {
 	}
 	if page := decoded[wire.Page[wire.Webhook]](t, s.send("GET", webhooksPath, "", bearer("secret")).text); len(page.Items) != 0 {
 		t.Errorf("%+v", page)
+	}
+}
+
+// Who removes a webhook takes away what was sent to it, and no more.
+func TestTheLinksOfARemovedWebhookAreRevoked(t *testing.T) {
+	s := newServer(t, settings{token: "secret", options: withLinks})
+	run := s.start()
+	sus := s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})["c1"]
+	removed, kept := s.addWebhook(pager).ID, s.addWebhook(pager).ID
+	path := map[string]string{}
+	for i, endpoint := range []string{removed, kept, "agent/desk/pager"} {
+		now := s.worker.Clock.Now()
+		l := engine.Link{Tenant: "default", Run: run.ID, ID: fmt.Sprintf("lnk_%d", i), Suspension: sus, Call: "c1", For: "webhook", Endpoint: endpoint, Made: now.UnixMilli(), Expires: now.Add(time.Hour).UnixMilli()}
+		if err := s.links.PutLink(t.Context(), l); err != nil {
+			t.Fatal(err)
+		}
+		path[endpoint] = "/v1/approvals/" + access.LinkKeys{linkKey}.Sign(access.Link{Tenant: l.Tenant, Run: l.Run, ID: l.ID, Suspension: sus, Expires: now.Add(time.Hour)})
+		if got := s.send("GET", path[endpoint], ""); got.StatusCode != 200 {
+			t.Fatalf("%s: %d %s", endpoint, got.StatusCode, got.text)
+		}
+	}
+	if got := s.send("DELETE", webhooksPath+"/"+removed, "", bearer("secret")); got.StatusCode != 204 {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	for _, method := range []string{"GET", "POST"} {
+		if got := s.send(method, path[removed], map[string]string{"POST": `{"action":"resume"}`}[method]); got.StatusCode != 410 || got.problem(t).Code != "link_revoked" {
+			t.Errorf("%s: %d %s", method, got.StatusCode, got.text)
+		}
+	}
+	for _, endpoint := range []string{kept, "agent/desk/pager"} {
+		if got := s.send("GET", path[endpoint], ""); got.StatusCode != 200 {
+			t.Errorf("%s: %d %s", endpoint, got.StatusCode, got.text)
+		}
 	}
 }
 

@@ -62,6 +62,15 @@ func (d *Desk) find(ctx context.Context, tenant, id string) (notice.Webhook, err
 	return w, err
 }
 
+// Has says whether a webhook is there, which was not removed.
+func (d *Desk) Has(ctx context.Context, tenant, id string) (bool, error) {
+	_, err := d.find(ctx, tenant, id)
+	if e, ok := errors.AsType[*refusal.Error](err); ok && e.Code == refusal.CodeWebhookNotFound {
+		return false, nil
+	}
+	return err == nil, err
+}
+
 // mostID is how many bytes an id may have; a longer one is not ours.
 const mostID = 256
 
