@@ -91,8 +91,9 @@ func (h HTTP) Again() int {
 // argument's value can't move the boundary between two parts.
 type Target struct {
 	Scheme, Host string
-	Path         []placeholder.Template // its segments, the text in them escaped as it was written
-	Query        []Field
+	// its segments, the text in them escaped as it was written
+	Path  []placeholder.Template
+	Query []Field
 }
 
 // Field is a query parameter or a header.

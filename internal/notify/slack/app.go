@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -113,8 +114,8 @@ func suspension(n client.Notice) string {
 	return whole.ID
 }
 
-// question has buttons. Without all of the arguments in the message there is none that approves:
-// nobody may approve what was not shown.
+// question has buttons. If arguments are cut, it has no Approve button: an approver must see all of
+// them.
 func question(s notify.Summary, a client.Approval) message {
 	m := compose(s)
 	if a.Kind != client.KindApproval || a.Fingerprint == "" {
@@ -142,14 +143,10 @@ func question(s notify.Summary, a client.Approval) message {
 
 const mostButton = 75
 
-// whole says whether each text fits into its block.
+// whole says whether the title and each text fit into their blocks.
 func whole(s notify.Summary) bool {
-	for _, t := range s.Texts {
-		if len([]rune(controls.Replace(t.Text))) > mostText {
-			return false
-		}
-	}
-	return len(s.Facts)+2*len(s.Texts) < mostBlocks/2
+	cut := func(t notify.Passage) bool { return !fits(t.Text, mostText) }
+	return fits(s.Title, mostHeader) && !slices.ContainsFunc(s.Texts, cut) && len(s.Facts)+2*len(s.Texts) < mostBlocks/2
 }
 
 // update puts the decision in the place of the question.

@@ -139,6 +139,35 @@ func TestAQuestionThatIsNotShownInFullHasNoButtonThatApproves(t *testing.T) {
 	}
 }
 
+// A text is approved only if it is shown in full: 3000 characters are what a block of Slack holds.
+func TestATextThatJustFitsHasAButtonThatApproves(t *testing.T) {
+	for _, c := range []struct {
+		char  string
+		shown string
+	}{{"\u200b", `\u200b`}, {"&", "&amp;"}} {
+		for length, approves := range map[int]bool{2999: true, 3000: true, 3001: false} {
+			many := 400
+			rest := strings.Repeat("x", length-many*len(c.shown))
+			n := waits(client.NoticeSuspended, `{"amount":5}`)
+			n.Approval.Preview = &client.Preview{Text: strings.Repeat(c.char, many) + rest}
+			d := newDesk(t)
+			d.send(room, n, notice.Delivered)
+			m := d.State().Messages[0]
+			var blocks struct{ Blocks []struct{ Text struct{ Text string } } }
+			if err := json.Unmarshal(m.Raw, &blocks); err != nil {
+				t.Fatal(err)
+			}
+			shown := false
+			for _, b := range blocks.Blocks {
+				shown = shown || b.Text.Text == strings.Repeat(c.shown, many)+rest
+			}
+			if shown != approves || (m.Button(hooks.SlackApprove).Value != "") != approves {
+				t.Errorf("%d characters of %q: shown %t, button %+v", length, c.shown, shown, m.Button(hooks.SlackApprove))
+			}
+		}
+	}
+}
+
 func TestACallThatWaitsForAnotherAnswerHasNoButtons(t *testing.T) {
 	d := newDesk(t)
 	n := waits(client.NoticeSuspended, `{"amount":5}`)

@@ -113,8 +113,11 @@ func plain(words string, most int) *text {
 var controls = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
 // escaped is text with Slack's control characters escaped, cut so that it still fits then and no
-// escape is split.
+// escape is split. A text that fits is not cut.
 func escaped(words string, most int) string {
+	if out := controls.Replace(words); len([]rune(out)) <= most {
+		return out
+	}
 	for limit := most; ; limit = limit * 3 / 4 {
 		cut := clip.Runes(words, limit-1, "…")
 		if out := controls.Replace(cut); len([]rune(out)) <= most {
@@ -122,3 +125,6 @@ func escaped(words string, most int) string {
 		}
 	}
 }
+
+// fits says whether a text is shown in full.
+func fits(words string, most int) bool { return escaped(words, most) == controls.Replace(words) }

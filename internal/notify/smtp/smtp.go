@@ -79,8 +79,8 @@ func New(o Options) *Sender {
 }
 
 // Send hands the server a mail for each address of the target, over one connection, so that an
-// address that it refuses keeps nobody else from being notified. If it takes one of them later, all
-// are sent again: the mail to an address has the same Message-ID at each attempt.
+// address that it refuses doesn't keep the others from being notified. If it can't take one of them
+// now, all are sent again: the mail to an address has the same Message-ID at each attempt.
 func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) delivery.Result {
 	var messages []*mail.Msg
 	var results []delivery.Result
