@@ -117,6 +117,18 @@ func TestOneMessageAsksAndReceivesTheDecision(t *testing.T) {
 	}
 }
 
+// Slack refuses a message with a mistake in one block, and then the question would keep its buttons.
+func TestAMemberWhoDecidedIsMentioned(t *testing.T) {
+	d := newDesk(t)
+	d.send(room, waits(client.NoticeSuspended, `{}`), notice.Delivered)
+	n := decided()
+	n.Event.Data = json.RawMessage(`{"suspension":"sus_1","call_id":"c1","action":"resume","by":"hook:slack/U0ANNA","via":"hook","applied":true}`)
+	d.send(room, n, notice.Delivered)
+	if now := d.State(); now.Messages[0].Changes != 1 || !strings.Contains(string(now.Messages[0].Raw), "Approved by <@U0ANNA>") {
+		t.Errorf("%+v", now)
+	}
+}
+
 func TestAQuestionThatIsNotShownInFullHasNoButtonThatApproves(t *testing.T) {
 	truncated := waits(client.NoticeSuspended, `{"amount":5}`)
 	truncated.Truncated = []string{"approval.preview"}
@@ -153,7 +165,9 @@ func TestATextThatJustFitsHasAButtonThatApproves(t *testing.T) {
 			d := newDesk(t)
 			d.send(room, n, notice.Delivered)
 			m := d.State().Messages[0]
-			var blocks struct{ Blocks []struct{ Text struct{ Text string } } }
+			var blocks struct {
+				Blocks []struct{ Text struct{ Text string } }
+			}
 			if err := json.Unmarshal(m.Raw, &blocks); err != nil {
 				t.Fatal(err)
 			}

@@ -22,8 +22,7 @@ func decided(n client.Notice, s notify.Summary, tool string) message {
 	}
 	m := compose(s)
 	if id := member.FindStringSubmatch(d.By); id != nil && d.Via == viaHook {
-		mention := &text{Type: "mrkdwn", Text: what + " by <@" + id[1] + ">"}
-		m.Blocks = slices.Insert(m.Blocks, 1, block{Type: "context", Elements: []any{mention}})
+		m.Blocks = slices.Insert(m.Blocks, 1, block{Type: "context", Elements: []any{marked(what + " by <@" + id[1] + ">")}})
 	}
 	return m
 }

@@ -40,9 +40,10 @@ type block struct {
 }
 
 type text struct {
-	Type  string `json:"type"`
-	Text  string `json:"text"`
-	Emoji bool   `json:"emoji"`
+	Type string `json:"type"`
+	Text string `json:"text"`
+	// false: Slack puts no picture in the place of :name:. It refuses this member in mrkdwn
+	Emoji *bool `json:"emoji,omitempty"`
 }
 
 type button struct {
@@ -107,8 +108,11 @@ func buttons(l client.NoticeLinks) block {
 }
 
 func plain(words string, most int) *text {
-	return &text{Type: "plain_text", Text: escaped(words, most)}
+	return &text{Type: "plain_text", Text: escaped(words, most), Emoji: new(false)}
 }
+
+// marked is text in which Slack reads markup. It must hold nothing that others wrote.
+func marked(words string) *text { return &text{Type: "mrkdwn", Text: words} }
 
 var controls = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 

@@ -20,8 +20,9 @@ const (
 
 // Text is a text object.
 type Text struct {
-	Type string `json:"type"`
-	Text string `json:"text"`
+	Type  string `json:"type"`
+	Text  string `json:"text"`
+	Emoji *bool  `json:"emoji"`
 }
 
 // Button is a button of a message.
@@ -121,7 +122,7 @@ func validButton(raw json.RawMessage, ids map[string]bool) bool {
 func plain(t *Text, most int) bool { return written(t, most) && t.Type == "plain_text" }
 
 func written(t *Text, most int) bool {
-	return t != nil && (t.Type == "plain_text" || t.Type == "mrkdwn") && t.Text != "" && length(t.Text) <= most
+	return t != nil && (t.Type == "plain_text" || t.Type == "mrkdwn" && t.Emoji == nil) && t.Text != "" && length(t.Text) <= most
 }
 
 func length(text string) int { return utf8.RuneCountInString(text) }
