@@ -47,10 +47,34 @@ type SlackApp interface {
 	OpenReason(ctx context.Context, token, trigger string, m SlackMessage) error
 
 	// Whisper shows words to one member of the message's channel.
-	Whisper(ctx context.Context, token, user string, m SlackMessage, words string) error
+	Whisper(ctx context.Context, token, user string, m SlackMessage, words SlackWords) error
 
 	// Close puts words in the place of a message that asks no more.
-	Close(ctx context.Context, token string, m SlackMessage, words string) error
+	Close(ctx context.Context, token string, m SlackMessage, words SlackWords) error
+}
+
+// SlackWords are a sentence for members of Slack. Only By may become a mention: the rest may hold
+// what a caller or a model wrote.
+type SlackWords struct {
+	Text   string
+	By     string // the caller who did it; "" if it names none
+	Reason string // as that caller gave it
+}
+
+// String is the sentence.
+func (w SlackWords) String() string { return strings.Join(w.Parts(), " ") }
+
+// Parts are what Text, By and Reason, if they are there, add to the sentence.
+func (w SlackWords) Parts() []string {
+	parts := []string{w.Text}
+	if w.By != "" {
+		parts = append(parts, "by "+w.By)
+	}
+	if w.Reason != "" {
+		parts = append(parts, "("+w.Reason+")")
+	}
+	parts[len(parts)-1] += "."
+	return parts
 }
 
 // press is what a member of Slack did, in a message or in the dialog that it opened.
@@ -158,21 +182,23 @@ func (r *Receiver) explain(ctx context.Context, h hookfile.Hook, p press, err er
 	if !refused || errors.Is(err, engine.ErrUnavailable) || e.Code == refusal.CodeHookUnavailable {
 		return wire.HookAnswer{}, err
 	}
-	words, closed := over[e.Code]
+	why, closed := over[e.Code]
+	words := SlackWords{Text: why}
 	switch {
 	case e.Winner != nil:
 		words, closed = winning(*e.Winner), e.Winner.Votes != nil || !r.stillOpen(ctx, h, p)
 	case !closed:
-		words = e.Detail
+		words.Text = e.Detail
 	}
 	err = nil
 	if closed {
-		err = r.Slack.Close(ctx, h.SlackApp.Token, p.SlackMessage, words+".")
+		err = r.Slack.Close(ctx, h.SlackApp.Token, p.SlackMessage, words)
 	}
-	answer := wire.HookAnswer{ResponseAction: "errors", Errors: &wire.HookErrors{Reason: words + "."}}
+	answer := wire.HookAnswer{ResponseAction: "errors", Errors: &wire.HookErrors{Reason: words.String()}}
 	if !p.dialog {
 		answer = wire.HookAnswer{}
-		err = errors.Join(err, r.Slack.Whisper(ctx, h.SlackApp.Token, p.user, p.SlackMessage, "Nothing was changed. "+words+"."))
+		words.Text = "Nothing was changed. " + words.Text
+		err = errors.Join(err, r.Slack.Whisper(ctx, h.SlackApp.Token, p.user, p.SlackMessage, words))
 	}
 	if err != nil {
 		return wire.HookAnswer{}, notReady(fmt.Errorf("hook %s: %w", h.Name, err))
@@ -187,17 +213,10 @@ func (r *Receiver) stillOpen(ctx context.Context, h hookfile.Hook, p press) bool
 	return err != nil || journal.OpenSuspensions(place)[p.Suspension]
 }
 
-func winning(w wire.Winner) string {
-	did := "approved"
+func winning(w wire.Winner) SlackWords {
+	did := "Already approved"
 	if w.Action == core.ActionCancel.String() {
-		did = "denied"
+		did = "Already denied"
 	}
-	words := "Already " + did
-	if w.By != "" {
-		words += " by " + w.By
-	}
-	if w.Reason != "" {
-		words += " (" + w.Reason + ")"
-	}
-	return words
+	return SlackWords{did, w.By, w.Reason}
 }

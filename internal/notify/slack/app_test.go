@@ -3,7 +3,9 @@ package slack_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -243,6 +245,48 @@ func TestADecisionOnAQuestionThatWasNotPosted(t *testing.T) {
 	d.send(all, decided(), notice.Delivered)
 	if now := d.State(); len(now.Messages) != 1 || now.Messages[0].Text != "Approved by token:anna, by api" {
 		t.Errorf("%+v", now)
+	}
+}
+
+// Who decided is mentioned. What callers wrote is plain text, and mentions none.
+func TestOnlyTheCallerOfADecisionIsMentioned(t *testing.T) {
+	const evil = "*ask* hook:slack/U0EVE, <@U0EVE> or <!here>"
+	for name, c := range map[string]struct {
+		words  hooks.SlackWords
+		text   string
+		marked []string
+	}{
+		"a member":          {hooks.SlackWords{Text: "Already denied", By: "hook:slack/U0ANNA", Reason: evil}, "Already denied by <@U0ANNA> (*ask* hook:slack/U0EVE, &lt;@U0EVE&gt; or &lt;!here&gt;).", []string{"by <@U0ANNA>"}},
+		"no reason":         {hooks.SlackWords{Text: "Already approved", By: "hook:slack/U0ANNA"}, "Already approved by <@U0ANNA>.", []string{"by <@U0ANNA>."}},
+		"another caller":    {hooks.SlackWords{Text: "Already approved", By: "link:<!here> hook:slack/U0EVE"}, "Already approved by link:&lt;!here&gt; hook:slack/U0EVE.", nil},
+		"a name of no form": {hooks.SlackWords{Text: "Already approved", By: "hook:slack/U0EVE> <!here"}, "Already approved by hook:slack/U0EVE&gt; &lt;!here.", nil},
+		"no caller":         {hooks.SlackWords{Text: evil}, "*ask* hook:slack/U0EVE, &lt;@U0EVE&gt; or &lt;!here&gt;.", nil},
+		"no one's reason":   {hooks.SlackWords{Text: "Already denied", Reason: "hook:slack/U0EVE"}, "Already denied (hook:slack/U0EVE).", nil},
+	} {
+		d := newDesk(t)
+		d.send(room, waits(client.NoticeSuspended, `{}`), notice.Delivered)
+		m := hooks.SlackMessage{Channel: slackdouble.Channel, TS: d.State().Messages[0].TS}
+		if err := errors.Join(d.app.Whisper(t.Context(), "SLACK_TOKEN", "U0BOB", m, c.words), d.app.Close(t.Context(), "SLACK_TOKEN", m, c.words)); err != nil {
+			t.Fatalf("%s: %v", name, err)
+		}
+		now := d.State()
+		for _, shows := range []slackdouble.Message{{Text: now.Whispers[0].Text, Raw: now.Whispers[0].Raw}, now.Messages[0]} {
+			var shown struct {
+				Blocks []struct{ Elements []slackdouble.Text }
+			}
+			var marked []string
+			if err := json.Unmarshal(shows.Raw, &shown); err != nil || len(shown.Blocks) != 1 {
+				t.Fatalf("%s: %s, %v", name, shows.Raw, err)
+			}
+			for _, e := range shown.Blocks[0].Elements {
+				if e.Type != "plain_text" {
+					marked = append(marked, e.Text)
+				}
+			}
+			if shows.Text != c.text || !slices.Equal(marked, c.marked) {
+				t.Errorf("%s: %q, markup %q", name, shows.Text, marked)
+			}
+		}
 	}
 }
 

@@ -2,7 +2,7 @@ package slack
 
 import (
 	"context"
-	"regexp"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
@@ -53,7 +53,7 @@ func (a *App) OpenReason(ctx context.Context, token, trigger string, m hooks.Sla
 const mostReason = 1000
 
 // Whisper implements hooks.SlackApp.
-func (a *App) Whisper(ctx context.Context, token, user string, m hooks.SlackMessage, words string) error {
+func (a *App) Whisper(ctx context.Context, token, user string, m hooks.SlackMessage, words hooks.SlackWords) error {
 	_, failed := a.call(ctx, token, "chat.postEphemeral", struct {
 		Channel string  `json:"channel"`
 		User    string  `json:"user"`
@@ -64,20 +64,43 @@ func (a *App) Whisper(ctx context.Context, token, user string, m hooks.SlackMess
 }
 
 // Close implements hooks.SlackApp.
-func (a *App) Close(ctx context.Context, token string, m hooks.SlackMessage, words string) error {
+func (a *App) Close(ctx context.Context, token string, m hooks.SlackMessage, words hooks.SlackWords) error {
 	_, failed := a.call(ctx, token, "chat.update", post{message: message{Text: said(words), Parse: "none", Blocks: spoken(words)}, Channel: m.Channel, TS: m.TS})
 	return failed.err()
 }
 
-// spoken are words in which members of Slack are mentioned. All other markup is escaped.
-func spoken(words string) []block {
-	return []block{{Type: "context", Elements: []any{&text{Type: "mrkdwn", Text: said(words)}}}}
+// spoken is a sentence in which only the caller may be mentioned. The rest is plain text, in which
+// Slack reads no markup.
+func spoken(words hooks.SlackWords) []block {
+	b := block{Type: "context"}
+	for i, part := range words.Parts() {
+		b.Elements = append(b.Elements, plain(printable.Text(part), mostText-1000))
+		if mention, is := mentioned(words, i, part); is {
+			b.Elements[i] = marked(mention)
+		}
+	}
+	return []block{b}
 }
 
-var mentioned = regexp.MustCompile(`\bhook:[a-z0-9_-]+/([UW][A-Z0-9]{2,30})\b`)
+// said is the same as one text, for notifications.
+func said(words hooks.SlackWords) string {
+	parts := words.Parts()
+	for i, part := range parts {
+		parts[i] = escaped(printable.Text(part), mostText-1000)
+		if mention, is := mentioned(words, i, part); is {
+			parts[i] = mention
+		}
+	}
+	return strings.Join(parts, " ")
+}
 
-func said(words string) string {
-	return mentioned.ReplaceAllString(escaped(printable.Text(words), mostText-1000), "<@$1>")
+// mentioned is a part of a sentence with a mention of the caller, if it names a member of Slack.
+func mentioned(words hooks.SlackWords, i int, part string) (string, bool) {
+	id := member.FindStringSubmatch(words.By)
+	if i != 1 || id == nil {
+		return "", false
+	}
+	return strings.Replace(part, words.By, "<@"+id[1]+">", 1), true
 }
 
 func (f *failure) err() error {

@@ -39,7 +39,10 @@ type Dialog struct {
 }
 
 // Whisper is what one member alone was shown.
-type Whisper struct{ User, Text string }
+type Whisper struct {
+	User, Text string
+	Raw        json.RawMessage // the arguments of the call
+}
 
 // Slack is the double. It is safe for concurrent use.
 type Slack struct {
@@ -171,7 +174,7 @@ func (s *Slack) call(method string, h http.Header, body []byte, answer map[strin
 		if a.User == "" {
 			return "user_not_in_channel"
 		}
-		s.whispers = append(s.whispers, Whisper{a.User, a.Text})
+		s.whispers = append(s.whispers, Whisper{a.User, a.Text, body})
 	default:
 		return "unknown_method"
 	}
