@@ -74,7 +74,7 @@ func (w *writer) event(ctx context.Context, c frontend.Caller, n delivery.Notice
 }
 
 func (w *writer) approval(ctx context.Context, c frontend.Caller, n delivery.Notice, out *client.Notice) (err error) {
-	sus := suspensionOf(n.Event.Data)
+	sus := SuspensionOf(n.Event.Data)
 	if sus == "" || !n.Kind.Asks() {
 		return nil
 	}
@@ -82,9 +82,9 @@ func (w *writer) approval(ctx context.Context, c frontend.Caller, n delivery.Not
 	return err
 }
 
-// suspensionOf is the id of the suspension that an event is about: the data of call.suspended has
-// the suspension itself, other events name its id.
-func suspensionOf(data json.RawMessage) string {
+// SuspensionOf is the id of the suspension that an event is about; "" if it is about none. The data
+// of call.suspended has the suspension itself, other events name its id.
+func SuspensionOf(data json.RawMessage) string {
 	var of struct {
 		Suspension json.RawMessage `json:"suspension"`
 	}

@@ -471,7 +471,7 @@ var members = map[string]member{
 	"DeliveryAttempt.error":       {"What failed. Omitted if the notice was delivered.", nil},
 
 	"Delivery.id":              {"Opaque, with the prefix `dlv_`.", nil},
-	"Delivery.endpoint":        {"The endpoint: a webhook's id, `agent/AGENT/NAME` or `run/RUN/NAME`.", nil},
+	"Delivery.endpoint":        {"The endpoint: a webhook's id, `agent/AGENT/NAME`, `run/RUN/NAME` or `sink/NAME`.", nil},
 	"Delivery.thread_id":       {"The thread of the event.", nil},
 	"Delivery.event":           {"The `seq` of the event.", nil},
 	"Delivery.type":            {"What is reported.", nil},

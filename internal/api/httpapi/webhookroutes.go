@@ -12,7 +12,7 @@ import (
 var canWebhooks = []access.Role{access.Webhooks}
 
 func (a *api) webhookRoutes() []route {
-	endpointParam := inQuery("endpoint", "Return only deliveries to this endpoint: a webhook's id, `agent/AGENT/NAME` or `run/RUN/NAME`.")
+	endpointParam := inQuery("endpoint", "Return only deliveries to this endpoint: a webhook's id, `agent/AGENT/NAME`, `run/RUN/NAME` or `sink/NAME`.")
 	routes := []route{
 		{method: http.MethodPost, path: "/v1/webhooks", name: "addWebhook", title: "Add a webhook", paced: true,
 			about: "Notifies an address of what happens in the tenant's runs from now on, until it is removed or disabled. A tenant has at most 50.",

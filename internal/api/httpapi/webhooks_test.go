@@ -246,7 +246,7 @@ func TestAnEndpointIsDisabledAndEnabled(t *testing.T) {
 	if got := decoded[wire.Webhook](t, s.send("GET", webhooksPath+"/"+made.ID, "", bearer("secret")).text); got.Disabled != nil {
 		t.Errorf("%+v", got)
 	}
-	for _, r := range [][2]string{{"/disable", `{"endpoint":"pager"}`}, {"/enable", `{"endpoint":"agent//x"}`}, {"/enable", `{"endpoint":"agent/a/b","reason":"x"}`},
+	for _, r := range [][2]string{{"/disable", `{"endpoint":"pager"}`}, {"/disable", `{"endpoint":"sink/sns"}`}, {"/enable", `{"endpoint":"sink/sns"}`}, {"/enable", `{"endpoint":"agent//x"}`}, {"/enable", `{"endpoint":"agent/a/b","reason":"x"}`},
 		{"/disable", `{"endpoint":"agent/a/b","reason":"` + strings.Repeat("x", 501) + `"}`}, {"/disable", `{"endpoint":"agent/a/b","reason":"\u202e"}`}} {
 		if got := s.send("POST", webhooksPath+r[0], r[1], bearer("secret")); got.StatusCode != 400 || got.problem(t).Code != "invalid_request" {
 			t.Errorf("%s: %d %s", r, got.StatusCode, got.text)
@@ -344,10 +344,18 @@ func TestAllDeadDeliveriesOfAnEndpointAreRedriven(t *testing.T) {
 	for event := range int64(120) {
 		s.dead("thr_a", "wh_a", event+1)
 	}
-	s.dead("thr_a", "wh_b", 1)
+	others := []string{"agent/desk/pager", "run/run_a_0/ci", "sink/sns"}
+	for _, endpoint := range append(others, "wh_b") {
+		s.dead("thr_a", endpoint, 1)
+	}
 	for _, want := range []int{120, 0} {
 		if got, err := s.client.RedriveEndpoint(t.Context(), "wh_a"); err != nil || got != want {
 			t.Errorf("%d redriven, %v; want %d", got, err, want)
+		}
+	}
+	for _, endpoint := range others {
+		if got, err := s.client.RedriveEndpoint(t.Context(), endpoint); err != nil || got != 1 {
+			t.Errorf("%d redriven to %s, %v", got, endpoint, err)
 		}
 	}
 	left, err := client.Collect(s.client.Deliveries(t.Context(), client.DeliveryFilter{Dead: true}))

@@ -1,9 +1,6 @@
 package notice
 
-import (
-	"encoding/json"
-	"strings"
-)
+import "encoding/json"
 
 // Target is where notices go, and which: what an agent file, a start or a tenant asks for. It names
 // a secret and never holds its value.
@@ -39,22 +36,3 @@ const (
 
 // Formats are all of them.
 var Formats = []Format{FormatStandard, FormatSlack, FormatTeams, FormatTemplate}
-
-// The ids of endpoints, by where their targets come from. A tenant's are random: TenantEndpoint and
-// some text.
-const TenantEndpoint = "wh_"
-
-// AgentEndpoint is the id of an endpoint that an agent file names.
-func AgentEndpoint(agent, name string) string { return "agent/" + agent + "/" + name }
-
-// RunEndpoint is the id of an endpoint that the start of a run names.
-func RunEndpoint(run, name string) string { return "run/" + run + "/" + name }
-
-// OfAgent says whether an endpoint is one that an agent file names.
-func OfAgent(endpoint string) bool { return strings.HasPrefix(endpoint, "agent/") }
-
-// OfTenant says whether an endpoint is one that a tenant has added.
-func OfTenant(endpoint string) bool { return strings.HasPrefix(endpoint, TenantEndpoint) }
-
-// OfRun says whether an endpoint is one that the start of a run names.
-func OfRun(endpoint string) bool { return strings.HasPrefix(endpoint, "run/") }

@@ -5,7 +5,6 @@ import (
 	"context"
 	"encoding/base64"
 	"slices"
-	"strings"
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -42,22 +41,23 @@ func (d *Desk) Enable(ctx context.Context, c frontend.Caller, req wire.EndpointR
 	return do(ctx, d, func() error { return d.o.Store.EnableEndpoint(ctx, c.Tenant, req.Endpoint) })
 }
 
-// exists refuses an endpoint that can't be there. Those of agent files and runs are not looked up:
-// a later version of the file may have them again.
+// exists refuses an endpoint that can't be there, and a sink, which the deployment alone turns off.
+// Those of agent files and runs are not looked up: a later version of the file may have them again.
 func (d *Desk) exists(ctx context.Context, c frontend.Caller, endpoint string) error {
-	if notice.OfTenant(endpoint) {
+	switch {
+	case notice.OfTenant(endpoint):
 		_, err := d.find(ctx, c.Tenant, endpoint)
 		return err
+	case notice.OfSink(endpoint):
+		return refusal.New(refusal.CodeInvalid, "endpoint: it belongs to the deployment, whose operator turns it off; write the id of a webhook (wh_...), or agent/AGENT/NAME, or run/RUN/NAME")
 	}
 	return checkEndpoint(endpoint)
 }
 
 // checkEndpoint refuses what is not the id of an endpoint.
 func checkEndpoint(endpoint string) error {
-	parts := strings.Split(endpoint, "/")
-	of := len(parts) == 3 && (parts[0] == "agent" || parts[0] == "run") && parts[1] != "" && parts[2] != ""
-	if len(endpoint) > mostID || !utf8.ValidString(endpoint) || printable.Text(endpoint) != endpoint || !of && !notice.OfTenant(endpoint) {
-		return refusal.New(refusal.CodeInvalid, "endpoint: write the id of a webhook (wh_...), or agent/AGENT/NAME, or run/RUN/NAME")
+	if _, is := notice.ParseEndpoint(endpoint); !is || len(endpoint) > mostID || !utf8.ValidString(endpoint) || printable.Text(endpoint) != endpoint {
+		return refusal.New(refusal.CodeInvalid, "endpoint: write the id of a webhook (wh_...), or agent/AGENT/NAME, run/RUN/NAME or sink/NAME")
 	}
 	return nil
 }

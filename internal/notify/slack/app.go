@@ -3,7 +3,6 @@ package slack
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"net/http"
 	"slices"
@@ -101,17 +100,7 @@ func suspension(n client.Notice) string {
 	if n.Approval != nil {
 		return n.Approval.Suspension.ID
 	}
-	var of struct {
-		Suspension json.RawMessage `json:"suspension"`
-	}
-	var whole struct {
-		ID string `json:"id"`
-	}
-	_ = json.Unmarshal(n.Event.Data, &of) // what can't be read is about none
-	if json.Unmarshal(of.Suspension, &whole) != nil {
-		_ = json.Unmarshal(of.Suspension, &whole.ID)
-	}
-	return whole.ID
+	return notify.SuspensionOf(n.Event.Data)
 }
 
 // question has buttons. If arguments are cut, it has no Approve button: an approver must see all of

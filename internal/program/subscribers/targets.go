@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"slices"
-	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -41,26 +40,17 @@ func (s *Subscribers) Disable(ctx context.Context, k notice.Key, reason string) 
 
 // target is the target of an endpoint that is not disabled. [engine.ErrNotFound] if it is gone.
 func (s *Subscribers) target(ctx context.Context, k notice.Key) (notice.Target, error) {
-	if notice.OfTenant(k.Endpoint) {
+	e, _ := notice.ParseEndpoint(k.Endpoint)
+	switch e.Source {
+	case notice.SourceTenant:
 		w, err := s.o.Webhooks.Webhook(ctx, k.Tenant, k.Endpoint)
 		return w.Target, err
-	}
-	source, owner, name := split(k.Endpoint)
-	switch source {
-	case "agent":
-		return s.targetOfAgent(ctx, k, owner, name)
-	case "run":
-		return s.targetOfRun(ctx, k, owner, name)
+	case notice.SourceAgent:
+		return s.targetOfAgent(ctx, k, e.Owner, e.Name)
+	case notice.SourceRun:
+		return s.targetOfRun(ctx, k, e.Owner, e.Name)
 	}
 	return notice.Target{}, engine.ErrNotFound
-}
-
-// split takes the id of an endpoint apart, as [notice.AgentEndpoint] and [notice.RunEndpoint] make
-// it.
-func split(endpoint string) (source, owner, name string) {
-	source, rest, _ := strings.Cut(endpoint, "/")
-	owner, name, _ = strings.Cut(rest, "/")
-	return source, owner, name
 }
 
 func (s *Subscribers) targetOfAgent(ctx context.Context, k notice.Key, agent, name string) (notice.Target, error) {
