@@ -119,7 +119,7 @@ func TestOneMessageAsksAndReceivesTheDecision(t *testing.T) {
 	}
 }
 
-// Slack refuses a message with a mistake in one block, and then the question would keep its buttons.
+// Slack refuses a message with a mistake in one block, which would leave the question its buttons.
 func TestAMemberWhoDecidedIsMentioned(t *testing.T) {
 	d := newDesk(t)
 	d.send(room, waits(client.NoticeSuspended, `{}`), notice.Delivered)
