@@ -153,8 +153,10 @@ func Decode(raw []byte) (Definition, error) {
 	return d, nil
 }
 
+// GroupName is the form of the names of groups of approvers, of people in them, and of policies.
 var (
 	AgentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	GroupName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
 	ToolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
 	ToolGlob  = regexp.MustCompile(`^[a-zA-Z0-9_*-]{1,64}$`)
 )

@@ -15,12 +15,6 @@ import (
 // defaultApproval is the name of the policy for calls whose rules name none.
 const defaultApproval = "default"
 
-// mostStages bounds a policy.
-const mostStages = 8
-
-// groupName is the form of the names of groups and policies.
-var groupName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
-
 // approvals reads the groups and the policies on who decides. It comes before the rules, which name
 // them.
 func (s *source) approvals(o *object, d *agent.Definition) {
@@ -36,7 +30,7 @@ func (s *source) approvals(o *object, d *agent.Definition) {
 	}
 	for _, key := range all.Keys {
 		name := key.Value
-		if !groupName.MatchString(name) {
+		if !agent.GroupName.MatchString(name) {
 			s.Refuse(key, "%q is not a name for a policy; use a-z, 0-9, - and _, at most 32", name)
 		}
 		if p := s.approval(all.Take(name), name, groups); p != nil {
@@ -58,7 +52,7 @@ func (s *source) groups(n *yaml.Node) map[string]vote.Group {
 	persons := map[string]string{}
 	for _, key := range o.Keys {
 		name := key.Value
-		if !groupName.MatchString(name) {
+		if !agent.GroupName.MatchString(name) {
 			s.Refuse(key, "%q is not a name for a group; use a-z, 0-9, - and _, at most 32", name)
 		}
 		groups[name] = s.group(o, name, persons)
@@ -104,7 +98,7 @@ func (s *source) groupMember(n *yaml.Node) vote.Member {
 	}
 	defer o.Close()
 	m := vote.Member{Person: o.Text("person"), Is: s.someNames(o, "is", "a plain entry")}
-	if !groupName.MatchString(m.Person) || len(m.Is) == 0 {
+	if !agent.GroupName.MatchString(m.Person) || len(m.Is) == 0 {
 		s.Refuse(n, "a person needs person, a short name, and is, a list of callers such as [token:anna, link:anna@example.com]")
 	}
 	for _, entry := range m.Is {
@@ -141,8 +135,8 @@ func (s *source) approval(n *yaml.Node, name string, groups map[string]vote.Grou
 		return p
 	}
 	stages := o.List("stages")
-	if len(stages) == 0 || len(stages) > mostStages {
-		s.Refuse(o.Member("stages"), "a policy has 1 to %d stages", mostStages)
+	if len(stages) == 0 || len(stages) > vote.MostStages {
+		s.Refuse(o.Member("stages"), "a policy has 1 to %d stages", vote.MostStages)
 	}
 	for _, stage := range stages {
 		if one, ok := s.Object(stage, "a stage"); ok {

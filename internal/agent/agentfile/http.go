@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -13,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -97,14 +97,12 @@ func (s *source) callTime(n *yaml.Node, of string) int64 {
 	return limit
 }
 
-var sizeForm = regexp.MustCompile(`^([1-9][0-9]{0,9})(KiB|MiB)?$`)
-
 // bytes reads a size: a number of bytes, or one with KiB or MiB behind it.
 func (s *source) bytes(n *yaml.Node, name string) int64 {
 	if n == nil {
 		return 0
 	}
-	parts := sizeForm.FindStringSubmatch(n.Value)
+	parts := form.Size.FindStringSubmatch(n.Value)
 	if n.Kind != yaml.ScalarNode || parts == nil {
 		s.Refuse(n, "%s must be a size such as 500, 64KiB or 1MiB", name)
 		return 0

@@ -12,6 +12,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
@@ -27,7 +28,7 @@ func (s *source) model(top *object, read func(string) ([]byte, error)) agent.Mod
 		return agent.Model{}
 	}
 	defer o.Close()
-	provider := o.One("provider", providers...)
+	provider := o.One("provider", form.Providers...)
 	turns, script, file := o.List("turns"), o.Text("script"), o.Text("file")
 	pace := s.pace(o.Take("pace"))
 	price := s.price(o.Take("price"))

@@ -9,6 +9,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
@@ -172,26 +173,21 @@ func (s *source) condition(n *yaml.Node) agent.Condition {
 	return c
 }
 
-var (
-	boundTests = []string{"above", "below", "at_least", "at_most"}
-	otherTests = []string{"equals", "not_equals", "in", "glob", "not_glob", "regex", "not_regex", "exists"}
-)
-
 // checkTests requires exactly one test per condition. Bounds together are one test.
 func (s *source) checkTests(o *object) {
 	given := func(name string) bool { return o.Member(name) != nil }
 	tests := 0
-	if slices.ContainsFunc(boundTests, given) {
+	if slices.ContainsFunc(form.BoundTests, given) {
 		tests++
 	}
-	for _, name := range otherTests {
+	for _, name := range form.OtherTests {
 		if given(name) {
 			tests++
 		}
 	}
 	if tests != 1 {
 		s.Refuse(o.Node, "when needs one test: bounds (%s) or one of %s; for several make a list of conditions",
-			strings.Join(boundTests, ", "), strings.Join(otherTests, ", "))
+			strings.Join(form.BoundTests, ", "), strings.Join(form.OtherTests, ", "))
 	}
 }
 

@@ -2,6 +2,7 @@ package agentfile
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -13,7 +14,7 @@ func ParsePrices(fileName string, text []byte) (agent.Prices, error) {
 	prices := agent.Prices{}
 	if root := s.Document(text); root != nil {
 		if o, ok := s.Object(root, "a price table"); ok {
-			for _, provider := range called {
+			for _, provider := range form.Called {
 				s.pricesOf(o, provider, prices)
 			}
 			o.Close()

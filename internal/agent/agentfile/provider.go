@@ -4,33 +4,18 @@ import (
 	"encoding/json"
 	"maps"
 	"math/big"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
-var (
-	providers    = []string{agent.ProviderScripted, agent.ProviderRecorded, agent.ProviderBedrock, agent.ProviderOpenAI}
-	allProviders = strings.Join(providers[:len(providers)-1], ", ") + " or " + providers[len(providers)-1]
-)
-
-// modelMembers are the members of a model, with the providers that take them.
-var modelMembers = map[string][]string{
-	"script": {agent.ProviderScripted}, "turns": {agent.ProviderScripted}, "pace": {agent.ProviderScripted}, "file": {agent.ProviderRecorded},
-	"model": called, "max_tokens": called, "temperature": called, "top_p": called, "stop_sequences": called, "effort": called, "stream": called,
-	"price": providers, "output": called, "request": called, "tier": called, "outage": called,
-	"base_url": {agent.ProviderOpenAI}, "api_key": {agent.ProviderOpenAI}, "headers": {agent.ProviderOpenAI},
-	"region": {agent.ProviderBedrock}, "cache": {agent.ProviderBedrock}, "guardrail": {agent.ProviderBedrock}, "latency": {agent.ProviderBedrock},
-}
-
-// called are the providers that are called over a network.
-var called = []string{agent.ProviderBedrock, agent.ProviderOpenAI}
+var allProviders = strings.Join(form.Providers[:len(form.Providers)-1], ", ") + " or " + form.Providers[len(form.Providers)-1]
 
 // foreign refuses members of another provider. Members of the two providers that answer from files
 // are checked where those are read.
@@ -38,9 +23,9 @@ func (s *source) foreign(o *object, provider string) {
 	if provider == "" {
 		return
 	}
-	fromFile := !slices.Contains(called, provider)
+	fromFile := !slices.Contains(form.Called, provider)
 	for _, key := range o.Keys {
-		of, known := modelMembers[key.Value]
+		of, known := form.ModelMembers[key.Value]
 		switch {
 		case !known, slices.Contains(of, provider), fromFile && !slices.Contains(of, agent.ProviderBedrock) && !slices.Contains(of, agent.ProviderOpenAI):
 		case len(of) > 1:
@@ -51,32 +36,16 @@ func (s *source) foreign(o *object, provider string) {
 	}
 }
 
-// The values and ranges that providers accept.
-var (
-	caches     = []string{agent.CacheOff, "5m", "1h"}
-	latencies  = []string{"standard", "optimized"}
-	tiers      = []string{"priority", "default", "flex", "reserved"}
-	hottest    = map[string]int64{agent.ProviderBedrock: 1, agent.ProviderOpenAI: 2}
-	plainWord  = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
-	regionForm = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`)
-	bedrockID  = regexp.MustCompile(`^[a-zA-Z0-9._:/-]+$`)
-	guardForm  = regexp.MustCompile(`^([a-z0-9]+|arn:aws[a-zA-Z0-9:/-]+)$`)
-	guardTurn  = regexp.MustCompile(`^([1-9][0-9]{0,7}|DRAFT)$`)
-)
-
-// longestID is Bedrock's limit for the name of a model.
-const longestID = 2048
-
 // called reads all members of a model that is called over a network, of any provider.
 func (s *source) called(o *object, provider string) agent.Model {
 	m := agent.Model{
 		Provider: provider, ID: o.Text("model"), BaseURL: o.Text("base_url"), APIKey: o.Text("api_key"),
 		Headers: s.texts(o.Take("headers"), "headers"), Region: o.Text("region"),
 		MaxTokens:   int64(s.count(o.Take("max_tokens"), "max_tokens")),
-		Temperature: s.fraction(o, "temperature", max(hottest[provider], 1)), TopP: s.fraction(o, "top_p", 1),
+		Temperature: s.fraction(o, "temperature", max(form.Hottest[provider], 1)), TopP: s.fraction(o, "top_p", 1),
 		StopSequences: s.names(o, "stop_sequences"), Effort: s.word(o, "effort"),
 		Output: s.output(o.Take("output")), Request: s.request(o.Take("request")),
-		Cache: o.One("cache", caches...), Guardrail: s.guardrail(o.Take("guardrail")), Latency: o.One("latency", latencies...),
+		Cache: o.One("cache", form.Caches...), Guardrail: s.guardrail(o.Take("guardrail")), Latency: o.One("latency", form.Latencies...),
 	}
 	if n := o.Take("outage"); n != nil {
 		m.Outage = s.within(n, "outage")
@@ -85,7 +54,7 @@ func (s *source) called(o *object, provider string) agent.Model {
 		m.Whole = !stream
 	}
 	if provider == agent.ProviderBedrock {
-		m.Tier = o.One("tier", tiers...)
+		m.Tier = o.One("tier", form.Tiers...)
 	} else {
 		m.Tier = s.word(o, "tier")
 	}
@@ -95,7 +64,7 @@ func (s *source) called(o *object, provider string) agent.Model {
 // word reads a member that is one of the provider's values.
 func (s *source) word(o *object, name string) string {
 	word := o.Text(name)
-	if n := o.Member(name); n != nil && n.ShortTag() == "!!str" && !plainWord.MatchString(word) {
+	if n := o.Member(name); n != nil && n.ShortTag() == "!!str" && !form.PlainWord.MatchString(word) {
 		s.Refuse(n, "%s must be one of the provider's values, in lower case", name)
 	}
 	return word
@@ -133,9 +102,6 @@ func (s *source) output(n *yaml.Node) json.RawMessage {
 	return raw
 }
 
-// oursInRequest are the members of a request that this program always sets.
-var oursInRequest = []string{"messages", "model", "stream", "tools"}
-
 func (s *source) request(n *yaml.Node) json.RawMessage {
 	if n == nil {
 		return nil
@@ -145,7 +111,7 @@ func (s *source) request(n *yaml.Node) json.RawMessage {
 		return nil
 	}
 	for i := 0; i+1 < len(n.Content); i += 2 {
-		if name := n.Content[i].Value; slices.Contains(oursInRequest, name) {
+		if name := n.Content[i].Value; slices.Contains(form.OursInRequest, name) {
 			s.Refuse(n.Content[i], "%s in request is set by this program; remove it", name)
 		}
 	}
@@ -175,9 +141,9 @@ func (s *source) guardrail(n *yaml.Node) *agent.Guardrail {
 	switch {
 	case o.Member("id") == nil || version == nil:
 		s.Refuse(n, "guardrail needs id and version")
-	case len(g.ID) > 2048 || !guardForm.MatchString(g.ID):
+	case len(g.ID) > 2048 || !form.Guardrail.MatchString(g.ID):
 		s.Refuse(o.Member("id"), "%q is not a guardrail; write its id (lower-case letters and digits) or its ARN", agent.Shorten(g.ID, 100))
-	case version.Kind != yaml.ScalarNode || !guardTurn.MatchString(g.Version):
+	case version.Kind != yaml.ScalarNode || !form.GuardTurn.MatchString(g.Version):
 		s.Refuse(version, "the version of a guardrail is a number from 1, or DRAFT")
 	}
 	return g
@@ -199,10 +165,10 @@ func (s *source) checkBedrock(o *object, m agent.Model) {
 	switch n := o.Member("model"); {
 	case n == nil:
 		s.Refuse(o.Node, "model needs model: Bedrock's id of a model or inference profile, or an ARN")
-	case len(m.ID) > longestID || !bedrockID.MatchString(m.ID):
+	case len(m.ID) > form.LongestID || !form.BedrockID.MatchString(m.ID):
 		s.Refuse(n, "%q is not a Bedrock model; write an id or an ARN: letters, digits and ._:/-, at most 2048", agent.Shorten(m.ID, 100))
 	}
-	if n := o.Member("region"); n != nil && !regionForm.MatchString(m.Region) {
+	if n := o.Member("region"); n != nil && !form.Region.MatchString(m.Region) {
 		s.Refuse(n, "%q is not an AWS region; write one such as eu-central-1", agent.Shorten(m.Region, 100))
 	}
 	if m.Guardrail != nil && m.Guardrail.Async && m.Whole {
@@ -214,7 +180,7 @@ func (s *source) checkOpenAI(o *object, m agent.Model) {
 	switch n := o.Member("model"); {
 	case n == nil:
 		s.Refuse(o.Node, "model needs model: the endpoint's name for the model")
-	case m.ID == "" || len(m.ID) > longestID || strings.ContainsFunc(m.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }):
+	case m.ID == "" || len(m.ID) > form.LongestID || strings.ContainsFunc(m.ID, func(r rune) bool { return r <= ' ' || r == 0x7f }):
 		s.Refuse(n, "%q is not a valid model name; write it without blanks, at most 2048 characters", agent.Shorten(m.ID, 100))
 	}
 	if n := o.Member("api_key"); n != nil && n.ShortTag() == "!!str" {

@@ -10,16 +10,11 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-var (
-	functionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	functionARN  = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[a-zA-Z0-9_-]{1,64}$`)
-	qualified    = regexp.MustCompile(`(?:^|:function:)[a-zA-Z0-9_-]+:[a-zA-Z0-9$_-]+$`)
-	qualifier    = regexp.MustCompile(`^(\$LATEST|[a-zA-Z0-9_-]{1,128})$`)
-	remoteName   = regexp.MustCompile(`^[!-~]{1,128}$`)
-)
+var qualified = regexp.MustCompile(`(?:^|:function:)[a-zA-Z0-9_-]+:[a-zA-Z0-9$_-]+$`)
 
 // lambda reads a tool that is a Lambda function; nil if there is none.
 func (s *source) lambda(n *yaml.Node) *agent.Lambda {
@@ -38,10 +33,10 @@ func (s *source) lambda(n *yaml.Node) *agent.Lambda {
 		s.Refuse(n, "lambda needs a function: its name, or its ARN")
 	case qualified.MatchString(l.Function):
 		s.Refuse(at, "%q ends with a version or an alias; write that as qualifier", agent.Shorten(l.Function, 200))
-	case !functionName.MatchString(l.Function) && !functionARN.MatchString(l.Function):
+	case !form.FunctionName.MatchString(l.Function) && !form.FunctionARN.MatchString(l.Function):
 		s.Refuse(at, "%q is not a Lambda function; write its name (letters, digits, - and _, at most 64) or its ARN", agent.Shorten(l.Function, 200))
 	}
-	if at := o.Member("qualifier"); at != nil && !qualifier.MatchString(l.Qualifier) {
+	if at := o.Member("qualifier"); at != nil && !form.Qualifier.MatchString(l.Qualifier) {
 		s.Refuse(at, "qualifier must be a version in quotes, or an alias; remove it for the latest version")
 	}
 	return l
@@ -62,7 +57,7 @@ func (s *source) mcp(n *yaml.Node) *agent.MCP {
 	if at := o.Member("server"); at == nil || m.Server == "" {
 		s.Refuse(n, "mcp needs server: a name under servers")
 	}
-	if at := o.Member("tool"); at != nil && at.ShortTag() == "!!str" && !remoteName.MatchString(m.Tool) {
+	if at := o.Member("tool"); at != nil && at.ShortTag() == "!!str" && !form.RemoteName.MatchString(m.Tool) {
 		s.Refuse(at, "%q is not a valid tool name; write the server's name for it, at most 128 characters without blanks", agent.Shorten(m.Tool, 100))
 	}
 	return m

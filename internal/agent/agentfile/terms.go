@@ -10,6 +10,7 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
@@ -19,7 +20,7 @@ import (
 func (s *source) terms(o *object, d *agent.Definition) {
 	d.Parallel = o.One("executor", "sequential", "parallel") == "parallel"
 	d.Continue = o.One("while_waiting", "wait", "continue") == "continue"
-	if o.One("yield_when", yieldNever, agent.YieldToNewer) == agent.YieldToNewer {
+	if o.One("yield_when", form.YieldNever, agent.YieldToNewer) == agent.YieldToNewer {
 		d.YieldWhen = agent.YieldToNewer
 	}
 	for _, n := range o.List("stop") {
@@ -32,9 +33,6 @@ func (s *source) terms(o *object, d *agent.Definition) {
 	d.Deadlines = s.deadlines(o.Take("deadlines"))
 	d.Results = s.results(o.Take("results"))
 }
-
-// yieldNever is the default of yield_when.
-const yieldNever = "never"
 
 // leastResult is the lower bound of results: a smaller result would only hold the note that it was
 // cut.
@@ -51,35 +49,29 @@ func (s *source) results(n *yaml.Node) int64 {
 // stopValue reads the one value of a stop rule into its place.
 type stopValue func(s *source, n *yaml.Node, name string, spec *stoprule.Spec)
 
-// stopRules are, by type, the member of a stop rule's long form and how its value is read.
-var stopRules = map[string]struct {
-	member string
-	read   stopValue
-}{
-	"max_rounds":         {"rounds", rounds},
-	"timeout":            {"seconds", counted(func(s *stoprule.Spec) *int { return &s.Seconds })},
-	"token_budget":       {"max_total", counted(func(s *stoprule.Spec) *int { return &s.MaxTotal })},
-	"consecutive_errors": {"max", counted(func(s *stoprule.Spec) *int { return &s.Max })},
-	"loop_detection":     {"window", counted(func(s *stoprule.Spec) *int { return &s.Window })},
-	"stop_on_tool":       {"tool_name", written(func(s *stoprule.Spec) *string { return &s.ToolName })},
-	"max_cost":           {"usd", inDollars},
-	"content_match":      {"pattern", written(func(s *stoprule.Spec) *string { return &s.Pattern })},
+// stopValues read the values of stop rules, by type.
+var stopValues = map[string]stopValue{
+	"max_rounds":         rounds,
+	"timeout":            counted(func(s *stoprule.Spec) *int { return &s.Seconds }),
+	"token_budget":       counted(func(s *stoprule.Spec) *int { return &s.MaxTotal }),
+	"consecutive_errors": counted(func(s *stoprule.Spec) *int { return &s.Max }),
+	"loop_detection":     counted(func(s *stoprule.Spec) *int { return &s.Window }),
+	"stop_on_tool":       written(func(s *stoprule.Spec) *string { return &s.ToolName }),
+	"max_cost":           inDollars,
+	"content_match":      written(func(s *stoprule.Spec) *string { return &s.Pattern }),
 }
 
 func counted(place func(*stoprule.Spec) *int) stopValue {
 	return func(s *source, n *yaml.Node, name string, spec *stoprule.Spec) { *place(spec) = s.count(n, name) }
 }
 
-// unlimited is the value of max_rounds for no limit. 0 means the same.
-const unlimited = "unlimited"
-
 func rounds(s *source, n *yaml.Node, name string, spec *stoprule.Spec) {
-	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Value == unlimited {
+	if n.Kind == yaml.ScalarNode && n.ShortTag() == "!!str" && n.Value == form.Unlimited {
 		return
 	}
 	number, err := strconv.ParseUint(n.Value, 10, 31)
 	if n.Kind != yaml.ScalarNode || n.ShortTag() != "!!int" || err != nil {
-		s.Refuse(n, "%s must be a whole number from 0, or %s", name, unlimited)
+		s.Refuse(n, "%s must be a whole number from 0, or %s", name, form.Unlimited)
 	}
 	spec.Rounds = int(number)
 }
@@ -95,28 +87,28 @@ func (s *source) stop(n *yaml.Node) (stoprule.Spec, bool) {
 	if !ok {
 		return stoprule.Spec{}, false
 	}
-	types := slices.Sorted(maps.Keys(stopRules))
+	types := slices.Sorted(maps.Keys(form.StopRules))
 	if o.Member("type") == nil {
 		return s.shortStop(o, types)
 	}
 	defer o.Close()
-	rule, known := stopRules[o.One("type", types...)]
+	member, known := form.StopRules[o.One("type", types...)]
 	if !known {
 		return stoprule.Spec{}, false
 	}
 	spec := stoprule.Spec{Type: o.Member("type").Value}
-	value := o.Take(rule.member)
+	value := o.Take(member)
 	if value == nil {
-		s.Refuse(n, "the stop rule %s needs %s", spec.Type, rule.member)
+		s.Refuse(n, "the stop rule %s needs %s", spec.Type, member)
 		return stoprule.Spec{}, false
 	}
-	rule.read(s, value, rule.member, &spec)
+	stopValues[spec.Type](s, value, member, &spec)
 	s.checkStop(value, spec)
 	return spec, true
 }
 
 func (s *source) shortStop(o *object, types []string) (stoprule.Spec, bool) {
-	if len(o.Keys) != 1 || stopRules[o.Keys[0].Value].read == nil {
+	if len(o.Keys) != 1 || stopValues[o.Keys[0].Value] == nil {
 		s.Refuse(o.Node, "a stop rule needs type and its value, or one of %s with its value", strings.Join(types, ", "))
 		return stoprule.Spec{}, false
 	}
@@ -126,18 +118,15 @@ func (s *source) shortStop(o *object, types []string) (stoprule.Spec, bool) {
 		spec.Seconds = int(s.duration(value, name) / time.Second)
 		return spec, true
 	}
-	stopRules[name].read(s, value, name, &spec)
+	stopValues[name](s, value, name, &spec)
 	s.checkStop(value, spec)
 	return spec, true
 }
 
-// mostWindow is how many rounds of calls a run remembers; a longer loop would never be detected.
-const mostWindow = 16
-
 func (s *source) checkStop(n *yaml.Node, spec stoprule.Spec) {
 	s.expression(n, spec.Pattern)
-	if spec.Window > mostWindow {
-		s.Refuse(n, "loop_detection looks at most %d rounds back, not %d", mostWindow, spec.Window)
+	if spec.Window > form.MostWindow {
+		s.Refuse(n, "loop_detection looks at most %d rounds back, not %d", form.MostWindow, spec.Window)
 	}
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/spf13/cobra"
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/schema"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
@@ -73,7 +74,7 @@ func (a *app) writeAgent(dir, name string) error {
 // refer to and with commands of the program of that name.
 func Scaffold(program, dir, name string) ([]scaffold.File, error) {
 	schemas := map[string][]byte{}
-	for _, kind := range []string{agentfile.SchemaAgent, agentfile.SchemaScript, schemaTest} {
+	for _, kind := range []string{schema.Agent, schema.Script, schemaTest} {
 		text, err := schemaOf(kind)
 		if err != nil {
 			return nil, err

@@ -6,16 +6,16 @@ import (
 
 	"github.com/spf13/cobra"
 
-	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/schema"
 	"github.com/dormouse-dev/dormouse/internal/cli/agents/rehearsal"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
 
-// schemaTest is the kind of test files. Package agentfile has the other kinds.
+// schemaTest is the kind of test files. Package schema has the other kinds.
 const schemaTest = "test"
 
 func (a *app) agentsSchemaCommand() *cobra.Command {
-	kinds := append(agentfile.Schemas(), schemaTest)
+	kinds := append(schema.Kinds(), schemaTest)
 	return &cobra.Command{
 		Use:   "schema [KIND]",
 		Short: "Print the JSON Schema of a file format",
@@ -34,7 +34,7 @@ A schema can't express every rule. To find all errors, use agents check.`,
 		Args:      cmdline.Takes(0, 1),
 		ValidArgs: kinds,
 		RunE: func(_ *cobra.Command, args []string) error {
-			kind := agentfile.SchemaAgent
+			kind := schema.Agent
 			if len(args) == 1 {
 				kind = args[0]
 			}
@@ -54,5 +54,5 @@ func schemaOf(kind string) ([]byte, error) {
 	if kind == schemaTest {
 		return rehearsal.Schema(), nil
 	}
-	return agentfile.Schema(kind)
+	return schema.Of(kind)
 }

@@ -49,6 +49,9 @@ type Member struct {
 	Is     []string `json:"is"`
 }
 
+// MostStages is how many stages a policy has at most.
+const MostStages = 8
+
 // MostApprovers is how many people vote on a question at most.
 const MostApprovers = 16
 

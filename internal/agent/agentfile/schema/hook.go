@@ -1,4 +1,4 @@
-package agentfile
+package schema
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/agent"

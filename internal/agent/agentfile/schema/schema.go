@@ -1,4 +1,5 @@
-package agentfile
+// Package schema publishes the JSON Schemas of agent files, scripts, policies and hook files.
+package schema
 
 import (
 	"bytes"
@@ -9,40 +10,41 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 )
 
 // part is a JSON Schema, or a piece of one.
 type part map[string]any
 
-// The kinds of files there is a schema of; see [Schema].
+// The kinds of files there is a schema of; see [Of].
 const (
-	SchemaAgent  = "agent"
-	SchemaScript = "script"
-	SchemaPolicy = "policy"
-	SchemaHook   = "hook"
+	Agent  = "agent"
+	Script = "script"
+	Policy = "policy"
+	Hook   = "hook"
 )
 
-// Schemas are the kinds of files that [Schema] knows.
-func Schemas() []string { return []string{SchemaAgent, SchemaHook, SchemaPolicy, SchemaScript} }
+// Kinds are the kinds of files that [Of] knows.
+func Kinds() []string { return []string{Agent, Hook, Policy, Script} }
 
-// Schema is the published JSON Schema of a kind of file, for completion, hover text and validation
+// Of is the published JSON Schema of a kind of file, for completion, hover text and validation
 // in editors. It uses draft-07, which every version of the usual YAML language server reads; newer
 // drafts need version 2.0. A file that passes may still be refused when it is loaded, since a
 // schema sees neither other files nor the functions of a program. A file that loads always passes.
-// A kind that is not one of [Schemas] is an error.
-func Schema(kind string) (json.RawMessage, error) {
+// A kind that is not one of [Kinds] is an error.
+func Of(kind string) (json.RawMessage, error) {
 	var root part
 	switch kind {
-	case SchemaAgent:
+	case Agent:
 		root = agentPart().with(part{"definitions": part{"condition": conditionPart()}})
-	case SchemaScript:
+	case Script:
 		root = part{"anyOf": []part{turnsPart(), closed("The answers of a scripted model.", part{"turns": turnsPart()}, "turns")}}
-	case SchemaHook:
+	case Hook:
 		root = hookPart()
-	case SchemaPolicy:
+	case Policy:
 		root = policyPart().with(part{"definitions": part{"condition": conditionPart()}})
 	default:
-		return nil, fmt.Errorf("unknown schema %q; it is one of %s", kind, strings.Join(Schemas(), ", "))
+		return nil, fmt.Errorf("unknown schema %q; it is one of %s", kind, strings.Join(Kinds(), ", "))
 	}
 	root["$schema"] = "http://json-schema.org/draft-07/schema#"
 	root["title"] = "Dormouse: " + kind
@@ -147,7 +149,7 @@ func agentPart() part {
 		"while_waiting": word("While a call waits: call the model when all calls of its turn have results (wait, default), or with the results so far (continue).",
 			"wait", "continue"),
 		"yield_when": word("When a run drops its model's answer, so another run gets its worker: never (default), or when a newer run waits (newer_run_waits): one of the same agent and tenant that started later and at least a second ago, is still created, and is among the 20 newest runs of the tenant (one list read per answer, no write). None of the answer's calls runs, its tokens count, the journal has step.reset with the reason yielded, and the model is called again 5 seconds later with the same conversation. A run yields at most three times in a row. If the list can't be read, it continues.",
-			yieldNever, agent.YieldToNewer),
+			form.YieldNever, agent.YieldToNewer),
 		"stop":      listOf("Rules that end a run. They are checked in order after each turn of the model, before its calls run. A rule with 0 or an empty text never holds. agents check notes an agent without limits on rounds, tokens and time.", stopPart()),
 		"budget":    budgetPart(),
 		"deadlines": deadlinesPart(),
@@ -231,12 +233,11 @@ func durationPart(says string) part { return shaped(says, durationForm) }
 // rounds: 20}.
 func stopPart() part {
 	short, forms := part{}, []part{}
-	for _, name := range slices.Sorted(maps.Keys(stopRules)) {
-		rule := stopRules[name]
-		value := stopValues[name]
+	for _, name := range slices.Sorted(maps.Keys(form.StopRules)) {
+		member, value := form.StopRules[name], stopValues[name]
 		forms = append(forms, closed("A rule in its long form.", part{
-			"type": part{"const": name, "description": "The rule."}, rule.member: value,
-		}, "type", rule.member))
+			"type": part{"const": name, "description": "The rule."}, member: value,
+		}, "type", member))
 		short[name] = value
 	}
 	short["timeout"] = durationPart("The run has taken longer than this, without suspensions and model outages; whole seconds, such as 90s or 10m.")
@@ -251,14 +252,14 @@ var stopValues = map[string]part{
 	"token_budget":       counter("The run has used more tokens, input and output. Unreported usage counts as none, so add max_rounds.", 0),
 	"max_cost":           dollarsPart("The run has cost this many dollars, from model.price. It may cost more by one step, whose tokens are not known before. If the provider does not say what a step used, the run ends."),
 	"consecutive_errors": counter("Every executed tool failed in this many consecutive rounds. Any other round, such as one in which every call was refused, resets the count.", 0),
-	"loop_detection":     counter("The model repeats the same calls this many times, 2 to 16. 1 counts as 2.", 0).with(part{"maximum": mostWindow}),
+	"loop_detection":     counter("The model repeats the same calls this many times, 2 to 16. 1 counts as 2.", 0).with(part{"maximum": form.MostWindow}),
 	"stop_on_tool":       textPart("The model calls this tool."),
 	"content_match":      expressionPart("The expression matches the text of the turn."),
 }
 
 func roundsPart() part {
 	return part{"description": fmt.Sprintf("The run ends after this many steps. Default %d; unlimited for no limit. Runs of agent versions from before the default have none.", agent.DefaultRounds),
-		"anyOf": []part{{"type": "integer", "minimum": 0}, {"const": unlimited}}}
+		"anyOf": []part{{"type": "integer", "minimum": 0}, {"const": form.Unlimited}}}
 }
 
 func deadlinesPart() part {

@@ -1,4 +1,4 @@
-package agentfile_test
+package schema_test
 
 import (
 	"encoding/json"
@@ -16,15 +16,19 @@ import (
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/schema"
 	"github.com/dormouse-dev/dormouse/internal/agent/hookfile"
 )
+
+// fenced are the blocks of a page.
+var fenced = regexp.MustCompile("(?ms)^```([a-z]+)\n(.*?)^```$")
 
 var update = flag.Bool("update", false, "write docs/reference/agent.schema.json")
 
 // published is a schema that can be asked.
 func published(t *testing.T, kind string) *jsonschema.Resolved {
 	t.Helper()
-	raw, err := agentfile.Schema(kind)
+	raw, err := schema.Of(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -62,13 +66,13 @@ type sample struct{ name, kind, text string }
 // load is what the loader says of a sample.
 func (s sample) load() error {
 	switch s.kind {
-	case agentfile.SchemaHook:
+	case schema.Hook:
 		_, err := hookfile.Parse("part.yaml", []byte(s.text))
 		return err
-	case agentfile.SchemaPolicy:
+	case schema.Policy:
 		_, err := agentfile.ParsePolicy("policy.yaml", []byte(s.text))
 		return err
-	case agentfile.SchemaScript:
+	case schema.Script:
 		_, err := agentfile.Parse("part.yaml", []byte("model: {provider: scripted, script: s.yaml}\ntools: [{name: a, recorded: [{result: 1}]}]"),
 			func(string) ([]byte, error) { return []byte(s.text), nil })
 		return err
@@ -82,28 +86,28 @@ func (s sample) load() error {
 func right(t *testing.T) []sample {
 	t.Helper()
 	var all []sample
-	page, err := os.ReadFile("../../../docs/reference/agent-file.md")
+	page, err := os.ReadFile("../../../../docs/reference/agent-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	for i, m := range fenced.FindAllStringSubmatch(string(page), -1) {
-		kind, text := agentfile.SchemaAgent, m[2]
+		kind, text := schema.Agent, m[2]
 		switch {
 		case m[1] == "yml" && strings.HasPrefix(text, "block:"):
-			kind = agentfile.SchemaPolicy
+			kind = schema.Policy
 		case m[1] == "yml" && strings.HasPrefix(text, "model:"):
 		case m[1] == "yml":
 			text = head + text
 		case m[1] == "yaml" && strings.HasPrefix(text, "turns:"):
-			kind = agentfile.SchemaScript
+			kind = schema.Script
 		case m[1] != "yaml":
 			continue
 		}
 		all = append(all, sample{"docs/reference/agent-file.md, block " + string(rune('a'+i)), kind, text})
 	}
 	for _, of := range []struct{ glob, kind string }{
-		{"../../../examples/*/*.yaml", agentfile.SchemaAgent}, {"../../../examples/*/scripts/*.yaml", agentfile.SchemaScript},
-		{"testdata/published/*.yaml", agentfile.SchemaAgent}, {"testdata/published/policy/*.yaml", agentfile.SchemaPolicy}, {"testdata/published/hook/*.yaml", agentfile.SchemaHook}, {"testdata/published/script/*.yaml", agentfile.SchemaScript},
+		{"../../../../examples/*/*.yaml", schema.Agent}, {"../../../../examples/*/scripts/*.yaml", schema.Script},
+		{"../testdata/published/*.yaml", schema.Agent}, {"../testdata/published/policy/*.yaml", schema.Policy}, {"../testdata/published/hook/*.yaml", schema.Hook}, {"../testdata/published/script/*.yaml", schema.Script},
 	} {
 		files, err := filepath.Glob(of.glob)
 		if err != nil || len(files) == 0 {
@@ -122,7 +126,7 @@ func right(t *testing.T) []sample {
 
 func TestWhatTheLoaderReadsPassesThePublishedSchema(t *testing.T) {
 	schemas := map[string]*jsonschema.Resolved{}
-	for _, kind := range agentfile.Schemas() {
+	for _, kind := range schema.Kinds() {
 		schemas[kind] = published(t, kind)
 	}
 	for _, s := range right(t) {
@@ -165,7 +169,7 @@ func mappings(tree any) map[string][]map[string]any {
 
 func parsed(t *testing.T, kind string) any {
 	t.Helper()
-	raw, err := agentfile.Schema(kind)
+	raw, err := schema.Of(kind)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -177,7 +181,7 @@ func parsed(t *testing.T, kind string) any {
 }
 
 func TestEveryMemberIsExplained(t *testing.T) {
-	for _, kind := range agentfile.Schemas() {
+	for _, kind := range schema.Kinds() {
 		for _, same := range mappings(parsed(t, kind)) {
 			for name, of := range same[0]["properties"].(map[string]any) {
 				if says, _ := of.(map[string]any)["description"].(string); says == "" {
@@ -196,9 +200,9 @@ func TestEveryMemberOfTheSchemaIsNeeded(t *testing.T) {
 	for _, s := range right(t) {
 		instances[s.kind] = append(instances[s.kind], instance(t, s.text))
 	}
-	for _, kind := range agentfile.Schemas() {
-		schema := published(t, kind)
-		same := closedParts(schema.Schema())
+	for _, kind := range schema.Kinds() {
+		of := published(t, kind)
+		same := closedParts(of.Schema())
 		if want := len(mappings(parsed(t, kind))); len(same) != want {
 			t.Errorf("%s: %d kinds of mapping are looked at, want %d", kind, len(same), want)
 		}
@@ -211,7 +215,7 @@ func TestEveryMemberOfTheSchemaIsNeeded(t *testing.T) {
 					before[i] = p.Properties[name]
 					delete(p.Properties, name)
 				}
-				if !slices.ContainsFunc(instances[kind], func(v any) bool { return schema.Validate(v) != nil }) {
+				if !slices.ContainsFunc(instances[kind], func(v any) bool { return of.Validate(v) != nil }) {
 					t.Errorf("%s: no file shows the member %s of: %s; put it into testdata/published, or remove it", kind, name, parts[0].Description)
 				}
 				for i, p := range parts {
@@ -290,7 +294,7 @@ var never = map[string]string{
 }
 
 func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
-	err := errors.Join(sample{kind: agentfile.SchemaAgent, text: everywhere}.load(), sample{kind: agentfile.SchemaAgent, text: asked}.load())
+	err := errors.Join(sample{kind: schema.Agent, text: everywhere}.load(), sample{kind: schema.Agent, text: asked}.load())
 	if err == nil {
 		t.Fatal("no error")
 	}
@@ -305,10 +309,10 @@ func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
 	// rules and deadlines with less; see never
 	less := []string{"reason,target,tool,when", "target,tool,when", "then,within"}
 	found := map[string]bool{}
-	for _, same := range mappings(parsed(t, agentfile.SchemaAgent)) {
+	for _, same := range mappings(parsed(t, schema.Agent)) {
 		names := strings.Join(slices.Sorted(maps.Keys(same[0]["properties"].(map[string]any))), ",")
 		found[names] = true
-		// of a stop rule; stopRules makes the others alike
+		// of a stop rule; form.StopRules makes the others alike
 		long := regexp.MustCompile(`^\w+,type$|^type,\w+$`).MatchString(names)
 		if !named[names] && !slices.Contains(less, names) && !long {
 			t.Errorf("the schema takes %s, and the loader has no such mapping:\n%v", names, named)
@@ -319,14 +323,14 @@ func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
 			t.Errorf("the loader takes %s, and the schema has no such mapping", names)
 		}
 	}
-	schema := published(t, agentfile.SchemaAgent)
+	of := published(t, schema.Agent)
 	for text, says := range never {
 		text = head + "tools: [{name: t, recorded: [{result: 1}]}]\n" + text
-		err := sample{kind: agentfile.SchemaAgent, text: text}.load()
+		err := sample{kind: schema.Agent, text: text}.load()
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("the loader says %v, want %q\n%s", err, says, text)
 		}
-		if schema.Validate(instance(t, text)) == nil {
+		if of.Validate(instance(t, text)) == nil {
 			t.Errorf("the schema takes\n%s", text)
 		}
 	}
@@ -349,7 +353,7 @@ func TestTheSchemaRefusesAnUnknownMemberAnywhere(t *testing.T) {
 func refusesMarks(t *testing.T, all string) {
 	t.Helper()
 	lines := strings.SplitAfter(all, "\n")
-	schema := published(t, agentfile.SchemaAgent)
+	of := published(t, schema.Agent)
 	const mark = "x: 1"
 	places := strings.Count(all, mark)
 	for i := range places {
@@ -367,18 +371,18 @@ func refusesMarks(t *testing.T, all string) {
 		text = regexp.MustCompile(`(?m)([{,]) *, `).ReplaceAllString(text, "$1")
 		text = regexp.MustCompile(`(?m), *}`).ReplaceAllString(text, "}")
 		text = regexp.MustCompile(`stop: \[\{\}, `).ReplaceAllString(text, "stop: [")
-		if err := (sample{kind: agentfile.SchemaAgent, text: text}).load(); err == nil {
+		if err := (sample{kind: schema.Agent, text: text}).load(); err == nil {
 			t.Errorf("the loader takes\n%s", text)
 		}
-		if schema.Validate(instance(t, text)) == nil {
+		if of.Validate(instance(t, text)) == nil {
 			t.Errorf("the schema takes\n%s", text)
 		}
 	}
 }
 
 func TestThePublishedSchemaOfAgentsIsTheOneInTheDocs(t *testing.T) {
-	const file = "../../../docs/reference/agent.schema.json"
-	raw, err := agentfile.Schema(agentfile.SchemaAgent)
+	const file = "../../../../docs/reference/agent.schema.json"
+	raw, err := schema.Of(schema.Agent)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -394,7 +398,7 @@ func TestThePublishedSchemaOfAgentsIsTheOneInTheDocs(t *testing.T) {
 }
 
 func TestThereIsNoSchemaOfAnotherKind(t *testing.T) {
-	if _, err := agentfile.Schema("agents"); err == nil {
+	if _, err := schema.Of("agents"); err == nil {
 		t.Error("no error")
 	}
 }

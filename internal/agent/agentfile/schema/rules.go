@@ -1,7 +1,8 @@
-package agentfile
+package schema
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -67,7 +68,7 @@ var condition = part{"$ref": "#/definitions/condition"}
 
 func conditionPart() part {
 	scalar := []string{"string", "number", "boolean"}
-	tests := []part{{"anyOf": givenEach(boundTests)}}
+	tests := []part{{"anyOf": givenEach(form.BoundTests)}}
 	return closed("A condition: an argument and one test. Bounds can be combined.", part{
 		"argument":   filled("The name of the argument, or a path: a.b for a member inside one, a.0 for a place in a list."),
 		"above":      amount("The argument is a number above this."),
@@ -82,7 +83,7 @@ func conditionPart() part {
 		"regex":      expressionPart("The argument is text that the expression matches somewhere.").with(part{"minLength": 1}),
 		"not_regex":  expressionPart("The argument is text that the expression matches nowhere.").with(part{"minLength": 1}),
 		"exists":     onOff("true: the argument is present, even if null. false: it is absent."),
-	}, "argument").holds(exactlyOne(append(tests, givenEach(otherTests)...)...))
+	}, "argument").holds(exactlyOne(append(tests, givenEach(form.OtherTests)...)...))
 }
 
 // givenEach are conditions: one of the members is there.

@@ -1,15 +1,17 @@
-package agentfile_test
+package schema_test
 
 import (
 	"os"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/schema"
 )
+
+const head = "model: {provider: scripted, turns: [{say: hi}]}\n" // line 1 of what follows
 
 func TestWhatIsWrongIsRefusedByTheSchemaToo(t *testing.T) {
 	const tool = "tools: [{name: t, recorded: [{result: 1}]}]\n"
-	schema := published(t, agentfile.SchemaAgent)
+	of := published(t, schema.Agent)
 	for name, text := range map[string]string{
 		"no model":                          "tools: []",
 		"starters that are none":            head + "starters: []",
@@ -160,10 +162,10 @@ func TestWhatIsWrongIsRefusedByTheSchemaToo(t *testing.T) {
 		"a format without its template":     head + "notify: [{name: a, on: [done], url: 'https://a/', format: template}]",
 		"an effect that finds with paths":   head + tool + "effects: [{name: a, tools: [t], detect: [lint], workspace: d, paths: p}]",
 	} {
-		if err := (sample{kind: agentfile.SchemaAgent, text: text}).load(); err == nil {
+		if err := (sample{kind: schema.Agent, text: text}).load(); err == nil {
 			t.Errorf("%s: the loader takes\n%s", name, text)
 		}
-		if schema.Validate(instance(t, text)) == nil {
+		if of.Validate(instance(t, text)) == nil {
 			t.Errorf("%s: the schema takes\n%s", name, text)
 		}
 	}
@@ -171,7 +173,7 @@ func TestWhatIsWrongIsRefusedByTheSchemaToo(t *testing.T) {
 
 func TestAWrongHookOfASlackAppIsRefusedByTheSchemaToo(t *testing.T) {
 	const head = "verify: {scheme: slack, secret: S}\n"
-	schema := published(t, agentfile.SchemaHook)
+	of := published(t, schema.Hook)
 	for name, text := range map[string]string{
 		"no act":                  head,
 		"no token":                head + "slack_app: {team: T012}",
@@ -185,27 +187,27 @@ func TestAWrongHookOfASlackAppIsRefusedByTheSchemaToo(t *testing.T) {
 		"a message beside it":     head + "slack_app: {token: S, team: T012}\nmessage: {thread: '{t}', text: x}",
 		"an unknown member":       head + "slack_app: {token: S, team: T012, channel: C0DESK}",
 	} {
-		if err := (sample{kind: agentfile.SchemaHook, text: text}).load(); err == nil {
+		if err := (sample{kind: schema.Hook, text: text}).load(); err == nil {
 			t.Errorf("%s: the loader takes\n%s", name, text)
 		}
-		if schema.Validate(instance(t, text)) == nil {
+		if of.Validate(instance(t, text)) == nil {
 			t.Errorf("%s: the schema takes\n%s", name, text)
 		}
 	}
 }
 
 func TestTheHooksOfThePagePassThePublishedSchema(t *testing.T) {
-	page, err := os.ReadFile("../../../docs/reference/hook-file.md")
+	page, err := os.ReadFile("../../../../docs/reference/hook-file.md")
 	if err != nil {
 		t.Fatal(err)
 	}
-	schema := published(t, agentfile.SchemaHook)
+	of := published(t, schema.Hook)
 	hooks := fenced.FindAllStringSubmatch(string(page), -1)
 	if len(hooks) != 4 {
 		t.Errorf("the page has %d hooks, want 4", len(hooks))
 	}
 	for _, m := range hooks {
-		if err := schema.Validate(instance(t, m[2])); err != nil {
+		if err := of.Validate(instance(t, m[2])); err != nil {
 			t.Errorf("%v\n%s", err, m[2])
 		}
 	}
