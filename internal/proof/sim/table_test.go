@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
@@ -152,4 +153,19 @@ func (v shown) Feed(ctx context.Context, tenant string, q engine.FeedQuery) ([]e
 func (v shown) Runs(ctx context.Context, tenant, thread, cursor string, limit int) ([]core.Record, string, error) {
 	defer v.look()()
 	return v.table.Runs(ctx, tenant, thread, cursor, limit)
+}
+
+func (v shown) Line(ctx context.Context, k notice.Key) (notice.Line, error) {
+	defer v.look()()
+	return v.table.Line(ctx, k)
+}
+
+func (v shown) ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error) {
+	defer v.look()()
+	return v.table.ThreadLines(ctx, tenant, thread)
+}
+
+func (v shown) Records(ctx context.Context, tenant string, q engine.RecordQuery) ([]notice.Record, string, error) {
+	defer v.look()()
+	return v.table.Records(ctx, tenant, q)
 }
