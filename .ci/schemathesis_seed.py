@@ -63,6 +63,13 @@ def make_links(url):
     return [get(url, f"/v1/runs/{a['run_id']}/links", {"target": a["suspension"]["id"], "for": "anna@example.com"}) for a in waiting]
 
 
+def ask(url):
+    """Asks questions, one of which is cancelled."""
+    asks = [get(url, "/v1/asks", {"title": f"Deploy 4.{n} to production?"})["id"] for n in range(EACH)]
+    get(url, f"/v1/asks/{asks[0]}/cancel", {})
+    return asks
+
+
 def or_known(words, schema):
     return {"anyOf": [{"enum": words}, schema]}
 
@@ -71,7 +78,7 @@ def only(words, schema):
     return {**schema, "enum": words}
 
 
-def prepare(document, runs, cursors, links, records, secure):
+def prepare(document, runs, asks, cursors, links, records, secure):
     ids = [r["id"] for r in runs]
     threads = [r["thread_id"] for r in runs]
     targets = [p["suspension"]["id"] for r in runs for p in r["pending"]]
@@ -88,7 +95,7 @@ def prepare(document, runs, cursors, links, records, secure):
                 elif p["in"] == "path" and p["name"] == "call":
                     p["schema"] = only(["call_1", "call_2", "nobody"], p["schema"])
                 elif p["in"] == "path":
-                    words = {"runs": ids, "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"], "suspensions": targets + ["sus_1_nobody"]}[path.split("/")[2]]
+                    words = {"runs": ids, "asks": asks, "hooks": ["nobody"], "webhooks": ["wh_nobody", "dlv_nobody"], "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"], "suspensions": targets + ["sus_1_nobody"]}[path.split("/")[2]]
                     # several decisions are answered one by one, also where there is no such run
                     p["schema"] = (or_known if path.endswith("/decisions") else only)(words, p["schema"])
                 elif p["name"] in ("after", "Last-Event-ID", "cursor"):
@@ -119,7 +126,7 @@ def main():
     links = [m["link"].rsplit("/", 1)[1] for m in make_links(url)]
     records = [m["id"] for m in make_links(url)] + ["lnk_nobody"]  # others: revoked ones answer nothing
     document = get(url, "/openapi.json")
-    prepare(document, runs, cursors, links or ["no-link"], records, mode == "with-tokens")
+    prepare(document, runs, ask(url), cursors, links or ["no-link"], records, mode == "with-tokens")
     with open(file, "w", encoding="utf-8") as f:
         json.dump(document, f)
 
