@@ -117,7 +117,8 @@ type api struct {
 	names     Names
 	public    access.PublicURL
 	tops      map[string]bool // first segments of the API's paths, see [topsOf]
-	document  []byte          // of /openapi.json
+	fixed     fixedPaths
+	document  []byte // of /openapi.json
 	streamURL string
 	buffered  bool
 	limits    Limits
@@ -147,10 +148,12 @@ func New(opts Options) (http.Handler, error) {
 		return nil, err
 	}
 	table := a.table()
+	a.fixed = fixedPaths{}
 	a.tops = topsOf(table)
 	for _, rt := range table {
 		if a.part.serves(rt) {
 			a.mux.HandleFunc(rt.method+" "+rt.path, a.handle(rt))
+			a.fixed.add(rt)
 		}
 	}
 	callers, err := sites.New(opts.Origins, a.ownOrigin(), streamsPath, func(w http.ResponseWriter, r *http.Request) {
@@ -222,6 +225,9 @@ func (rt route) understands(r *http.Request) error {
 func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h, pattern := a.mux.Handler(r)
 	escaped := r.URL.EscapedPath()
+	if allowed, other := a.fixed.lacks(r); other {
+		h, pattern = notAllowed(allowed), ""
+	}
 	if pattern != "" && path.Clean(escaped) == escaped {
 		a.mux.ServeHTTP(w, r)
 		return

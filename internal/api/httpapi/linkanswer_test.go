@@ -109,7 +109,7 @@ func TestAnAnswerThatDoesNotFitIsShownAgainWithWhatWasTyped(t *testing.T) {
 		"a field without a schema":   {"f10", "1", 400, "unknown field"},
 		"a member by its name":       {"name", "Ann", 400, "unknown field"},
 		"a box that isn't there":     {"f5.3", "on", 400, "unknown field"},
-		"arguments":                  {"arguments", "{}", 400, "unknown field"},
+		"arguments":                  {"arguments", "{}", 400, "this link can&#39;t edit arguments"},
 		"an oversized answer":        {"f0", long, 413, "64 KiB"},
 	} {
 		form := fill(t, page, filled...)

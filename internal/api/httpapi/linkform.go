@@ -7,6 +7,7 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -68,16 +69,14 @@ const (
 
 func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, token string, err error) {
 	fields, has := formOf(call)
-	names := slices.Concat(formFields, fields.Names())
-	if q.SignIn {
-		names = append(names, "token")
-	}
-	if q.Edit {
-		names = append(names, "arguments")
-	}
-	form, err := readFields(w, r, names)
-	if err != nil {
+	form, err := readFields(w, r, slices.Concat(formFields, fields.Names(), []string{"token", "arguments"}))
+	switch {
+	case err != nil:
 		return v, "", err
+	case !q.SignIn && form.Get("token") != "":
+		return v, "", &refusal.Error{Code: refusal.CodeInvalid, Detail: "this link asks for no token; open it again"}
+	case !q.Edit && form.Get("arguments") != "":
+		return v, "", &refusal.Error{Code: refusal.CodeInvalid, Detail: "this link can't edit arguments; approve or deny the call as it is"}
 	}
 	token = form.Get("token")
 	form.Del("token")
@@ -141,7 +140,11 @@ func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Va
 	}
 	for name, values := range form {
 		if !slices.Contains(fields, name) {
-			return nil, &refusal.Error{Code: codeUnknownField, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ") + " and the fields of its page"}
+			code := codeUnknownField
+			if pageField.MatchString(name) { // of the page of another question
+				code = refusal.CodeInvalid
+			}
+			return nil, &refusal.Error{Code: code, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ") + " and the fields of its page"}
 		}
 		if len(values) > 1 || !utf8.ValidString(values[0]) {
 			return nil, malformed("the form field %s is repeated or not UTF-8; open the link again", name)
@@ -149,6 +152,9 @@ func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Va
 	}
 	return form, nil
 }
+
+// pageField is the form of the names that a page gives the fields of an answer.
+var pageField = regexp.MustCompile(`^f[0-9]+(\.[0-9]+)?$`)
 
 var formFields = []string{"action", "reason", "result", "shown"}
 

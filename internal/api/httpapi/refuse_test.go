@@ -26,6 +26,7 @@ func TestRefusalsAreProblemDocuments(t *testing.T) {
 	}{
 		{"no such path", "GET", "/v2/runs", "", nil, 404, "not_found", ""},
 		{"the root", "GET", "/", "", nil, 404, "not_found", ""},
+		{"another method of a path that looks like an id", "DELETE", "/v1/webhooks/disabled", "", nil, 405, "method_not_allowed", "DELETE"},
 		{"another method", "DELETE", "/v1/runs/" + run.ID, "", nil, 405, "method_not_allowed", "DELETE"},
 		{"an unknown run", "GET", "/v1/runs/run_nobody_0", "", nil, 404, "run_not_found", ""},
 		{"an id of absurd length", "GET", "/v1/runs/run_" + long + "_0", "", nil, 404, "run_not_found", ""},

@@ -126,6 +126,9 @@ func (c *Contract) find(r *http.Request) (op *operation, allowed []string, known
 		if op == nil && r.Method == http.MethodHead {
 			op = p.calls[http.MethodGet]
 		}
+		if p.holes == 0 {
+			break // it is no id of a path with placeholders
+		}
 	}
 	return op, allowed, known
 }
