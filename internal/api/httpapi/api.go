@@ -11,6 +11,7 @@ import (
 	"path"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/sites"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -124,8 +125,8 @@ type api struct {
 	limits    Limits
 	streams   *streams
 	paces     *paces
-	outgoing  *outgoing
-	guesses   *guesses
+	outgoing  *bounds.Outgoing
+	guesses   *bounds.Guesses
 	stopping  <-chan struct{}
 	version   string
 	storage   func() Storage // may be nil
@@ -140,7 +141,7 @@ func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
-		streams: newStreams(limits), paces: newPaces(limits), outgoing: newOutgoing(), guesses: newGuesses(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
+		streams: newStreams(limits), paces: newPaces(limits), outgoing: bounds.NewOutgoing(), guesses: bounds.NewGuesses(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

@@ -6,8 +6,8 @@ import (
 	"strings"
 )
 
-// fixedPaths are the methods of the paths without placeholders. The mux would take another method of
-// /v1/webhooks/disabled for one of /v1/webhooks/{id}.
+// fixedPaths are the methods of the paths without placeholders. The mux would take another method
+// of /v1/webhooks/disabled for one of /v1/webhooks/{id}.
 type fixedPaths map[string][]string
 
 func (f fixedPaths) add(rt route) {

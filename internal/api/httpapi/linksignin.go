@@ -3,12 +3,9 @@ package httpapi
 import (
 	"net/http"
 	"strings"
-	"sync"
-	"time"
-
-	"golang.org/x/time/rate"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -31,9 +28,9 @@ func (a *api) signIn(r *http.Request, l *question, typed string) error {
 	if typed = strings.TrimSpace(typed); typed == "" && r.Header.Get("Authorization") == "" {
 		return &refusal.Error{Code: codeUnauthorized, Detail: "this link is answered with an access token; enter yours, or send it as Authorization: Bearer TOKEN"}
 	}
-	done, err := a.guesses.begin(l.record.ID, a.clock.Now())
-	if err != nil {
-		return err
+	done, ok := a.guesses.Begin(l.record.ID, a.clock.Now())
+	if !ok {
+		return &refusal.Error{Code: codeRateLimited, RetryAfter: bounds.EveryGuess, Detail: "too many access tokens were wrong; wait a minute, then try again"}
 	}
 	wrong := false
 	defer func() { done(wrong) }()
@@ -64,56 +61,4 @@ func (a *api) tokenOf(r *http.Request, typed string) (access.Principal, error) {
 		err = &refusal.Error{Code: codeUnauthorized, Detail: "the server doesn't know this access token"}
 	}
 	return p, err
-}
-
-// guesses bound how often wrong tokens are tried by one link.
-type guesses struct {
-	mu   sync.Mutex
-	link map[string]*tries
-}
-
-// tries are those by one link: how many more may be wrong, and how many are being looked at.
-type tries struct {
-	left *rate.Limiter
-	open int
-}
-
-const (
-	mostGuesses = 10          // at once
-	everyGuess  = time.Minute // gives one more
-	mostGuessed = 10_000      // links remembered; signatures bound them before
-)
-
-func newGuesses() *guesses { return &guesses{link: map[string]*tries{}} }
-
-// begin refuses another try after too many wrong ones. A try that is being looked at counts as
-// wrong until done is called, so that requests at the same moment have no more tries than others.
-func (g *guesses) begin(link string, now time.Time) (done func(wrong bool), err error) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t := g.link[link]
-	if t == nil {
-		if len(g.link) >= mostGuessed {
-			clear(g.link)
-		}
-		t = &tries{left: rate.NewLimiter(rate.Every(everyGuess), mostGuesses)}
-		g.link[link] = t
-	}
-	if t.left.TokensAt(now)-float64(t.open) < 1 {
-		return nil, &refusal.Error{Code: codeRateLimited, RetryAfter: everyGuess, Detail: "too many access tokens were wrong; wait a minute, then try again"}
-	}
-	t.open++
-	return func(wrong bool) { g.end(link, t, wrong, now) }, nil
-}
-
-func (g *guesses) end(link string, t *tries, wrong bool, now time.Time) {
-	g.mu.Lock()
-	defer g.mu.Unlock()
-	t.open--
-	switch {
-	case wrong:
-		t.left.AllowN(now, 1)
-	case t.open == 0 && g.link[link] == t && t.left.TokensAt(now) >= mostGuesses:
-		delete(g.link, link) // nothing to remember
-	}
 }

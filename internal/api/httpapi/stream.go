@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -236,7 +237,7 @@ func (f *openStream) sendPage(r *http.Request, page wire.EventPage) bool {
 			return false
 		}
 		fmt.Fprintf(&buf, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)
-		if buf.Len() > smallAnswer || i == len(page.Items)-1 {
+		if buf.Len() > bounds.SmallAnswer || i == len(page.Items)-1 {
 			if !f.sendEvents(r, &buf) {
 				return false
 			}
@@ -249,7 +250,7 @@ func (f *openStream) sendPage(r *http.Request, page wire.EventPage) bool {
 // sendEvents fails, too, where too much is on its way to the tenant already: the reader comes
 // again, and goes on from there.
 func (f *openStream) sendEvents(r *http.Request, events *bytes.Buffer) bool {
-	taken, ok := f.api.outgoing.take(principal(r).Tenant, events.Len())
+	taken, ok := f.api.outgoing.Take(principal(r).Tenant, events.Len())
 	if !ok {
 		return false
 	}

@@ -1,24 +1,24 @@
-package httpapi
+package bounds
 
 import "testing"
 
 func TestLargeAnswersAreBoundedForAllAndForEachTenant(t *testing.T) {
-	o := newOutgoing()
-	small, ok := o.take("acme", smallAnswer)
+	o := NewOutgoing()
+	small, ok := o.Take("acme", SmallAnswer)
 	if !ok || o.all != 0 {
 		t.Fatal("a small answer is counted")
 	}
-	huge, ok := o.take("acme", 3*allAnswers)
+	huge, ok := o.Take("acme", 3*allAnswers)
 	if !ok {
 		t.Fatal("one that is larger than all may be is never sent")
 	}
-	if _, ok := o.take("zoo", smallAnswer+1); ok {
+	if _, ok := o.Take("zoo", SmallAnswer+1); ok {
 		t.Error("another one beside it")
 	}
 	huge()
 	var taken []func()
 	for {
-		done, ok := o.take("acme", tenantAnswers/4)
+		done, ok := o.Take("acme", tenantAnswers/4)
 		if !ok {
 			break
 		}
@@ -27,7 +27,7 @@ func TestLargeAnswersAreBoundedForAllAndForEachTenant(t *testing.T) {
 	if len(taken) != 4 {
 		t.Errorf("a tenant has %d answers on their way", len(taken))
 	}
-	if _, ok := o.take("zoo", tenantAnswers); !ok {
+	if _, ok := o.Take("zoo", tenantAnswers); !ok {
 		t.Error("another tenant finds no room")
 	} else {
 		o.taken("zoo", tenantAnswers)
