@@ -34,6 +34,10 @@ type Wait struct {
 	Suspensions int    `json:"n,omitempty"` // how often the call was suspended
 	// results of a client that were refused on this suspension, and journaled
 	InvalidAnswers int `json:"bad,omitempty"`
+	// how many of its moments have come
+	Moments int `json:"rm,omitempty"`
+	// another group may decide, too
+	Escalated bool `json:"g,omitempty"`
 }
 
 // Attempt is one right to run the body of a call: what began of it, and under whose epoch.

@@ -8,7 +8,8 @@ import (
 
 // DecisionRecord is the data of a decision.recorded event. Applied is false for an accepted
 // decision that a cancel in the same commit overtook. TimedOut marks the record that a passed
-// deadline writes, and Late an answer that arrived after it and has no effect.
+// deadline writes, Silent one that approves because its policy says so, and Late an answer that
+// arrived after it and has no effect.
 type DecisionRecord struct {
 	CallID     string `json:"call_id"`
 	Suspension string `json:"suspension"`
@@ -20,6 +21,7 @@ type DecisionRecord struct {
 	MintedBy string `json:"minted_by,omitempty"` // and who made it
 	Applied  bool   `json:"applied"`
 	TimedOut bool   `json:"timed_out,omitempty"`
+	Silent   bool   `json:"silent,omitempty"`
 	Late     bool   `json:"late,omitempty"`
 
 	// Digests of the arguments that the decision was about, and of those it put in their place;
@@ -34,6 +36,12 @@ type DecisionRecord struct {
 // Edits says whether the decision changed the arguments and put them to the vote.
 func (d DecisionRecord) Edits() bool {
 	return d.Ballot != nil && d.Ballot.Outcome == vote.OutcomeEdited
+}
+
+// Approves says whether the decision lets a call run that waits for an approval. What a deadline
+// decides does not, unless its policy approves by silence.
+func (d DecisionRecord) Approves() bool {
+	return d.Action == ActionResume && d.Error == "" && (!d.TimedOut || d.Silent)
 }
 
 // LeavesOpen says whether the decision is a vote that did not close its question.
@@ -66,6 +74,7 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		MintedBy   string          `json:"minted_by,omitempty"`
 		Applied    bool            `json:"applied"`
 		TimedOut   bool            `json:"timed_out,omitempty"`
+		Silent     bool            `json:"silent,omitempty"`
 		Late       bool            `json:"late,omitempty"`
 		Asked      string          `json:"arguments_digest,omitempty"`
 		Edited     string          `json:"edited_arguments_digest,omitempty"`
@@ -81,6 +90,6 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Shown      string          `json:"shown,omitempty"`
 		ShownBy    string          `json:"shown_by,omitempty"`
 	}
-	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Late, d.ArgumentsDigest, d.EditedDigest, d.Ballot,
+	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Silent, d.Late, d.ArgumentsDigest, d.EditedDigest, d.Ballot,
 		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt, d.Shown, d.ShownBy})
 }

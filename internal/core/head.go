@@ -91,7 +91,7 @@ type Waits struct {
 
 // Schedule is when the run is looked at next.
 type Schedule struct {
-	// the earliest of its suspended calls; 0: none has one
+	// the earliest deadline or moment of its suspended calls; 0: none has one
 	Deadline int64 `json:"dl,omitempty"`
 	// the next attempt to call the model, or to send
 	NotBefore int64   `json:"not_before,omitempty"`

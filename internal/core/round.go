@@ -18,7 +18,7 @@ type Round struct {
 	// it
 	LateWords bool
 
-	// the suspensions of the calls that policies decide about, by their ids
+	// the suspensions that policies decide about, or that have moments, by their ids
 	Questions map[string]SuspendedCall
 }
 
@@ -89,9 +89,9 @@ func (r Round) Keep(c SuspendedCall) {
 	}
 }
 
-// Ask notes what a policy decides about.
+// Ask notes what a policy decides about, and what has moments.
 func (r Round) Ask(c SuspendedCall) {
-	if c.Policy != nil {
+	if c.Policy != nil || len(c.Moments) > 0 {
 		r.Questions[c.Suspension.ID] = c
 	}
 }

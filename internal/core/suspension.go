@@ -2,6 +2,7 @@ package core
 
 import (
 	"encoding/json"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
@@ -100,6 +101,8 @@ type SuspendTicket struct {
 	// who decides, and which of its stages this is; nil: one decision of one of the Approvers
 	Policy *vote.Policy `json:"policy,omitempty"`
 	Stage  int          `json:"stage,omitempty"`
+	// the stages that were escalated; see [SuspendTicket.Deciding]
+	Escalated []int `json:"escalated,omitempty"`
 	// the suspension that this one follows: of the stage before, or of other arguments
 	Follows string `json:"follows,omitempty"`
 	Until   int64  `json:"-"` // the deadline that it takes over; 0: a new one
@@ -112,12 +115,37 @@ type SuspendedCall struct {
 	ToolName  string          `json:"tool_name"`
 	Arguments json.RawMessage `json:"arguments"`
 	SuspendTicket
-	Kind     Kind  `json:"kind,omitempty"`
-	Deadline int64 `json:"deadline,omitempty"` // 0: none
+	Kind     Kind    `json:"kind,omitempty"`
+	Deadline int64   `json:"deadline,omitempty"` // 0: none
+	Moments  Moments `json:"moments,omitempty"`
 	// the scratch, if the call changed it; null: it keeps nothing any more
 	Kept json.RawMessage `json:"scratch,omitempty"`
 	// an approval may be given for the rest of the turn, see [GrantRun]
 	Grantable bool `json:"grantable,omitempty"`
+}
+
+// Deciding is the policy with what escalations have changed of it: who decides now. Policy is what
+// the rule demands.
+func (t SuspendTicket) Deciding() *vote.Policy {
+	p := t.Policy
+	for _, stage := range t.Escalated {
+		p = p.Escalated(stage)
+	}
+	return p
+}
+
+// Asked is the stage that is asked now.
+func (t SuspendTicket) Asked() vote.Stage { return t.Deciding().At(t.Stage) }
+
+// As is the question as it stands now, given what the head knows of its call.
+func (s SuspendedCall) As(c Call) SuspendedCall {
+	if c.Escalated && c.Sus == s.Suspension.ID && !slices.Contains(s.Escalated, s.Stage) && s.Policy != nil {
+		s.Escalated = append(slices.Clone(s.Escalated), s.Stage)
+		if len(s.Approvers) > 0 {
+			s.Approvers = s.Asked().Group.Entries()
+		}
+	}
+	return s
 }
 
 // Counted says whether decisions on the suspension are votes that are counted.

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // activation is one invocation's work on a run it has claimed.
@@ -149,4 +150,6 @@ func (noRules) Gate(core.ToolCall, core.State) core.Verdict {
 	return core.Verdict{Effect: core.Deny}
 }
 func (noRules) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
-func (noRules) Terms() core.Terms                               { return core.Terms{} }
+func (noRules) Times(*vote.Policy, int, int64) core.Times       { return core.Times{} }
+
+func (noRules) Terms() core.Terms { return core.Terms{} }

@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
@@ -187,6 +188,10 @@ func (r *rig) Preview(call core.ToolCall) *plans.PreviewSource {
 func (r *rig) Deadline(_ core.ToolCall, kind core.Kind) core.Deadline { return r.deadlines[kind] }
 
 // Terms implements [core.Rules].
+func (*rig) Times(p *vote.Policy, stage int, now int64) core.Times {
+	return core.TimesOf(p, stage, core.AllHours(now))
+}
+
 func (r *rig) Terms() core.Terms { return r.terms }
 
 type rigModel struct{ r *rig }

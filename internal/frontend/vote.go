@@ -32,7 +32,7 @@ func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
 	if person != "" {
 		v.key = vote.Key(person)
 	}
-	for i, stage := range call.Policy.Stages {
+	for i, stage := range call.Deciding().Stages {
 		if _, member := stage.Group.Person(c.By, fits); member {
 			v.groups = append(v.groups, stage.Group.Name)
 			v.member = v.member || i == call.Stage
@@ -49,10 +49,11 @@ func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
 }
 
 // personIn is the one name of a caller in all groups of a policy: that of the person, if a group
-// says in which ways the person comes, else the caller's own.
+// says in which ways the person comes, else the caller's own. Groups of escalations count from the
+// beginning, so that no escalation gives a person a second name, and a second vote.
 func personIn(p *vote.Policy, by string, fits func(entry string) bool) string {
-	for _, stage := range p.Stages {
-		if known, member := stage.Group.Person(by, fits); member && known != by {
+	for _, group := range p.Groups() {
+		if known, member := group.Person(by, fits); member && known != by {
 			return known
 		}
 	}
@@ -125,7 +126,7 @@ func (f *Frontend) mayVote(ctx context.Context, c Caller, p journal.Place, call 
 
 func notAMember(c Caller, call core.SuspendedCall) error {
 	return refusal.New(refusal.CodeNotAnApprover, "only members of the group %s decide about %s, and %s is not one of them; ask one of them",
-		call.Policy.At(call.Stage).Group.Name, call.ToolName, c.name())
+		call.Asked().Group.Name, call.ToolName, c.name())
 }
 
 // taken says whether a person has voted, in any stage.
@@ -141,7 +142,7 @@ func (f *Frontend) countVote(ctx context.Context, h core.Head, call core.Suspend
 	if err != nil {
 		return engine.Written{}, err
 	}
-	stage := call.Policy.At(call.Stage)
+	stage := call.Asked()
 	return f.send(ctx, engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.VoteKey(who.key, rec.Suspension), Signal: signal,
 		Call: rec.CallID, Suspension: rec.Suspension, Due: f.due(), Wake: &engine.Delay{},
 		Vote: &engine.Vote{Voter: who.key, Maker: who.maker, Say: say(rec.Resume), Need: stage.Need, Deny: stage.Deny()}})

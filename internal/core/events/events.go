@@ -11,6 +11,20 @@ type InvalidAnswer struct {
 	Via        string `json:"via,omitempty"`
 }
 
+// Reminded is the data of call.reminded, call.escalated and call.deadline_near events. One event
+// stands for all moments that had passed.
+type Reminded struct {
+	CallID     string `json:"call_id"`
+	ToolName   string `json:"tool_name,omitempty"`
+	Suspension string `json:"suspension"`
+	Moment     int    `json:"moment"` // how many of the moments have passed
+	Moments    int    `json:"moments"`
+	Deadline   int64  `json:"deadline,omitempty"` // 0: none
+	// of call.escalated: the group that is asked, and whether it decides in place of the first
+	Group    string `json:"group,omitempty"`
+	Replaced bool   `json:"replaced,omitempty"`
+}
+
 // Asked is the data of interrupt.recorded and cancel.recorded events.
 type Asked struct {
 	ID      string `json:"id,omitempty"`

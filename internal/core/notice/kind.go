@@ -11,17 +11,19 @@ import (
 type Kind string
 
 const (
-	Suspended Kind = "suspended" // a call waits for an answer
-	Decided   Kind = "decided"   // an answer, a deadline or a message ended the wait
-	Done      Kind = "done"      // the run ended, for any reason
-	Failed    Kind = "failed"    // the run ended in an error, or was stopped or blocked
+	Suspended    Kind = "suspended"     // a call waits for an answer
+	Reminded     Kind = "reminded"      // it still waits; its people are reminded, or others asked
+	DeadlineNear Kind = "deadline_near" // three quarters of the time for an answer have passed
+	Decided      Kind = "decided"       // an answer, a deadline or a message ended the wait
+	Done         Kind = "done"          // the run ended, for any reason
+	Failed       Kind = "failed"        // the run ended in an error, or was stopped or blocked
 )
 
 // Kinds are all of them, in the order in which a call and a run go through them.
-var Kinds = []Kind{Suspended, Decided, Done, Failed}
+var Kinds = []Kind{Suspended, Reminded, DeadlineNear, Decided, Done, Failed}
 
 // Asks says whether a notice of this kind asks a person.
-func (k Kind) Asks() bool { return k == Suspended }
+func (k Kind) Asks() bool { return k == Suspended || k == Reminded || k == DeadlineNear }
 
 // Set is what a subscriber wants to be notified of.
 type Set []Kind
@@ -47,6 +49,14 @@ func kindsOf(e core.Event) []Kind {
 		if kindOfCall(e) != core.KindInterrupt { // its caller needs no notice
 			return []Kind{Suspended}
 		}
+	case core.EventCallReminded:
+		return []Kind{Reminded}
+	case core.EventCallDeadlineNear:
+		return []Kind{DeadlineNear}
+	case core.EventCallEscalated: // another group is asked, which has heard of nothing yet
+		if !replaced(e) {
+			return []Kind{Reminded, Suspended}
+		}
 	case core.EventDecisionRecorded:
 		if applied(e) {
 			return []Kind{Decided}
@@ -66,6 +76,14 @@ func kindOfCall(e core.Event) core.Kind {
 	}
 	_ = json.Unmarshal(e.Data, &call) // what can't be read is announced
 	return call.Kind
+}
+
+// replaced says whether an escalation has asked anew: that has an event of its own.
+func replaced(e core.Event) bool {
+	var r struct {
+		Replaced bool `json:"replaced"`
+	}
+	return json.Unmarshal(e.Data, &r) == nil && r.Replaced
 }
 
 func applied(e core.Event) bool {

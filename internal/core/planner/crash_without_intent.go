@@ -62,7 +62,7 @@ func (d *draft) mayHaveBegun(call core.ToolCall) bool {
 	}
 	rec := d.round.Decisions[c.Sus]
 	runs := c.Status == core.CallNew ||
-		c.Status == core.CallResuming && rec.Action == core.ActionResume && rec.Error == "" && !rec.TimedOut && c.Mode != core.UseDecisionAsToolResult
+		c.Status == core.CallResuming && rec.Approves() && c.Mode != core.UseDecisionAsToolResult
 	v, _ := d.verdict(call)
 	return runs && v.Effect == core.Allow
 }

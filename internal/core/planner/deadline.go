@@ -21,11 +21,14 @@ func (d *draft) deadlineOf(call core.ToolCall, kind core.Kind, t core.SuspendTic
 	return d.v.Now + within
 }
 
-// deadline returns the earliest deadline of all suspended calls, or 0.
+// deadline returns when the owner has something to do next about a suspended call, or 0.
 func (d *draft) deadline() (first int64) {
 	for _, c := range d.h.Calls {
-		if c.Status == core.CallSuspended && c.Deadline != 0 && (first == 0 || c.Deadline < first) {
-			first = c.Deadline
+		if c.Status != core.CallSuspended {
+			continue
+		}
+		if due := d.due(c); due != 0 && (first == 0 || due < first) {
+			first = due
 		}
 	}
 	return first
@@ -46,7 +49,8 @@ func (d *draft) applyDeadlines() error {
 		if len(d.h.TimedOut) < mostTimed {
 			d.h.TimedOut[c.Sus] = 1
 		}
-		rec := core.DecisionRecord{CallID: call.ID, Suspension: c.Sus, By: "deadline", Via: ViaDeadline, Applied: true, TimedOut: true, Resume: d.deadlineDecision(call, c)}
+		rec := core.DecisionRecord{CallID: call.ID, Suspension: c.Sus, By: "deadline", Via: ViaDeadline, Applied: true, TimedOut: true, Resume: d.deadlineDecision(call, c),
+			Silent: d.silence(c)}
 		if err := d.apply(call, rec); err != nil {
 			return err
 		}
@@ -57,7 +61,12 @@ func (d *draft) applyDeadlines() error {
 // deadlineDecision is what a deadline decides.
 func (d *draft) deadlineDecision(call core.ToolCall, c core.Call) core.Resume {
 	r := core.Resume{DecisionID: "deadline", Action: core.ActionResume, UpdatedAt: d.v.Now}
+	policy := d.round.Questions[c.Sus].Policy
 	switch limit := d.v.Rules.Deadline(call, c.Kind); {
+	case d.silence(c):
+		r.Reason = "no one answered in time, and the policy " + policy.Name + " approves then"
+	case c.Kind == core.KindApproval && policy != nil && policy.Deadline != nil:
+		r.Action, r.Reason = core.ActionCancel, "no one approved it in time"
 	case limit.Outcome == core.DeadlineCancel:
 		r.Action, r.Reason = core.ActionCancel, "no answer arrived in time"
 	case limit.Outcome == core.DeadlineResult && c.Kind != core.KindApproval:
@@ -68,6 +77,11 @@ func (d *draft) deadlineDecision(call core.ToolCall, c core.Call) core.Resume {
 		r.Error = "No answer arrived in time."
 	}
 	return r
+}
+
+// silence says whether the policy that a call waits under approves it if no one answers.
+func (d *draft) silence(c core.Call) bool {
+	return c.Kind == core.KindApproval && c.Mode != core.UseDecisionAsToolResult && d.round.Questions[c.Sus].Policy.Silence()
 }
 
 // mostTimed bounds how many timed out suspensions of a run take a late answer.

@@ -64,7 +64,7 @@ func (d *draft) apply(call core.ToolCall, rec core.DecisionRecord) error {
 		return err
 	}
 	rec.DigestArguments(call, d.effective(call))
-	approved := rec.Action == core.ActionResume && rec.Error == ""
+	approved := rec.Approves()
 	d.change(call.ID, func(c *core.Call) {
 		c.Decision = rec.DecisionID + " " + rec.Digest
 		c.Renew()
@@ -114,7 +114,7 @@ func (d *draft) settleResuming(call core.ToolCall) error {
 			d.executed(call, true)
 		}
 		return d.refuse(call, core.CallOutcomeToolError.OrTimedOut(rec), rec.Error)
-	case rec.TimedOut:
+	case rec.TimedOut && !rec.Silent:
 		// in every mode, because without an approval the call must not run
 		return d.result(call, core.CallOutcomeTimedOut, core.Answered(rec.Result))
 	case c.Kind == core.KindUnknownOutcome && !core.IsNull(rec.Result), c.Kind != core.KindUnknownOutcome && c.Mode == core.UseDecisionAsToolResult:

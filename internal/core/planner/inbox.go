@@ -12,12 +12,16 @@ import (
 )
 
 // applyInbox moves every signal from the inbox into the journal and applies it. Passed deadlines
+// and moments
 // apply after that: an answer accepted before its deadline was used wins.
 func (d *draft) applyInbox() error {
 	if err := d.drain(d.applySignal); err != nil {
 		return err
 	}
-	return d.applyDeadlines()
+	if err := d.applyDeadlines(); err != nil {
+		return err
+	}
+	return d.applyMoments()
 }
 
 // journalInbox moves every signal into the journal at the end of a run without applying it, so that

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // open is a rule book in which everything may run.
@@ -18,6 +19,8 @@ func (open) Check(core.ToolCall) error { return nil }
 func (open) Gate(core.ToolCall, core.State) core.Verdict { return core.Verdict{Effect: core.Allow} }
 
 func (open) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
+
+func (open) Times(*vote.Policy, int, int64) core.Times { return core.Times{} }
 
 func (open) Terms() core.Terms { return core.Terms{} }
 

@@ -94,9 +94,12 @@ func (d *draft) releaseWaiting() (plans.Plan, error) {
 	d.forgetOutage()
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
 	outcome, pending := d.pending()
+	looked := !d.h.TurnOpen // at a moment, and the run waits on
 	d.endTurn(events.TurnEnded{Status: core.Suspended.String(), Pending: pending})
 	d.endActivation(outcome)
-	d.event(core.EventRunStatus, d.runState(core.RunWaiting, nil), 0)
+	if !looked {
+		d.event(core.EventRunStatus, d.runState(core.RunWaiting, nil), 0)
+	}
 	d.h.Lease = 0
 	due := d.deadline()
 	return d.write(plans.Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil

@@ -15,9 +15,10 @@ import (
 // scriptRules are the rules of a script's agent. What is not said of a tool is allowed, without a
 // limit.
 type scriptRules struct {
-	terms core.Terms
-	quiet bool // no one is notified when a call waits
-	tools map[string]*scriptTool
+	terms      core.Terms
+	quiet      bool // no one is notified when a call waits
+	subscribed notice.Set
+	tools      map[string]*scriptTool
 }
 
 type scriptTool struct {
@@ -104,6 +105,10 @@ func (r *scriptRules) agent(line string) string {
 			r.terms.Continue = true
 		case "quiet":
 			r.quiet = true
+		case "subscribes":
+			for kind := range strings.SplitSeq(value, ",") {
+				r.subscribed = append(r.subscribed, notice.Kind(kind))
+			}
 		case "memory":
 			r.terms.Memory = true
 		case "step-calls":
@@ -138,6 +143,9 @@ func (r *scriptRules) agent(line string) string {
 func (r *scriptRules) notices() notice.Set {
 	if r.quiet {
 		return nil
+	}
+	if r.subscribed != nil {
+		return r.subscribed
 	}
 	return notice.Set{notice.Suspended}
 }
@@ -184,6 +192,10 @@ func (r *scriptRules) Deadline(call core.ToolCall, _ core.Kind) core.Deadline {
 		return tool.deadline
 	}
 	return core.Deadline{}
+}
+
+func (*scriptRules) Times(p *vote.Policy, stage int, now int64) core.Times {
+	return core.TimesOf(p, stage, core.AllHours(now))
 }
 
 func (r *scriptRules) Terms() core.Terms { return r.terms }

@@ -12,19 +12,47 @@ import (
 )
 
 // readScriptPolicy reads "NEED:NAME,NAME" and more stages behind a >. NEED with an m is denied by a
-// majority.
+// majority. Behind it are, in seconds: ;remind=AFTER/EVERYxMOST ;add=AFTER:NAME,NAME, which asks
+// more people, ;replace=AFTER:NAME, which asks others, ;within=TIME, a deadline, and ;silence=TIME,
+// which approves then.
 func readScriptPolicy(text string) *vote.Policy {
 	p := &vote.Policy{Name: "p"}
 	for i, stage := range strings.Split(text, ">") {
-		need, names, _ := strings.Cut(stage, ":")
+		words := strings.Split(stage, ";")
+		need, names, _ := strings.Cut(words[0], ":")
 		n, _ := strconv.Atoi(strings.TrimSuffix(need, "m"))
-		s := vote.Stage{Group: vote.Group{Name: "g" + strconv.Itoa(i+1)}, Need: n, Majority: strings.HasSuffix(need, "m")}
-		for name := range strings.SplitSeq(names, ",") {
-			s.Group.Members = append(s.Group.Members, vote.Member{Is: []string{name}})
+		s := vote.Stage{Group: scriptGroup("g"+strconv.Itoa(i+1), names), Need: n, Majority: strings.HasSuffix(need, "m")}
+		for _, word := range words[1:] {
+			readScriptTimes(p, &s, word)
 		}
 		p.Stages = append(p.Stages, s)
 	}
 	return p
+}
+
+func scriptGroup(name, members string) vote.Group {
+	g := vote.Group{Name: name}
+	for m := range strings.SplitSeq(members, ",") {
+		g.Members = append(g.Members, vote.Member{Is: []string{m}})
+	}
+	return g
+}
+
+func readScriptTimes(p *vote.Policy, s *vote.Stage, word string) {
+	name, value, _ := strings.Cut(word, "=")
+	after, more, _ := strings.Cut(value, ":")
+	seconds := func(text string) int64 { n, _ := strconv.Atoi(text); return int64(n) * 1000 }
+	switch name {
+	case "remind":
+		first, rest, _ := strings.Cut(value, "/")
+		every, most, _ := strings.Cut(rest, "x")
+		n, _ := strconv.Atoi(most)
+		s.Remind = &vote.Reminders{After: seconds(first), Every: seconds(every), Most: n}
+	case "add", "replace":
+		s.Escalate = &vote.Escalation{After: seconds(after), To: scriptGroup("board", more), Replace: name == "replace"}
+	case "within", "silence":
+		p.Deadline = &vote.Limit{Within: seconds(value), Approve: name == "silence"}
+	}
 }
 
 // vote reads "CALL NAME DECISION": it is stored as the frontend and the store do.
@@ -36,7 +64,8 @@ func (p *scriptPlayer) vote(rest string) {
 	if !ok || !suspended.Counted() {
 		p.t.Fatalf("no vote is open on %s", call)
 	}
-	stage, r := suspended.Policy.At(suspended.Stage), p.readScriptDecision(part[2])
+	suspended = suspended.As(p.head.Calls[call])
+	stage, r := suspended.Asked(), p.readScriptDecision(part[2])
 	say := vote.Yes
 	switch {
 	case r.Action == core.ActionCancel:
@@ -53,7 +82,7 @@ func (p *scriptPlayer) vote(rest string) {
 	}
 	p.head.Votes[sus].Add(by, "", say)
 	var groups []string
-	for _, s := range suspended.Policy.Stages {
+	for _, s := range suspended.Deciding().Stages {
 		if slices.Contains(s.Group.Entries(), by) {
 			groups = append(groups, s.Group.Name)
 		}

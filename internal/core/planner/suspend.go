@@ -1,7 +1,6 @@
 package planner
 
 import (
-	"cmp"
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -24,12 +23,13 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 	t.Pending = core.PendingCall(d.effective(call))
 	d.nameApprovers(kind, &t)
 	sus := core.NewSuspendedCall(call, kind, t)
-	sus.Deadline = cmp.Or(t.Until, d.deadlineOf(call, kind, t))
+	times := d.timesOf(call, kind, t)
+	sus.Deadline, sus.Moments = times.Deadline, times.Moments
 	sus.Grantable = kind == core.KindApproval && d.h.Calls[call.ID].GrantOffered != "" && !t.Counted()
 	d.change(call.ID, func(c *core.Call) {
 		c.Kind, c.Mode, c.Sus, c.IntentEpoch, c.HooksEpoch, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
 		c.Suspensions++
-		c.InvalidAnswers = 0
+		c.InvalidAnswers, c.Moments, c.Escalated = 0, 0, false
 	})
 	d.place(call)
 	d.round.Keep(sus)

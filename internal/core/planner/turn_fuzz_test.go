@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // Whatever a model asks for and tools answer, the run comes to an end, its transcript is well
@@ -87,6 +88,8 @@ func (oddRules) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
 	n := len(call.Name)
 	return core.Deadline{Within: int64(n%2) * 1000, Outcome: core.DeadlineOutcome(n % 3), Result: json.RawMessage(`"late"`)}
 }
+
+func (oddRules) Times(*vote.Policy, int, int64) core.Times { return core.Times{} }
 
 func (r oddRules) Terms() core.Terms { return r.terms }
 

@@ -41,7 +41,7 @@ func (d *draft) nameApprovers(kind core.Kind, t *core.SuspendTicket) {
 		}
 		t.Policy, t.Stage = nil, 0
 	default:
-		t.Approvers = t.Policy.At(t.Stage).Group.Entries()
+		t.Approvers = t.Asked().Group.Entries()
 	}
 }
 
@@ -60,10 +60,10 @@ func (d *draft) applyVote(s delivery) error {
 		d.journalVote(s)
 		return nil
 	}
-	question := d.round.Questions[sus]
+	question := d.question(sus)
 	rec := s.Record(sus, r)
 	rec.Ballot = d.ballot(s, question)
-	stage := question.Policy.At(question.Stage)
+	stage := question.Asked()
 	switch d.taken(s.key, sus).Standing(stage.Need, stage.Deny()) {
 	case vote.Approved:
 		return d.approve(call, rec, question)
@@ -145,7 +145,7 @@ func (d *draft) askAboutEdit(call core.ToolCall, rec core.DecisionRecord) error 
 		_, err := d.gate(call, spec)
 		return err
 	}
-	old := d.round.Questions[rec.Suspension]
+	old := d.question(rec.Suspension)
 	t := old.SuspendTicket
 	preview, err := d.preview(call)
 	if err != nil {
@@ -169,6 +169,9 @@ func (d *draft) askAsRuled(call core.ToolCall, v core.Verdict, t *core.SuspendTi
 	}
 	t.NotBy = cmp.Or(t.NotBy, v.NotBy)
 	if v.Policy != nil {
+		if v.Policy.Digest() != t.Policy.Digest() {
+			t.Escalated = nil
+		}
 		t.Policy = v.Policy
 	}
 	if !asked {
@@ -183,7 +186,7 @@ func (d *draft) askAsRuled(call core.ToolCall, v core.Verdict, t *core.SuspendTi
 // is all that the stage needs, the next one is asked. If it is all that the whole question needs,
 // the person is asked again: no edit runs a call under a policy that asks a group.
 func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.DecisionRecord) error {
-	first := t.Policy.At(0)
+	first := t.Deciding().At(0)
 	yes := d.votedIn(first.Group, rec)
 	begin := d.minted(rec.Suspension)
 	switch {
@@ -207,7 +210,7 @@ func (d *draft) votedIn(g vote.Group, rec core.DecisionRecord) bool {
 	if !slices.Contains(strings.Split(rec.Ballot.Group, ","), g.Name) {
 		return false
 	}
-	for _, stage := range d.round.Questions[rec.Suspension].Policy.Stages {
+	for _, stage := range d.question(rec.Suspension).Deciding().Stages {
 		if stage.Group.Name == g.Name && !stage.Group.Same(g) {
 			return false
 		}
@@ -232,7 +235,7 @@ func (d *draft) ballot(s delivery, q core.SuspendedCall) *vote.Ballot {
 	b := &vote.Ballot{Key: voter, Group: s.As, Outcome: vote.OutcomeSuperseded}
 	if q.Policy != nil {
 		taken := d.taken(s.key, sus)
-		b.Stage, b.Stages, b.Need = q.Stage+1, len(q.Policy.Stages), q.Policy.At(q.Stage).Need
+		b.Stage, b.Stages, b.Need = q.Stage+1, len(q.Policy.Stages), q.Asked().Need
 		b.Yes, b.No, b.Outcome = taken.Count(vote.Yes), taken.Count(vote.No), vote.OutcomeCounted
 	}
 	return b
@@ -263,7 +266,7 @@ func (d *draft) journalVote(s delivery) {
 	r, _ := readResume(s)
 	_, sus := core.VoteOf(s.key)
 	rec := s.Record(sus, r)
-	rec.Ballot = d.ballot(s, d.round.Questions[sus])
+	rec.Ballot = d.ballot(s, d.question(sus))
 	rec.Ballot.Outcome = vote.OutcomeSuperseded
 	d.event(core.EventDecisionRecorded, rec, 0)
 }

@@ -9,6 +9,7 @@
 package vote
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/hex"
@@ -21,8 +22,10 @@ import (
 // Policy says who decides about a call: stages that follow one another. It is journaled with each
 // suspension, so that a question is decided by the policy that it was asked with.
 type Policy struct {
-	Name   string  `json:"name,omitempty"`
-	Stages []Stage `json:"stages"` // at least one
+	Name     string  `json:"name,omitempty"`
+	Stages   []Stage `json:"stages"` // at least one
+	Deadline *Limit  `json:"deadline,omitempty"`
+	Hours    *Hours  `json:"hours,omitempty"`
 }
 
 // Stage is one question to one group.
@@ -34,6 +37,9 @@ type Stage struct {
 	// reached any more. Otherwise the first denial denies. Only where every member is a person,
 	// see [Group.Size].
 	Majority bool `json:"majority,omitempty"`
+
+	Remind   *Reminders  `json:"remind,omitempty"`
+	Escalate *Escalation `json:"escalate,omitempty"`
 }
 
 // Group is the people who may vote.
@@ -104,17 +110,24 @@ func Join(a, b *Policy) *Policy {
 		}
 		merged, stages[i] = append(merged, i), stages[i].and(s)
 	}
+	both := Policy{Stages: stages, Deadline: a.Deadline.and(b.Deadline), Hours: cmp.Or(a.Hours, b.Hours)}
 	for _, p := range []*Policy{a, b} {
-		if (&Policy{Name: p.Name, Stages: stages}).Digest() == p.Digest() {
+		if both.Name = p.Name; both.Digest() == p.Digest() {
 			return p
 		}
 	}
-	return &Policy{Name: a.Name + "+" + b.Name, Stages: stages}
+	both.Name = a.Name + "+" + b.Name
+	return &both
 }
 
-// and demands what two stages of one group demand.
+// and demands what two stages of one group demand. Others are asked after a time only if both say
+// so.
 func (s Stage) and(o Stage) Stage {
-	return Stage{Group: s.Group, Need: max(s.Need, o.Need), Majority: s.Majority && o.Majority}
+	both := Stage{Group: s.Group, Need: max(s.Need, o.Need), Majority: s.Majority && o.Majority, Remind: cmp.Or(s.Remind, o.Remind)}
+	if a, b := s.Escalate, o.Escalate; a != nil && b != nil && a.Replace == b.Replace && a.To.Same(b.To) {
+		both.Escalate = &Escalation{After: max(a.After, b.After), To: a.To, Replace: a.Replace}
+	}
+	return both
 }
 
 // Same says whether two groups are the same people under the same name.

@@ -34,5 +34,5 @@ func (w Worker) stageOf(sus string) vote.Stage {
 		w.Test.Fatalf("segment %d: %d segments, %v", seq, len(segments), err)
 	}
 	call, _, _ := core.FindSuspended(segments[0], sus)
-	return call.Policy.At(call.Stage)
+	return call.Asked()
 }

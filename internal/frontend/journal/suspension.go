@@ -45,7 +45,14 @@ func (r *Reader) SuspendedAt(ctx context.Context, p Place, seq int64) ([]Waiting
 	if err != nil {
 		return nil, err
 	}
-	return SuspensionsIn(s)
+	waiting, err := SuspensionsIn(s)
+	if err != nil || !p.Current {
+		return waiting, err
+	}
+	for i, w := range waiting {
+		waiting[i].SuspendedCall = w.As(p.Head.Calls[w.CallID])
+	}
+	return waiting, nil
 }
 
 // SuspensionsIn are the suspensions that a segment records, in order.
@@ -103,7 +110,7 @@ func Standing(h core.Head, call core.SuspendedCall) vote.Standing {
 	if !call.Counted() {
 		return vote.Open
 	}
-	stage := call.Policy.At(call.Stage)
+	stage := call.Asked()
 	return h.Votes[call.Suspension.ID].Standing(stage.Need, stage.Deny())
 }
 

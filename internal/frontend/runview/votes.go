@@ -14,7 +14,7 @@ import (
 
 // VotesOf is how far the votes on a suspension have come, without who has said what.
 func VotesOf(call core.SuspendedCall, t vote.Tally) wire.Votes {
-	stage := call.Policy.At(call.Stage)
+	stage := call.Asked()
 	return wire.Votes{Policy: call.Policy.Name, Stage: call.Stage + 1, Stages: len(call.Policy.Stages), Group: stage.Group.Name,
 		Need: stage.Need, Deny: stage.Deny(), Yes: t.Count(vote.Yes) + t.Count(vote.Edit), No: t.Count(vote.No)}
 }

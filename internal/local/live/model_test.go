@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -186,7 +187,9 @@ func (rules) Tool(name string) (core.ToolSpec, bool) {
 func (rules) Check(core.ToolCall) error                              { return nil }
 func (rules) Gate(core.ToolCall, core.State) core.Verdict            { return core.Verdict{Effect: core.Allow} }
 func (rules) Deadline(core.ToolCall, core.Kind) (none core.Deadline) { return none }
-func (rules) Terms() (none core.Terms)                               { return none }
+func (rules) Times(*vote.Policy, int, int64) core.Times              { return core.Times{} }
+
+func (rules) Terms() (none core.Terms) { return none }
 
 type echo struct{}
 

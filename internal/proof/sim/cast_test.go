@@ -9,6 +9,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -199,6 +200,10 @@ func (c *cast) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
 }
 
 // Terms implements [core.Rules].
+func (*cast) Times(p *vote.Policy, stage int, now int64) core.Times {
+	return core.TimesOf(p, stage, core.AllHours(now))
+}
+
 func (c *cast) Terms() core.Terms {
 	terms := c.s.plan.terms
 	terms.Approvers = c.s.plan.people.approvers.list

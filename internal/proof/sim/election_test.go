@@ -200,6 +200,10 @@ func (e *election) Deadline(core.ToolCall, core.Kind) core.Deadline {
 }
 
 // Terms implements [core.Rules].
+func (*election) Times(p *vote.Policy, stage int, now int64) core.Times {
+	return core.TimesOf(p, stage, core.AllHours(now))
+}
+
 func (e *election) Terms() core.Terms { return core.Terms{Parallel: true} }
 
 // Run is the body of the call that the votes are about, and of one beside it: while that runs,

@@ -15,6 +15,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -139,6 +140,8 @@ func (r *round) Gate(call core.ToolCall, _ core.State) core.Verdict {
 func (r *round) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
 
 // Terms implements [core.Rules].
+func (*round) Times(*vote.Policy, int, int64) core.Times { return core.Times{} }
+
 func (r *round) Terms() core.Terms { return core.Terms{Parallel: true} }
 
 type roundModel struct{ r *round }

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
@@ -152,6 +153,10 @@ func (r storyRules) Deadline(call core.ToolCall, _ core.Kind) core.Deadline {
 }
 
 // Terms implements [core.Rules].
+func (storyRules) Times(p *vote.Policy, stage int, now int64) core.Times {
+	return core.TimesOf(p, stage, core.AllHours(now))
+}
+
 func (r storyRules) Terms() core.Terms {
 	return core.Terms{Parallel: r.p.setting.parallel, Outage: r.p.setting.outage.Milliseconds(), Approvers: r.p.setting.approvers}
 }

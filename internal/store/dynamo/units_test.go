@@ -14,6 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -101,6 +102,8 @@ func (tenSteps) Gate(call core.ToolCall, _ core.State) core.Verdict {
 func (tenSteps) Deadline(core.ToolCall, core.Kind) core.Deadline {
 	return core.Deadline{Within: 86400000}
 }
+
+func (tenSteps) Times(*vote.Policy, int, int64) core.Times { return core.Times{} }
 
 func (tenSteps) Terms() core.Terms { return core.Terms{Stops: []core.StopRule{}} }
 
