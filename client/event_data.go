@@ -289,6 +289,8 @@ type DecisionRecordedData struct {
 	Vote *Ballot `json:"vote,omitempty"`
 	// The deadline passed without an answer and settled the call.
 	TimedOut bool `json:"timed_out,omitempty"`
+	// With timed_out: the policy approves a call that no one has answered.
+	Silent bool `json:"silent,omitempty"`
 	// The decision arrived after the deadline and has no effect.
 	Late bool `json:"late,omitempty"`
 	// When the decision was sent.

@@ -100,6 +100,8 @@ type OutcomeDecision struct {
 	Action string `json:"action"`
 	// The error that became the call's result.
 	Error string `json:"error,omitempty"`
+	// True if no one answered in time, and the policy approves then.
+	Silent bool `json:"silent,omitempty"`
 	// The reason of the decision.
 	Reason string `json:"reason,omitempty"`
 	// Who decided: "token:" and the token's name, "link:" and the recipient, or "deadline".

@@ -16,10 +16,25 @@ import (
 func (r *Rules) Times(p *vote.Policy, stage int, now int64) core.Times {
 	c, err := clockOf(p.Hours)
 	times := core.TimesOf(p, stage, func(ms int64) int64 { return c.after(now, ms) })
-	if err != nil { // of a definition that another program stored: its deadline would pass too early
+	// of a definition that another program stored: its deadline would pass too early
+	if err != nil {
 		times.Deadline = 0
 	}
 	return times
+}
+
+// Silent are the policies of the agent that approve a call if no one answers.
+func (d Definition) Silent() (all []*vote.Policy) {
+	policies := []*vote.Policy{d.Approval}
+	for _, rule := range d.Permissions.Ask {
+		policies = append(policies, rule.Approval)
+	}
+	for _, p := range policies {
+		if p.Silence() && !slices.ContainsFunc(all, func(o *vote.Policy) bool { return o.Name == p.Name }) {
+			all = append(all, p)
+		}
+	}
+	return all
 }
 
 // clock tells when a time has passed that counts only while people work.

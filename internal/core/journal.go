@@ -78,8 +78,8 @@ const (
 	EventCallInvalid    EventType = "call.invalid"
 	EventCallStarted    EventType = "call.started"
 	EventCallSuspended  EventType = "call.suspended"
-	// moments of a call that waits: its people are reminded, another group is asked, its deadline
-	// is near
+	// moments of a call that waits: its people are reminded, another group is asked, its
+	// deadline is near
 	EventCallReminded     EventType = "call.reminded"
 	EventCallEscalated    EventType = "call.escalated"
 	EventCallDeadlineNear EventType = "call.deadline_near"

@@ -6,11 +6,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
-// While a call waits, moments come: its people are reminded, others are asked, its deadline is near.
-// They are worked out once, when the call is suspended, and journaled with it, so that no later
-// version of the agent moves them.
+// While a call waits, moments come: its people are reminded, others are asked, its deadline is
+// near. They are worked out once, when the call is suspended, and journaled with it, so that no
+// later version of the agent moves them.
 //
-//	suspend ── Rules.Times ── journaled … the run is due ── applyMoments ── how many have passed
+//	suspend ── Rules.Times ── journaled … due ── applyMoments ── how many have passed
 
 // Moment is a time at which something is due about a call that waits.
 type Moment struct {
@@ -74,8 +74,8 @@ func (m Moments) Next(n int) int64 {
 	return m[n].At
 }
 
-// Strongest is what is done where several moments have come at once, such as after an outage: people
-// get one notice, not one for each.
+// Strongest is what is done where several moments have come at once, such as after an outage:
+// people get one notice, not one for each.
 func Strongest(passed []Moment) MomentKind {
 	for _, what := range []MomentKind{MomentEscalate, MomentNear} {
 		if slices.ContainsFunc(passed, func(m Moment) bool { return m.What == what }) {

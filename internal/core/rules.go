@@ -18,8 +18,8 @@ type Rules interface {
 	// Deadline says how long a call of this kind of wait may wait, and what closes it then.
 	Deadline(call ToolCall, kind Kind) Deadline
 
-	// Times says when something is due about a call that is suspended now and waits for the people
-	// of a stage of a policy.
+	// Times says when something is due about a call that is suspended now and waits for the
+	// people of a stage of a policy.
 	Times(p *vote.Policy, stage int, now int64) Times
 
 	// Terms are what else the definition says about running it.

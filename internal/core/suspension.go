@@ -137,7 +137,7 @@ func (t SuspendTicket) Deciding() *vote.Policy {
 // Asked is the stage that is asked now.
 func (t SuspendTicket) Asked() vote.Stage { return t.Deciding().At(t.Stage) }
 
-// As is the question as it stands now, given what the head knows of its call.
+// As is the question as it is now, given what the head knows of its call.
 func (s SuspendedCall) As(c Call) SuspendedCall {
 	if c.Escalated && c.Sus == s.Suspension.ID && !slices.Contains(s.Escalated, s.Stage) && s.Policy != nil {
 		s.Escalated = append(slices.Clone(s.Escalated), s.Stage)

@@ -187,11 +187,12 @@ func (r *rig) Preview(call core.ToolCall) *plans.PreviewSource {
 // Deadline implements [core.Rules].
 func (r *rig) Deadline(_ core.ToolCall, kind core.Kind) core.Deadline { return r.deadlines[kind] }
 
-// Terms implements [core.Rules].
+// Times implements [core.Rules].
 func (*rig) Times(p *vote.Policy, stage int, now int64) core.Times {
 	return core.TimesOf(p, stage, core.AllHours(now))
 }
 
+// Terms implements [core.Rules].
 func (r *rig) Terms() core.Terms { return r.terms }
 
 type rigModel struct{ r *rig }

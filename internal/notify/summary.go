@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
@@ -70,7 +71,7 @@ func (s *Summary) asks(n client.Notice) {
 	if a.Kind != client.KindApproval {
 		what = "Answer needed"
 	}
-	s.Title = what + ": " + line(a.Tool)
+	s.Title = occasion(n) + what + ": " + line(a.Tool)
 	s.fact("Agent", a.Agent)
 	if a.StartedBy != nil {
 		s.fact("Started by", actor(*a.StartedBy))
@@ -92,6 +93,19 @@ func (s *Summary) asks(n client.Notice) {
 	if n.Links == nil {
 		s.Hint = "Answer it in your inbox, or with the API."
 	}
+}
+
+// occasion is why people are told of a call that they may have been told of before.
+func occasion(n client.Notice) string {
+	switch core.EventType(n.Event.Type) {
+	case core.EventCallReminded:
+		return "Reminder: "
+	case core.EventCallEscalated:
+		return "Escalation: "
+	case core.EventCallDeadlineNear:
+		return "Deadline near: "
+	}
+	return ""
 }
 
 // arguments shows each value on a line, and warns of what is easy to overlook.
@@ -116,6 +130,8 @@ func (s *Summary) decided(n client.Notice) {
 	var d client.DecisionRecordedData
 	_ = json.Unmarshal(n.Event.Data, &d) // what is left out of it is not shown
 	switch {
+	case d.Silent:
+		s.Title = "Approved, because no one answered in time"
 	case d.TimedOut:
 		s.Title = "Deadline passed"
 	case d.Via == "message":

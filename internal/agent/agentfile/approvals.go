@@ -130,6 +130,8 @@ func (s *source) approval(n *yaml.Node, name string, groups map[string]vote.Grou
 	}
 	defer o.Close()
 	p := &vote.Policy{Name: name}
+	s.policyTimes(o, p)
+	defer s.checkTimes(n, p)
 	if o.Member("stages") == nil {
 		p.Stages = []vote.Stage{s.approvalStage(o, groups)}
 		return p
@@ -160,6 +162,7 @@ func (s *source) approvalStage(o *object, groups map[string]vote.Group) vote.Sta
 	if need := o.Take("need"); need != nil {
 		stage.Need = s.count(need, "need")
 	}
+	stage.Remind, stage.Escalate = s.reminders(o.Take("remind")), s.escalation(o.Take("escalate"), groups, stage)
 	size, counted := group.Size()
 	switch {
 	case stage.Need < 1 || stage.Need > vote.MostApprovers:

@@ -4,9 +4,12 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
+
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 const decided = `model: {provider: scripted, turns: [{say: hi}]}
@@ -101,5 +104,77 @@ func TestPoliciesThatMeanNothing(t *testing.T) {
 	}
 	if _, err := agentfile.ParseNarrow([]byte(`{"ask":[{"tool":"pay","approval":"two"}]}`)); err == nil || !strings.Contains(err.Error(), "belongs to the rules of an agent") {
 		t.Errorf("a run's own rule: %v", err)
+	}
+}
+
+// timed is a policy with all that a policy says of times.
+const timed = `model: {provider: scripted, turns: [{say: hi}]}
+tools: [{name: pay, go: pay}]
+groups: {team: [token:anna, token:eve], board: [token:ben]}
+approvals:
+  default:
+    group: team
+    remind: {after: 4h, every: 24h, most: 3}
+    escalate: {after: 48h, to: board, replace: true}
+    deadline: {within: 120h, then: approve}
+    hours: {days: [mon, fri], from: "09:00", to: "17:30", zone: Europe/Berlin}
+`
+
+func TestTimesOfPolicies(t *testing.T) {
+	const hour = int64(3600_000)
+	p := parse(t, timed).Approval
+	want := &vote.Policy{Name: "default", Deadline: &vote.Limit{Within: 120 * hour, Approve: true}, Hours: &vote.Hours{Zone: "Europe/Berlin", Days: []int{1, 5}, From: 540, To: 1050},
+		Stages: []vote.Stage{{Group: p.Stages[0].Group, Need: 1, Remind: &vote.Reminders{After: 4 * hour, Every: 24 * hour, Most: 3},
+			Escalate: &vote.Escalation{After: 48 * hour, To: vote.Group{Name: "board", Members: []vote.Member{{Is: []string{"token:ben"}}}}, Replace: true}}}}
+	if diff := cmp.Diff(want, p); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	for text, want := range map[string]*vote.Reminders{
+		"4h":                      {After: 4 * hour, Most: 1},
+		"{after: 4h}":             {After: 4 * hour, Most: 1},
+		"{after: 4h, every: 24h}": {After: 4 * hour, Every: 24 * hour, Most: vote.MostReminders},
+	} {
+		short := strings.Replace(timed, "{after: 4h, every: 24h, most: 3}", text, 1)
+		if diff := cmp.Diff(want, parse(t, short).Approval.Stages[0].Remind); diff != "" {
+			t.Errorf("remind: %s (-want +got):\n%s", text, diff)
+		}
+	}
+	if got := parse(t, strings.Replace(timed, "{within: 120h, then: approve}", "120h", 1)).Approval.Deadline; *got != (vote.Limit{Within: 120 * hour}) {
+		t.Errorf("a deadline in short: %+v", got)
+	}
+}
+
+func TestTimesThatMeanNothing(t *testing.T) {
+	for name, c := range map[string]struct{ old, new, why string }{
+		"a reminder after the deadline":     {"remind: {after: 4h,", "remind: {after: 120h,", "a.yaml:6: remind comes after the deadline"},
+		"an escalation after it":            {"escalate: {after: 48h", "escalate: {after: 121h", "a.yaml:6: escalate comes after the deadline"},
+		"no reminder":                       {"most: 3", "most: 0", "a.yaml:7: most is 1 to 8"},
+		"too many":                          {"most: 3", "most: 9", "most is 1 to 8"},
+		"several at once":                   {"every: 24h, most: 3", "most: 3", "most needs every"},
+		"no time":                           {"{after: 4h, every: 24h, most: 3}", "{every: 24h}", "after is missing"},
+		"ten years":                         {"within: 120h", "within: 87600h", "at most 8784h0m0s, a year"},
+		"no such group":                     {"to: board", "to: bored", `there is no group "bored"`},
+		"the same group":                    {"to: board", "to: team", "the group team is asked already"},
+		"too few to take over":              {"group: team\n", "group: team\n    need: 2\n", "has 1 people, and 2 must approve"},
+		"silence of two":                    {"group: team\n", "group: team\n    need: 2\n", "several people can't approve by silence"},
+		"a group that grows while it votes": {"replace: true}\n    deadline: {within: 120h, then: approve}", "replace: false}\n    deny: majority\n    need: 2", "a group can't grow while it votes"},
+		"no day":                            {"days: [mon, fri]", "days: []", "days"},
+		"a day that is none":                {"days: [mon, fri]", "days: [monday]", `"monday" is not a day; write sun, mon`},
+		"no such zone":                      {"zone: Europe/Berlin", "zone: Berlin", `there is no time zone "Berlin"`},
+		"the machine's own zone":            {"zone: Europe/Berlin", "zone: Local", "there is no time zone"},
+		"work that ends before it begins":   {`from: "09:00"`, `from: "18:00"`, "on the same day"},
+		"a time without quotes":             {`from: "09:00"`, "from: 9", "from"},
+		"hours without times": {`    remind: {after: 4h, every: 24h, most: 3}
+    escalate: {after: 48h, to: board, replace: true}
+    deadline: {within: 120h, then: approve}
+`, "", "this one has none; remove hours"},
+	} {
+		text := strings.Replace(timed, c.old, c.new, 1)
+		if text == timed {
+			t.Fatalf("%s changes nothing", name)
+		}
+		if _, err := agentfile.Parse("a.yaml", []byte(text), noFiles); err == nil || !strings.Contains(err.Error(), c.why) {
+			t.Errorf("%s: %v", name, err)
+		}
 	}
 }

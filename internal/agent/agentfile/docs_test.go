@@ -59,14 +59,16 @@ deadlines: {x: 1}
 finish: {x: 1}
 effects: [{x: 1, name: e, tools: [a], go: b}]
 notify: [{x: 1, name: n, on: [done], slack: {x: 1, channel: C0DESK, token: T}}]
-groups: {g: [{x: 1, person: p, is: ["token:a"]}]}
-approvals: {a: {x: 1, group: g}, b: {x: 1, stages: [{x: 1, group: g}]}}
+groups: {g: [{x: 1, person: p, is: ["token:a"]}], h: ["token:b"]}
+approvals:
+  a: {x: 1, group: g, remind: {x: 1, after: 1h}, deadline: {x: 1, within: 9h}}
+  b: {x: 1, stages: [{x: 1, group: g, escalate: {x: 1, after: 1h, to: h}}], hours: {x: 1, days: [mon], from: "09:00", to: "17:00", zone: UTC}}
 `), noFiles)
 	if err == nil {
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`(?:it takes|or one of) ([a-z_, ]+?)(?: with its value)?(?:\n|$)`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 19 {
+	if len(kinds) != 23 {
 		t.Fatalf("%d kinds of mapping: %v", len(kinds), err)
 	}
 	for _, keys := range kinds {

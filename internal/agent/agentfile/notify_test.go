@@ -53,7 +53,7 @@ func TestMistakesInTargetsHaveTheirLine(t *testing.T) {
 		"notify: []\n":  "a.yaml:2: notify is an empty list; name a target, or remove it",
 		"notify:\n  - " + good + "\n  - " + good + "\n":                                                                            `a.yaml:4: the target "a" is also on line 3; rename or remove one`,
 		"notify:\n  - name: a\n    on: [done]\n    url: http://a.example\n":                                                        "a.yaml:5: notify: url: http is not encrypted; use https",
-		"notify:\n  - name: a\n    on: [dnoe]\n    url: https://a.example\n":                                                       `a.yaml:4: notify: on: cannot be "dnoe"; did you mean "done"? it is one of suspended, decided`,
+		"notify:\n  - name: a\n    on: [dnoe]\n    url: https://a.example\n":                                                       `a.yaml:4: notify: on: cannot be "dnoe"; did you mean "done"? it is one of suspended, reminded`,
 		"notify:\n  - name: a\n    on: [done]\n    url: https://a.example\n":                                                       "a.yaml:3: notify: secret: missing; format standard needs",
 		"notify:\n  - name: a\n    on: done\n":                                                                                     "a.yaml:4: on must be a list, not text",
 		"notify:\n  - name: a\n    on: [done]\n    mail: []\n":                                                                     "a.yaml:5: mail is empty; fill it, or remove it",

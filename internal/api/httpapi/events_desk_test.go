@@ -66,6 +66,25 @@ notify:
   - {name: ops, on: [done], mail: [ops@example.com]}
 `
 
+// waitingAgents each meet another moment while their call waits for anna.
+var waitingAgents = map[string]string{
+	"reminded":  "{group: office, remind: 50ms}",
+	"escalated": "{group: night, escalate: {after: 50ms, to: office}}",
+	"near":      "{group: office, deadline: 6s}",
+}
+
+func waitingAgent(name string) string {
+	return "name: " + name + `
+model: {provider: scripted, turns: [{given: {step: 1}, calls: [{tool: wire, arguments: {amount: 900}}]}, {say: Transferred.}]}
+tools: [{name: wire, description: Transfers money., recorded: [{result: {transfer: T-9}}]}]
+permissions: {ask: [{tool: wire, reason: Transfers need approval.}]}
+groups: {office: [token:anna], night: [token:ben]}
+notify:
+  - {name: ops, on: [deadline_near], mail: [ops@example.com]}
+approvals:
+  default: ` + waitingAgents[name] + "\n"
+}
+
 // counter is a whole runtime, as its callers shop, which sends what customers write, and anna, who
 // approves, use it.
 type counter struct {
@@ -87,6 +106,9 @@ func newCounter(t *testing.T) *counter {
 	}
 	write(filepath.Join(agents, "refunds.yaml"), refundsAgent)
 	write(filepath.Join(agents, "forgetful.yaml"), forgetfulAgent)
+	for name := range waitingAgents {
+		write(filepath.Join(agents, name+".yaml"), waitingAgent(name))
+	}
 	write(tokens, tokenLine("shop", access.Start, access.Read)+tokenLine("anna", access.Read, access.Decide))
 	c := &counter{told: map[string][]wire.Event{}, model: &deskModel{failed: map[string]bool{}, ears: map[string]chan core.EventType{}, said: make(chan struct{})}}
 	hooks := hook.NewRegistry()

@@ -25,6 +25,9 @@ var stories = []struct {
 	{"question", (*story).answeredByCustomer, []string{`"kind":"input"`, `"cause":"message"`}},
 	{"unknown outcome", (*story).answeredByWitness, []string{`"kind":"unknown_outcome"`}},
 	{"deadline", (*story).overdue, []string{`"timed_out":true`, `"outcome":"timed_out"`, `"cause":"deadline"`}},
+	{"reminded", (*story).reminded, []string{`"call.reminded"`}},
+	{"escalated", (*story).escalated, []string{`"call.escalated"`, `"group":"office"`}},
+	{"near", (*story).nearlyOverdue, []string{`"call.deadline_near"`}},
 	{"paused", (*story).pausedAndQueued, []string{`"kind":"interrupt"`, `"cause":"interrupt"`, `"message.queued"`}},
 	{"cancelled", (*story).cancelled, []string{`"outcome":"run_cancelled"`, `"cause":"cancel"`}},
 	{"cut", (*story).cutOff, []string{`"text.delta"`, `"cut":true`}},
@@ -130,6 +133,23 @@ func (s *story) answeredByWitness() {
 func (s *story) overdue() {
 	s.t.Helper()
 	s.done(s.start("refunds", "I sign here."))
+}
+
+// reminded is a call of which anna is reminded.
+func (s *story) reminded() { s.waitsFor("reminded", core.EventCallReminded) }
+
+// escalated is a call about which anna is asked because ben has not answered.
+func (s *story) escalated() { s.waitsFor("escalated", core.EventCallEscalated) }
+
+// nearlyOverdue is a call that anna approves shortly before its deadline.
+func (s *story) nearlyOverdue() { s.waitsFor("near", core.EventCallDeadlineNear) }
+
+func (s *story) waitsFor(name string, moment core.EventType) {
+	s.t.Helper()
+	run := s.start(name, "Please pay invoice 7.")
+	s.hears(run, moment, 1)
+	s.decide(s.waits(run), wire.Decision{DecisionID: "anna-5", Action: "resume"})
+	s.done(run)
 }
 
 // pausedAndQueued is a run that is interrupted while it waits, and behind which a message is

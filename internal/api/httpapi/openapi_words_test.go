@@ -193,6 +193,7 @@ var abouts = map[string]string{
 	"CallStartedData":       "Data of `call.started`.",
 	"CallProgressData":      "Data of `call.progress`.",
 	"CallResumingData":      "Data of `call.resuming`.",
+	"CallRemindedData":      "Data of `call.reminded`, `call.escalated` and `call.deadline_near`. If several moments had passed, one event stands for all of them.",
 	"CallInvalidAnswerData": "Data of `call.invalid_answer`.",
 	"CallEndedData":         "Data of `call.succeeded`, `call.failed` and `call.cancelled`.",
 	"DecisionRecordedData":  "Data of `decision.recorded`.",
@@ -502,6 +503,7 @@ var members = map[string]member{
 
 	"OutcomeDecision.action":  {"The action of the decision.", words[core.ResumeAction]()},
 	"OutcomeDecision.error":   {"The error that became the call's result.", nil},
+	"OutcomeDecision.silent":  {"No one answered in time, and the policy approves then.", nil},
 	"OutcomeDecision.reason":  {"The reason of the decision.", nil},
 	"OutcomeDecision.by":      {"Who decided: `token:` and the token's name, `link:` and the recipient, or `deadline`. Omitted if callers have no names. Records of earlier versions have `message` if a message answered.", nil},
 	"OutcomeDecision.via":     {"The entry point, as in `decision.recorded`.", nil},
@@ -769,6 +771,15 @@ var members = map[string]member{
 	"CallProgressData.total":     {"The total amount, if known.", nil},
 	"CallProgressData.text":      {"What the tool is doing. Untrusted.", nil},
 
+	"CallRemindedData.call_id":    {callID, nil},
+	"CallRemindedData.tool_name":  {"The tool.", nil},
+	"CallRemindedData.suspension": {"The suspension. After `call.escalated` with `replaced`, another one waits.", nil},
+	"CallRemindedData.moment":     {"How many of the moments at which something is due have passed.", nil},
+	"CallRemindedData.moments":    {"How many there are.", nil},
+	"CallRemindedData.deadline":   {"When the deadline passes. Omitted if there is none.", nil},
+	"CallRemindedData.group":      {"Of `call.escalated`: the group that is asked.", nil},
+	"CallRemindedData.replaced":   {"Of `call.escalated`: the group decides in place of the one before.", nil},
+
 	"CallInvalidAnswerData.call_id":    {callID, nil},
 	"CallInvalidAnswerData.suspension": {"The suspension. It still waits.", nil},
 	"CallInvalidAnswerData.detail":     {"What is wrong with the result.", nil},
@@ -816,6 +827,7 @@ var members = map[string]member{
 	"DecisionRecordedData.applied":                 {"Whether the decision took effect. False for a vote that left the question open.", nil},
 	"DecisionRecordedData.vote":                    {"If several people decide about the call: what this vote came to.", nil},
 	"DecisionRecordedData.timed_out":               {"The deadline passed without an answer and settled the call.", nil},
+	"DecisionRecordedData.silent":                  {"With `timed_out`: the policy approves a call that no one has answered.", nil},
 	"DecisionRecordedData.late":                    {"The decision arrived after the deadline and has no effect.", nil},
 	"DecisionRecordedData.updated_at":              {"When the decision was sent.", nil},
 

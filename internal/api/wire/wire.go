@@ -17,6 +17,7 @@ type (
 	AskRequest            = client.AskRequest
 	Call                  = client.Call
 	CallEndedData         = client.CallEndedData
+	CallRemindedData      = client.CallRemindedData
 	CallInvalidAnswerData = client.CallInvalidAnswerData
 	CallInvalidData       = client.CallInvalidData
 	CallProgressData      = client.CallProgressData

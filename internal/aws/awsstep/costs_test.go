@@ -5,6 +5,7 @@ import (
 	"os"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -148,5 +149,35 @@ func TestALongRunWritesNoMoreAStep(t *testing.T) {
 	t.Logf("units written a step: %.2f of 10 steps, %.2f of 40", short, long)
 	if long > short {
 		t.Errorf("a step of a run of 40 writes %.2f units, one of a run of 10 writes %.2f", long, short)
+	}
+}
+
+// A run that waits costs one wake-up for each time its people are reminded, and nothing else.
+func TestAReminderCostsOneWakeUp(t *testing.T) {
+	d := newDeployed(t)
+	d.stand()
+	d.deployText("patient", strings.Replace(longDesk(1, 0), "name: long-desk", "name: patient\ngroups: {office: [token:anna]}\napprovals: {default: {group: office, remind: {after: 1h, every: 2h, most: 3}}}", 1))
+	_, err := d.parts.Frontend.Start(d.Context(), d.caller, "", wire.StartRequest{Agent: "patient", Input: core.Encode("settle them")})
+	d.must(err)
+	d.pump()
+	d.double.ResetCounts()
+	pumped, woken := d.pumped, []int{}
+	for hour := range 24 {
+		for range 12 {
+			d.clock.Advance(5 * time.Minute)
+			d.must(engine.Sweep(d.Context(), d.parts.Store, d.parts.Wake, d.clock, time.Minute))
+			d.pump()
+		}
+		if d.pumped > pumped {
+			woken, pumped = append(woken, hour+1), d.pumped
+		}
+	}
+	units := d.double.Units()
+	t.Logf("units written for a reminder: %.1f, and %.1f to the index", units.Write/3, units.IndexWrite/3)
+	if sent := d.double.Requests()["SendMessage"]; fmt.Sprint(woken) != "[1 3 5]" || sent != 3 {
+		t.Errorf("woken in the hours %v by %d messages, want [1 3 5] by 3", woken, sent)
+	}
+	if units.Write > 3*8 || units.IndexWrite > 3*6 {
+		t.Errorf("three reminders wrote %.1f units, and %.1f to the index", units.Write, units.IndexWrite)
 	}
 }

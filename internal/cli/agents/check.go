@@ -7,6 +7,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -35,6 +36,7 @@ Notes are not errors. A note reports:
   - an effect that runs a command, which needs --allow-commands
   - a permission that tests an argument of an http, lambda or mcp tool whose schema
     accepts undeclared arguments (additionalProperties)
+  - a policy that approves calls if no one answers
   - an agent with no limit on rounds, tokens or time
   - what an effect with detect finds in its workspace
 
@@ -122,12 +124,24 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 			found.notes = append(found.notes, note{d.File, unjudged})
 		}
 	}
+	found.notes = append(found.notes, silent(agents)...)
 	found.notes = append(found.notes, unbounded(agents)...)
 	if strict {
 		found.demand()
 	}
 	slices.SortStableFunc(found.problems, func(x, y agentfile.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
 	return found, err
+}
+
+// silent warns of policies under which a call runs that no one has approved.
+func silent(agents []agentfile.Surveyed) (notes []note) {
+	for _, d := range agents {
+		for _, p := range d.Silent() {
+			within := time.Duration(p.Deadline.Within) * time.Millisecond
+			notes = append(notes, note{d.File, fmt.Sprintf("the policy %s approves a call if no one answers within %s; to deny it instead, remove then: approve", p.Name, display.Lasting(within))})
+		}
+	}
+	return notes
 }
 
 // unbounded warns of agents whose runs have no limit.

@@ -81,6 +81,8 @@ func decisionText(d wire.RecordedDecision) string {
 	switch {
 	case d.Unreadable != nil:
 		return "unreadable"
+	case d.Silent:
+		return display.OneLine(d.Action) + " (no one answered in time)"
 	case d.TimedOut:
 		return display.OneLine(d.Action) + " (by the deadline)"
 	case d.Late:

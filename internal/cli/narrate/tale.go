@@ -52,16 +52,23 @@ type fact struct {
 	Detail     string          `json:"detail"`
 	Text       string          `json:"text"`
 	TryAt      wire.Time       `json:"try_at"`
-	TimedOut   bool            `json:"timed_out"`
-	Late       bool            `json:"late"`
-	Applied    *bool           `json:"applied"`
-	Grant      string          `json:"grant"`
-	Live       bool            `json:"live"`
-	Done       float64         `json:"done"`
-	Total      float64         `json:"total"`
-	Ops        []struct {
+	timeout
+	Late    bool    `json:"late"`
+	Applied *bool   `json:"applied"`
+	Grant   string  `json:"grant"`
+	Live    bool    `json:"live"`
+	Done    float64 `json:"done"`
+	Total   float64 `json:"total"`
+	Ops     []struct {
 		Key string `json:"key"`
 	} `json:"ops"`
+}
+
+// timeout is what came of time in a fact.
+type timeout struct {
+	TimedOut bool   `json:"timed_out"`
+	Silent   bool   `json:"silent"`
+	Group    string `json:"group"` // that is asked because time has passed
 }
 
 // silent are the events that are not shown to people.
@@ -184,6 +191,12 @@ func (t *Tale) call(e wire.Event, f fact) []display.Line {
 		return []display.Line{{{Style: display.Yellow, Text: tool + " was not run"}, {Style: display.AsIs, Text: display.After(": ", display.Shorten(cmp.Or(word(f.Result), f.why()), longest))}}}
 	case "call.suspended":
 		return t.suspended(e, f, tool)
+	case "call.reminded":
+		return []display.Line{{{Style: display.Yellow, Text: tool + " still waits: its people are reminded"}}}
+	case "call.escalated":
+		return []display.Line{{{Style: display.Yellow, Text: tool + " still waits: now the group " + display.Spelled(f.Group) + " is asked"}}}
+	case "call.deadline_near":
+		return []display.Line{{{Style: display.Yellow, Text: tool + " still waits, and its deadline is near"}}}
 	}
 	return []display.Line{display.Text(e.Type + "  " + Describe(e))}
 }
@@ -219,6 +232,9 @@ func (t *Tale) suspended(e wire.Event, f fact, tool string) []display.Line {
 }
 
 func (t *Tale) decision(f fact) []display.Line {
+	if f.Silent {
+		return []display.Line{{{Style: display.Yellow, Text: "approved: no one answered in time, and the policy approves then"}}}
+	}
 	if f.TimedOut {
 		return []display.Line{{{Style: display.Yellow, Text: "timed out: no decision before the deadline"}}}
 	}

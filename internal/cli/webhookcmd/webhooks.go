@@ -23,7 +23,7 @@ type target struct {
 
 func (t *target) add(flags *pflag.FlagSet) {
 	flags.StringVar(&t.name, "name", "", "`NAME` for people, such as pager")
-	flags.StringSliceVar(&t.on, "on", nil, "comma-separated `KINDS`: suspended, decided, done, failed")
+	flags.StringSliceVar(&t.on, "on", nil, "comma-separated `KINDS`: suspended, reminded, deadline_near, decided, done, failed")
 	flags.StringSliceVar(&t.agents, "agents", nil, "comma-separated `AGENTS` whose runs are reported (default: all)")
 	flags.StringSliceVar(&t.mail, "mail", nil, "comma-separated mail `ADDRESSES`, in place of a URL")
 	flags.StringVar(&t.format, "format", "", "`FORMAT` of the body: standard, slack, teams or template (default standard)")

@@ -11,8 +11,8 @@ type InvalidAnswer struct {
 	Via        string `json:"via,omitempty"`
 }
 
-// Reminded is the data of call.reminded, call.escalated and call.deadline_near events. One event
-// stands for all moments that had passed.
+// Reminded is the data of call.reminded, call.escalated and call.deadline_near events. There is one
+// event for all moments that had passed.
 type Reminded struct {
 	CallID     string `json:"call_id"`
 	ToolName   string `json:"tool_name,omitempty"`

@@ -12,7 +12,7 @@ type Kind string
 
 const (
 	Suspended    Kind = "suspended"     // a call waits for an answer
-	Reminded     Kind = "reminded"      // it still waits; its people are reminded, or others asked
+	Reminded     Kind = "reminded"      // it still waits; people are reminded, or others asked
 	DeadlineNear Kind = "deadline_near" // three quarters of the time for an answer have passed
 	Decided      Kind = "decided"       // an answer, a deadline or a message ended the wait
 	Done         Kind = "done"          // the run ended, for any reason

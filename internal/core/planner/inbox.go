@@ -12,8 +12,7 @@ import (
 )
 
 // applyInbox moves every signal from the inbox into the journal and applies it. Passed deadlines
-// and moments
-// apply after that: an answer accepted before its deadline was used wins.
+// and moments apply after that: an answer accepted before its deadline was used wins.
 func (d *draft) applyInbox() error {
 	if err := d.drain(d.applySignal); err != nil {
 		return err

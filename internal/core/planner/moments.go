@@ -98,7 +98,7 @@ func (d *draft) applyMoments() error {
 // the first group must not count any more. So the question is closed and asked again, and no link,
 // no count and no decision on the old one holds.
 //
-//	vote on the old question, stored before the commit: the commit is refused, and the vote counts
+//	vote on the old question, stored before the commit: that is refused, and the vote counts
 //	vote on the old question, after the commit: refused, the call waits on another question
 func (d *draft) escalate(call core.ToolCall, q core.SuspendedCall, data events.Reminded) error {
 	if q.Policy == nil || q.Asked().Escalate == nil {

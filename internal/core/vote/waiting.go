@@ -3,7 +3,7 @@ package vote
 import "slices"
 
 // What a policy says about a question that waits. Times are in ms from the moment of the question.
-// They are turned into moments once, when the call is suspended; see core.Schedule.
+// They are turned into moments once, when the call is suspended; see core.Moment.
 
 // Reminders say when the people of a stage are reminded.
 type Reminders struct {
@@ -20,8 +20,8 @@ type Escalation struct {
 	After int64 `json:"after"`
 	To    Group `json:"to"`
 
-	// Replace: the other group decides alone, and what was said before does not count. Otherwise
-	// its people may decide, too.
+	// Replace: the other group decides alone, and what was said before does not count.
+	// Otherwise its people may decide, too.
 	Replace bool `json:"replace,omitempty"`
 }
 

@@ -20,7 +20,8 @@ type WaitingCall struct {
 // ErrNoSuspension: the segment that an id names has no suspension of that id.
 var ErrNoSuspension = errors.New("journal: no such suspension in its segment")
 
-// FindSuspension reads what the journal holds of a suspension of the run. [ErrNoSuspension] if
+// FindSuspension reads what the journal holds of a suspension of the run, with who is
+// asked now. [ErrNoSuspension] if
 // there is none of that id.
 func (r *Reader) FindSuspension(ctx context.Context, p Place, sus string) (WaitingCall, error) {
 	seq, ok := core.SuspensionSeq(sus)
@@ -33,26 +34,27 @@ func (r *Reader) FindSuspension(ctx context.Context, p Place, sus string) (Waiti
 	}
 	for _, w := range waiting {
 		if w.Suspension.ID == sus {
-			return w, nil
+			return w.now(p), nil
 		}
 	}
 	return WaitingCall{}, ErrNoSuspension
 }
 
-// SuspendedAt are the suspensions of one segment, in order.
+// now is the suspension with what escalations have changed of who is asked.
+func (w WaitingCall) now(p Place) WaitingCall {
+	if p.Current {
+		w.SuspendedCall = w.As(p.Head.Calls[w.CallID])
+	}
+	return w
+}
+
+// SuspendedAt are the suspensions of one segment, in order, as they were when they began to wait.
 func (r *Reader) SuspendedAt(ctx context.Context, p Place, seq int64) ([]WaitingCall, error) {
 	s, err := r.Segment(ctx, p, seq)
 	if err != nil {
 		return nil, err
 	}
-	waiting, err := SuspensionsIn(s)
-	if err != nil || !p.Current {
-		return waiting, err
-	}
-	for i, w := range waiting {
-		waiting[i].SuspendedCall = w.As(p.Head.Calls[w.CallID])
-	}
-	return waiting, nil
+	return SuspensionsIn(s)
 }
 
 // SuspensionsIn are the suspensions that a segment records, in order.
@@ -82,7 +84,7 @@ func (r *Reader) Waiting(ctx context.Context, p Place) ([]WaitingCall, error) {
 		}
 		for _, w := range there {
 			if open[w.Suspension.ID] && Standing(p.Head, w.SuspendedCall) == vote.Open {
-				calls = append(calls, w)
+				calls = append(calls, w.now(p))
 			}
 		}
 	}

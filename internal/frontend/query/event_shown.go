@@ -105,12 +105,15 @@ var timesIn = map[core.EventType][]string{
 	core.EventCallFailed:       {"updated_at", "started_at", "ended_at"},
 	core.EventCallCancelled:    {"updated_at", "started_at", "ended_at"},
 	core.EventDecisionRecorded: {"updated_at"},
+	core.EventCallReminded:     {"deadline"},
+	core.EventCallEscalated:    {"deadline"},
+	core.EventCallDeadlineNear: {"deadline"},
 }
 
 func shownTimes(e core.Event) json.RawMessage {
 	var data map[string]json.RawMessage
 	names := timesIn[e.Type]
-	if names == nil || !bytes.Contains(e.Data, []byte(`_at":`)) || json.Unmarshal(e.Data, &data) != nil {
+	if names == nil || !bytes.Contains(e.Data, []byte(`_at":`)) && !bytes.Contains(e.Data, []byte(`"deadline":`)) || json.Unmarshal(e.Data, &data) != nil {
 		return e.Data
 	}
 	if _, there := data["ended_at"]; !there && slices.Contains(names, "ended_at") {

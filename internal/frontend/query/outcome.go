@@ -94,7 +94,7 @@ func noteOutcome(e core.Event, first bool, o *wire.Outcome) error {
 		}
 		if rec.Suspension == o.Suspension && !rec.Late && !rec.LeavesOpen() && o.Decision == nil {
 			o.State, o.Decision = OutcomeAnswered, verdictOf(rec.Resume, rec.By, rec.Via)
-			o.Decision.Applied = &rec.Applied
+			o.Decision.Applied, o.Decision.Silent = &rec.Applied, rec.Silent
 			if rec.TimedOut {
 				o.State = OutcomeTimedOut
 			}

@@ -58,8 +58,10 @@ func NewApp(o AppOptions) *App {
 // post is the body of chat.postMessage and chat.update.
 type post struct {
 	message
-	Channel string `json:"channel"`
-	TS      string `json:"ts,omitempty"`
+	Channel   string `json:"channel"`
+	TS        string `json:"ts,omitempty"`
+	Thread    string `json:"thread_ts,omitempty"`       // the message that it is about
+	Broadcast bool   `json:"reply_broadcast,omitempty"` // the channel sees it, too
 }
 
 // Send implements notify.Sender. One message asks for each suspension, and the decision, from
@@ -87,6 +89,8 @@ func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) deliv
 		return a.announce(ctx, to, n, s)
 	case n.Approval == nil: // it no longer waits, and the decision says why
 		return delivery.Result{Outcome: notice.Delivered}
+	case there && again(n):
+		return a.post(ctx, to, post{message: reminder(s), Channel: posted.Channel, Thread: posted.TS, Broadcast: true}, nil)
 	// A worker posted it and crashed before it recorded the delivery.
 	case there:
 		return delivery.Result{Outcome: notice.Delivered}
@@ -101,6 +105,14 @@ func suspension(n client.Notice) string {
 		return n.Approval.Suspension.ID
 	}
 	return notify.SuspensionOf(n.Event.Data)
+}
+
+// again says whether a notice is about a question that people may have been asked before.
+func again(n client.Notice) bool { return notice.Kind(n.Type) != notice.Suspended }
+
+// reminder points to the question above it, which has the buttons.
+func reminder(s notify.Summary) message {
+	return compose(notify.Summary{Title: s.Title, Facts: s.Facts})
 }
 
 // question has buttons. If arguments are cut, it has no Approve button: an approver must see all of

@@ -119,6 +119,30 @@ func TestOneMessageAsksAndReceivesTheDecision(t *testing.T) {
 	}
 }
 
+// A reminder answers the question, which keeps its buttons. Without a question, it is one itself.
+func TestAReminderPointsToItsQuestion(t *testing.T) {
+	d := newDesk(t)
+	again := waits(client.NoticeReminded, `{"amount":5}`)
+	again.Event.Type = client.EventCallReminded
+	d.send(room, again, notice.Delivered)
+	d.send(room, again, notice.Delivered)
+	now := d.State()
+	if len(now.Messages) != 2 || len(now.Faults) > 0 {
+		t.Fatalf("%+v", now)
+	}
+	asked, reminder := now.Messages[0], now.Messages[1]
+	if asked.Text != "Reminder: Approval needed: pay" || len(asked.Buttons()) == 0 || asked.Thread != "" {
+		t.Errorf("the question: %s", asked.Raw)
+	}
+	if reminder.Text != asked.Text || len(reminder.Buttons()) > 0 || reminder.Thread != asked.TS || !strings.Contains(string(reminder.Raw), `"reply_broadcast":true`) {
+		t.Errorf("the reminder: %s", reminder.Raw)
+	}
+	d.send(room, decided(), notice.Delivered)
+	if asked = d.State().Messages[0]; asked.Changes != 1 || len(asked.Buttons()) > 0 {
+		t.Errorf("after the decision: %s", asked.Raw)
+	}
+}
+
 // Slack refuses a message with a mistake in one block, which would leave the question its buttons.
 func TestAMemberWhoDecidedIsMentioned(t *testing.T) {
 	d := newDesk(t)

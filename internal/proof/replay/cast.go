@@ -7,6 +7,7 @@ import (
 	"sync"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
@@ -114,6 +115,9 @@ func (r rules) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
 	}
 	return r.o.deadline(r.o.fate(r.agent, call.ID))
 }
+
+// Times implements [core.Rules].
+func (r rules) Times(*vote.Policy, int, int64) core.Times { return core.Times{} }
 
 // Terms implements [core.Rules].
 func (r rules) Terms() core.Terms { return core.Terms{Parallel: r.o.Parallel} }

@@ -199,14 +199,25 @@ func (c *cast) Deadline(call core.ToolCall, kind core.Kind) core.Deadline {
 	return core.Deadline{Within: 3000 + int64(what%45_000), Outcome: core.DeadlineOutcome(what % 3), Result: core.Encode("set in advance")}
 }
 
-// Terms implements [core.Rules].
+// Times implements [core.Rules].
 func (*cast) Times(p *vote.Policy, stage int, now int64) core.Times {
 	return core.TimesOf(p, stage, core.AllHours(now))
 }
 
+// Terms implements [core.Rules].
 func (c *cast) Terms() core.Terms {
 	terms := c.s.plan.terms
 	terms.Approvers = c.s.plan.people.approvers.list
+	if c.s.plan.remind != nil {
+		stage := vote.Stage{Need: 1, Remind: c.s.plan.remind}
+		for _, entry := range terms.Approvers {
+			stage.Group.Members = append(stage.Group.Members, vote.Member{Is: []string{entry}})
+		}
+		if e := c.s.plan.escalate; e != nil {
+			stage.Escalate = &vote.Escalation{After: e.After, Replace: e.Replace, To: stage.Group}
+		}
+		terms.Policy = &vote.Policy{Stages: []vote.Stage{stage}}
+	}
 	return terms
 }
 

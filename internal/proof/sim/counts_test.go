@@ -203,7 +203,7 @@ func bodies(segments []core.Segment) (n int) {
 			switch {
 			case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
 				lost[call.CallID] = call.Kind == core.KindUnknownOutcome
-				if call.Suspension.Action == "confirm" {
+				if bodyAsks(call) {
 					n++
 				}
 			case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil && rec.Applied:
@@ -217,6 +217,11 @@ func bodies(segments []core.Segment) (n int) {
 		}
 	}
 	return n
+}
+
+// bodyAsks says whether a body asks, and not the escalation of what it had asked.
+func bodyAsks(call core.SuspendedCall) bool {
+	return call.Suspension.Action == "confirm" && call.Follows == ""
 }
 
 // readied counts calls that are let through in a commit of their own, because a hook refused
@@ -255,7 +260,7 @@ func (s *stage) checkHooks(ctx context.Context, t *thread, segments []core.Segme
 				failed[p]++
 			}
 			var call core.SuspendedCall
-			if e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil && call.Suspension.Action == "confirm" {
+			if e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil && bodyAsks(call) {
 				after++
 			}
 		}

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -26,6 +27,7 @@ type election struct {
 	rng      *rand.Rand
 	policy   *vote.Policy
 	deadline int64
+	slow     bool // so much so that moments come
 	reader   *query.Reader
 	run      string
 	teller   *teller
@@ -41,7 +43,30 @@ var electorates = []vote.Policy{
 	{Stages: []vote.Stage{electorate(3, true, "a", "b", "c", "d")}},
 	{Stages: []vote.Stage{electorate(1, false, "a", "b"), electorate(2, false, "b", "c", "d")}},
 	{Stages: []vote.Stage{electorate(2, false, "a", "b", "c"), electorate(1, true, "a", "c", "d")}},
+	{Stages: []vote.Stage{electorate(1, false, "a", "b")}},
+	{Stages: []vote.Stage{electorate(1, false, "c")}},
 }
+
+// waiting returns a policy with what happens while it waits: reminders, escalations, a deadline.
+func (e *election) waiting(p vote.Policy) *vote.Policy {
+	p.Stages = slices.Clone(p.Stages)
+	for i := range p.Stages {
+		s := &p.Stages[i]
+		if e.rng.IntN(2) == 0 {
+			s.Remind = &vote.Reminders{After: e.between(1000, 10_000), Every: e.between(500, 5000), Most: 1 + e.rng.IntN(4)}
+		}
+		// where a majority denies, more people would move the bound
+		if e.rng.IntN(3) == 0 {
+			s.Escalate = &vote.Escalation{After: e.between(1000, 20_000), To: electorate(0, false, "b", "c", "d", "e").Group, Replace: s.Majority || e.rng.IntN(2) == 0}
+		}
+	}
+	if e.rng.IntN(4) == 0 {
+		p.Deadline = &vote.Limit{Within: e.between(5000, 45_000), Approve: e.rng.IntN(2) == 0}
+	}
+	return &p
+}
+
+func (e *election) between(least, most int) int64 { return int64(least + e.rng.IntN(most-least)) }
 
 func electorate(need int, majority bool, names ...string) vote.Stage {
 	s := vote.Stage{Group: vote.Group{Name: fmt.Sprint(names)}, Need: need, Majority: majority}
@@ -54,8 +79,8 @@ func electorate(need int, majority bool, names ...string) vote.Stage {
 // elect plays the election of a seed, and returns what is wrong with it.
 func elect(ctx context.Context, seed uint64, p plan) (met map[string]int, wrong []string) {
 	e := &election{stage: &stage{seed: seed, plan: p, tenant: "t", w: sim.NewWorld(seed)}, rng: rand.New(rand.NewPCG(seed, 90))}
-	policy := electorates[e.rng.IntN(len(electorates))]
-	e.policy = &policy
+	e.slow = e.rng.IntN(2) == 0
+	e.policy = e.waiting(electorates[e.rng.IntN(len(electorates))])
 	if e.rng.IntN(3) == 0 {
 		e.deadline = int64(5000 + e.rng.IntN(40_000))
 	}
@@ -99,7 +124,7 @@ func (e *election) lead(ctx context.Context) {
 		return
 	}
 	e.run = got.Run.ID
-	for _, name := range []string{"a", "b", "c", "d", "eve"} {
+	for _, name := range []string{"a", "b", "c", "d", "e", "eve"} {
 		e.w.Go(ctx, name, func(ctx context.Context) { e.voter(ctx, name) })
 	}
 	_ = e.w.Sleep(ctx, time.Minute+e.w.Upto(time.Minute))
@@ -123,6 +148,9 @@ func (e *election) voter(ctx context.Context, name string) {
 	for range 2 + e.rng.IntN(12) {
 		// in a hurry, votes meet the commits that take up others
 		_ = e.w.Sleep(ctx, e.w.Upto([]time.Duration{20 * time.Millisecond, time.Second, 8 * time.Second}[e.rng.IntN(3)]))
+		if e.slow {
+			_ = e.w.Sleep(ctx, e.w.Upto(40*time.Second))
+		}
 		by := "token:" + name + []string{"", "", "2"}[e.rng.IntN(3)]
 		who := frontend.Caller{Tenant: "t", By: by, Via: "api"}
 		got, err := persist(ctx, e.stage, func(ctx context.Context) (wire.Run, error) { return e.reader.Run(ctx, who, e.run) })
@@ -199,11 +227,12 @@ func (e *election) Deadline(core.ToolCall, core.Kind) core.Deadline {
 	return core.Deadline{Within: e.deadline}
 }
 
-// Terms implements [core.Rules].
+// Times implements [core.Rules].
 func (*election) Times(p *vote.Policy, stage int, now int64) core.Times {
 	return core.TimesOf(p, stage, core.AllHours(now))
 }
 
+// Terms implements [core.Rules].
 func (e *election) Terms() core.Terms { return core.Terms{Parallel: true} }
 
 // Run is the body of the call that the votes are about, and of one beside it: while that runs,
@@ -231,7 +260,7 @@ func (electionModel) Ask(_ context.Context, p engine.Prompt) (core.Turn, error) 
 // TestElections plays elections alone: many are short enough for every run of the tests.
 func TestElections(t *testing.T) {
 	met := map[string]int{}
-	for seed := range uint64(300) {
+	for seed := *firstSeed; seed < *firstSeed+*seeds; seed++ {
 		some, wrong := elect(t.Context(), seed, planOf(seed))
 		for kind, n := range some {
 			met[kind] += n
@@ -241,7 +270,8 @@ func TestElections(t *testing.T) {
 		}
 	}
 	for _, kind := range []string{"votes accepted", "votes repeated", "votes that edit", "votes that let a call run", "votes refused already_decided",
-		"votes refused arguments_changed", "votes refused not_an_approver", "votes refused separation_of_duties"} {
+		"votes refused arguments_changed", "votes refused not_an_approver", "votes refused separation_of_duties", "moments call.reminded",
+		"moments call.escalated", "moments at once", "questions asked of another group", "approved by silence"} {
 		if met[kind] == 0 {
 			t.Errorf("there was never: %s (%v)", kind, met)
 		}

@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -52,7 +53,9 @@ type plan struct {
 	written bool
 	lag     int64
 
-	endpoints int // how many subscribe to the runs, see [endpoints]
+	endpoints int             // how many subscribe to the runs, see [endpoints]
+	remind    *vote.Reminders // of people who are asked; nil: none
+	escalate  *vote.Escalation
 }
 
 func planOf(seed uint64) plan {
@@ -85,6 +88,12 @@ func planOf(seed uint64) plan {
 	p.terms.Yield = rand.New(rand.NewPCG(seed, 80)).IntN(4) == 0
 	p.overlap(rand.New(rand.NewPCG(seed, 81)))
 	p.endpoints = int(seed / 3 % 4)
+	if rng := rand.New(rand.NewPCG(seed, 82)); !p.calm && rng.IntN(3) == 0 {
+		p.remind = &vote.Reminders{After: 1000 + rng.Int64N(20_000), Every: 500 + rng.Int64N(10_000), Most: 1 + rng.IntN(4)}
+		if rng.IntN(3) == 0 {
+			p.escalate = &vote.Escalation{After: 1000 + rng.Int64N(20_000), Replace: rng.IntN(2) == 0}
+		}
+	}
 	return p
 }
 

@@ -139,9 +139,10 @@ func (r *round) Gate(call core.ToolCall, _ core.State) core.Verdict {
 // Deadline implements [core.Rules].
 func (r *round) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.Deadline{} }
 
-// Terms implements [core.Rules].
+// Times implements [core.Rules].
 func (*round) Times(*vote.Policy, int, int64) core.Times { return core.Times{} }
 
+// Terms implements [core.Rules].
 func (r *round) Terms() core.Terms { return core.Terms{Parallel: true} }
 
 type roundModel struct{ r *round }

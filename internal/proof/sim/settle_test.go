@@ -84,16 +84,17 @@ func (t *thread) rest(ctx context.Context) (open bool) {
 	return false
 }
 
-// letPass waits for the first deadline of what waits, as the journal has it; it must be used then.
+// letPass waits until something is due about what waits, as the journal has it; it must happen
+// then.
 func (t *thread) letPass(ctx context.Context, h core.Head) {
-	id, first := t.s.watched.firstDeadline(h)
+	id, first := t.s.watched.moments.due(h)
 	if id == "" {
 		t.s.wrong("I-5: %s has a deadline, and nothing that it waits for has one: %s", h.Run, core.Encode(h))
 		return
 	}
 	_ = t.s.w.Sleep(ctx, time.UnixMilli(first).Sub(t.s.w.Now())+2*lease+sweepPeriod)
 	now, err := t.s.db.Load(ctx, t.s.tenant, t.id)
-	if c, was := now.Calls[id], h.Calls[id]; err == nil && now.Run == h.Run && c.Status == core.CallSuspended && c.Sus == was.Sus {
+	if c, was := now.Calls[id], h.Calls[id]; err == nil && now.Run == h.Run && c.Status == core.CallSuspended && c.Sus == was.Sus && c.Moments == was.Moments {
 		t.s.wrong("I-5: the deadline of %s of %s has passed, and nothing happens: %s", id, h.Run, core.Encode(now))
 	}
 }

@@ -90,6 +90,8 @@ var acts = speak([]sentence[act]{
 	{`it is {time} before the deadline of {tool}`, func(args []string) (act, error) { return besideDeadline(args[1], -readDuration(args[0])), nil }},
 	{`it is {time} after the deadline of {tool}`, func(args []string) (act, error) { return besideDeadline(args[1], readDuration(args[0])), nil }},
 	{`the deadline of {tool} is used`, func(args []string) (act, error) { return deadlineOf(args[0]), nil }},
+	{`people are reminded of {tool}`, comesTrue(func(p *performance, args []string) bool { return p.witness.came["call.reminded "+args[0]] > 0 })},
+	{`others are asked about {tool}`, comesTrue(func(p *performance, args []string) bool { return p.witness.came["call.escalated "+args[0]] > 0 })},
 	{`the run waits for {tools}`, comesTrue(func(p *performance, args []string) bool { return p.waitsFor(namesIn(args[0])) })},
 	{`the run waits to be resumed`, comesTrue(func(p *performance, _ []string) bool { return p.waitsFor([]string{""}) })},
 	{`the run is done`, comesTrue(func(p *performance, _ []string) bool { return !p.head().Open() })},

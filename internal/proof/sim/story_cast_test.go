@@ -131,7 +131,7 @@ func (r storyRules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	if r.denied[call.Name] {
 		return core.Verdict{Effect: core.Deny, Reason: "not any more"}
 	}
-	v := core.Verdict{Effect: t.effect}
+	v := core.Verdict{Effect: t.effect, Policy: t.policy(r.p.setting.approvers)}
 	if t.effect == core.Ask {
 		v.Mode = t.mode
 	}
@@ -152,11 +152,12 @@ func (r storyRules) Deadline(call core.ToolCall, _ core.Kind) core.Deadline {
 	return core.Deadline{} // the run itself waits
 }
 
-// Terms implements [core.Rules].
+// Times implements [core.Rules].
 func (storyRules) Times(p *vote.Policy, stage int, now int64) core.Times {
 	return core.TimesOf(p, stage, core.AllHours(now))
 }
 
+// Terms implements [core.Rules].
 func (r storyRules) Terms() core.Terms {
 	return core.Terms{Parallel: r.p.setting.parallel, Outage: r.p.setting.outage.Milliseconds(), Approvers: r.p.setting.approvers}
 }

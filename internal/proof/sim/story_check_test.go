@@ -262,6 +262,12 @@ var claims = speak([]sentence[fails]{
 		return "nothing"
 	})},
 	{`the conversation is: {rest}`, claimThat(func(p *performance, args []string) string { return converse(p, args[0]) })},
+	{`people were reminded of {tool} {rest}`, claimThat(func(p *performance, args []string) string {
+		return countedAs(args[1], p.witness.came["call.reminded "+args[0]])
+	})},
+	{`others were asked about {tool} {rest}`, claimThat(func(p *performance, args []string) string {
+		return countedAs(args[1], p.witness.came["call.escalated "+args[0]])
+	})},
 	{`people were told of {tool}`, claimThat(func(p *performance, args []string) string {
 		return countedAs("at least once", p.cast.notices[args[0]])
 	})},

@@ -36,7 +36,7 @@ const (
 
 var (
 	numbered = regexp.MustCompile(`^the (\w+) (commit|claim|segment|message|decision|cancel|start)$`)
-	holding  = regexp.MustCompile(`^the commit that (begins|asks about|has the result of|uses the deadline of|ends the run)(?: ([a-z]+))?$`)
+	holding  = regexp.MustCompile(`^the commit that (begins|asks about|has the result of|uses the deadline of|reminds of|ends the run)(?: ([a-z]+))?$`)
 )
 
 func readMischief(what, how string, sort mischiefSort) (change, error) {
@@ -65,8 +65,8 @@ func holdsEvent(req engine.CommitRequest, what, tool string) bool {
 		return false
 	}
 	types := map[string][]core.EventType{"begins": {core.EventCallStarted}, "asks about": {core.EventCallSuspended},
-		"has the result of":    {core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled},
-		"uses the deadline of": {core.EventCallFailed, core.EventCallCancelled}}[what]
+		"has the result of": {core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled},
+		"reminds of":        {core.EventCallReminded}, "uses the deadline of": {core.EventCallFailed, core.EventCallCancelled}}[what]
 	return slices.ContainsFunc(req.Segment.Events, func(e core.Event) bool {
 		var of struct {
 			Tool string `json:"tool_name"`

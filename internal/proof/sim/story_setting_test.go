@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 // setting is what a story takes place in.
@@ -44,6 +45,24 @@ type storyTool struct {
 	fails    string
 	kills    bool // its process
 	deadline core.Deadline
+	remind   *vote.Reminders
+	escalate *vote.Escalation
+	silence  *vote.Limit
+}
+
+// policy is what else the story says of who decides; nil if nothing.
+func (t *storyTool) policy(approvers []string) *vote.Policy {
+	if t.remind == nil && t.escalate == nil && t.silence == nil {
+		return nil
+	}
+	return &vote.Policy{Stages: []vote.Stage{{Group: storyGroup(approvers...), Need: 1, Remind: t.remind, Escalate: t.escalate}}, Deadline: t.silence}
+}
+
+func storyGroup(entries ...string) (g vote.Group) {
+	for _, entry := range entries {
+		g.Members = append(g.Members, vote.Member{Is: []string{entry}})
+	}
+	return g
 }
 
 // storyTurn is one answer of the model, and what comes before it.
@@ -111,6 +130,15 @@ var settings = speak([]sentence[change]{
 	{`whoever asked for the work may not approve it`, ofLast(func(t *storyTool, _ []string) { t.separate = true })},
 	{`only {who} may approve`, ofPeople(func(s *setting, who string) { s.approvers = append(s.approvers, who) })},
 	{`only {who} may start runs and send messages`, ofPeople(func(s *setting, who string) { s.starters = append(s.starters, who) })},
+	{`its people are reminded every {time}`, ofLast(func(t *storyTool, args []string) {
+		every := readDuration(args[0]).Milliseconds()
+		t.remind = &vote.Reminders{After: every, Every: every, Most: 3}
+	})},
+	{`after {time}, {who} is asked, too`, ofLast(func(t *storyTool, args []string) { t.escalates(args, false) })},
+	{`after {time}, {who} is asked instead`, ofLast(func(t *storyTool, args []string) { t.escalates(args, true) })},
+	{`no answer within {time} approves it`, ofLast(func(t *storyTool, args []string) {
+		t.silence = &vote.Limit{Within: readDuration(args[0]).Milliseconds(), Approve: true}
+	})},
 	{`it takes {time}`, ofLast(func(t *storyTool, args []string) { t.takes = readDuration(args[0]) })},
 	{`it fails with {text}`, ofLast(func(t *storyTool, args []string) { t.fails = args[0] })},
 	{`it kills its process`, ofLast(func(t *storyTool, _ []string) { t.kills = true })},
@@ -137,6 +165,10 @@ var settings = speak([]sentence[change]{
 	{`the worker stands still for {time} after {rest}`, func(args []string) (change, error) { return readMischief(args[1], args[0], standsAfter) }},
 	{`the worker stands still for {time} before {rest}`, func(args []string) (change, error) { return readMischief(args[1], args[0], standsBefore) }},
 })
+
+func (t *storyTool) escalates(args []string, replace bool) {
+	t.escalate = &vote.Escalation{After: readDuration(args[0]).Milliseconds(), To: storyGroup(args[1]), Replace: replace}
+}
 
 func (t *storyTool) due(within string, outcome core.DeadlineOutcome, result string) {
 	t.deadline = core.Deadline{Within: readDuration(within).Milliseconds(), Outcome: outcome, Result: core.Encode(result)}

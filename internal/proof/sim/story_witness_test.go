@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -31,13 +32,16 @@ type witness struct {
 	edited   map[string]json.RawMessage
 	closed   map[string]string // why a call may not run
 	granted  map[string]bool   // by run and tool: for the rest of the turn
-	writes   int               // that callers tried
+	moments  *moments
+	came     map[string]int // moments of calls that wait, by tool and type of their event
+	writes   int            // that callers tried
 }
 
 func newWitness(p *performance) *witness {
 	return &witness{Memory: p.db, p: p, last: map[string]core.Head{}, named: map[string]core.Stamp{}, asked: map[string]core.ToolCall{},
 		tools: map[string]string{}, waiting: map[string]core.SuspendedCall{}, kinds: map[string]core.Kind{}, approved: map[string]bool{},
-		edited: map[string]json.RawMessage{}, closed: map[string]string{}, granted: map[string]bool{}}
+		edited: map[string]json.RawMessage{}, closed: map[string]string{}, granted: map[string]bool{},
+		moments: newMoments(p.wrong, map[string]int{}), came: map[string]int{}}
 }
 
 func (w *witness) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
@@ -91,12 +95,13 @@ func (w *witness) look(tenant, thread string) {
 		w.ended = w.p.w.Now()
 	}
 	if h.Seq > old.Seq {
-		w.read(h, old.Seq)
+		w.read(old, h)
 	}
 	w.p.change()
 }
 
-func (w *witness) read(h core.Head, from int64) {
+func (w *witness) read(old, h core.Head) {
+	from := old.Seq
 	segments, _ := w.Segments(context.Background(), h.Tenant, h.Thread, from+1, h.Seq)
 	if int64(len(segments)) != h.Seq-from {
 		w.p.wrong("I-8: %d segments behind %d, the head says %d", len(segments), from, h.Seq)
@@ -104,6 +109,7 @@ func (w *witness) read(h core.Head, from int64) {
 	for _, s := range segments {
 		w.named[fmt.Sprint(h.Thread, s.Seq)] = s.W
 		if h.Thread == w.thread {
+			w.moments.read(old, s)
 			w.index(s)
 		}
 	}
@@ -126,6 +132,10 @@ func (w *witness) index(s core.Segment) {
 			var rec core.DecisionRecord
 			_ = json.Unmarshal(e.Data, &rec)
 			w.decided(e.RunID, rec)
+		case core.EventCallReminded, core.EventCallEscalated:
+			var data events.Reminded
+			_ = json.Unmarshal(e.Data, &data)
+			w.came[fmt.Sprint(e.Type, " ", data.ToolName)]++
 		case core.EventTurnEnded:
 			if asksSomebody(e) {
 				clear(w.granted)
@@ -149,7 +159,7 @@ func (w *witness) decided(run string, rec core.DecisionRecord) {
 	what := run + "/" + rec.CallID
 	switch {
 	case !rec.Applied:
-	case rec.TimedOut:
+	case rec.TimedOut && !(rec.Silent && w.silent(what)):
 		w.closed[what] = "its deadline had been used"
 	case rec.Action == core.ActionCancel:
 		w.closed[what] = "it was refused"
@@ -158,6 +168,12 @@ func (w *witness) decided(run string, rec core.DecisionRecord) {
 	case w.kinds[rec.Suspension] == core.KindApproval:
 		w.approve(run, what, rec)
 	}
+}
+
+// silent says whether the story lets a call run that no one answers.
+func (w *witness) silent(what string) bool {
+	t := w.p.setting.tools[w.tools[what]]
+	return t != nil && t.silence != nil
 }
 
 func (w *witness) approve(run, what string, rec core.DecisionRecord) {

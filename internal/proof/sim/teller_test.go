@@ -21,25 +21,29 @@ type teller struct {
 	questions map[string]*ballotBox // by suspension
 	accepted  map[string]core.Signal
 	journaled map[string]int
+	moments   *moments
+	// questions that one person decides, or no one in time, and that let the call run
+	single map[string]bool
 }
 
 // ballotBox is one question and who has said what, in the order in which the store accepted it.
 type ballotBox struct {
-	core.SuspendedCall
+	*waitsFor
 	yes, no []string // people
 	edited  string   // the person who wrote other arguments
 	closed  bool
 }
 
 func newTeller(e *election, m *sim.Memory) *teller {
-	return &teller{Memory: m, e: e, questions: map[string]*ballotBox{}, accepted: map[string]core.Signal{}, journaled: map[string]int{}}
+	return &teller{Memory: m, e: e, questions: map[string]*ballotBox{}, accepted: map[string]core.Signal{}, journaled: map[string]int{},
+		moments: newMoments(e.wrong, e.faults.Counts), single: map[string]bool{}}
 }
 
 // person is who a caller is: a token, or the same person's second one.
 func person(by string) string { return strings.TrimSuffix(strings.TrimPrefix(by, "token:"), "2") }
 
 func (q *ballotBox) open() bool {
-	stage := q.Policy.At(q.Stage)
+	stage := q.asks()
 	return !q.closed && q.edited == "" && len(q.yes) < stage.Need && len(q.no) < stage.Deny()
 }
 
@@ -90,12 +94,15 @@ func (t *teller) count(q *ballotBox, who string, s core.Signal) {
 	}
 }
 
-// spent says whether a person has approved an earlier stage of the same question.
+// spent says whether a person has approved an earlier stage of the same question. What was said to
+// a group that another one replaced does not count.
 func (t *teller) spent(q *ballotBox, who string) bool {
-	for before := t.questions[q.Follows]; before != nil && before.edited == "" && before.Stage < q.Stage; before = t.questions[before.Follows] {
-		if slices.Contains(before.yes, who) {
+	after := q
+	for before := t.questions[q.Follows]; before != nil && before.edited == "" && before.Stage <= after.Stage; before = t.questions[before.Follows] {
+		if before.Stage < after.Stage && slices.Contains(before.yes, who) {
 			return true
 		}
+		after = before
 	}
 	return false
 }
@@ -108,9 +115,13 @@ func (t *teller) UpdateHead(req engine.CommitRequest) (engine.Written, error) {
 		return w, err
 	}
 	if req.Segment != nil {
+		t.moments.read(before, *req.Segment)
 		t.read(*req.Segment)
 	}
 	t.closes(before.Calls["c1"], w.Head)
+	if id, first := t.moments.due(w.Head); w.Head.Status == core.RunWaiting && (w.Head.Deadline != first || first != 0 && w.Head.Due == 0) {
+		t.e.wrong("I-5: the run waits until %d and is due at %d; something is due about %q at %d", w.Head.Deadline, w.Head.Due, id, first)
+	}
 	return w, nil
 }
 
@@ -118,7 +129,7 @@ func (t *teller) UpdateHead(req engine.CommitRequest) (engine.Written, error) {
 func (t *teller) read(seg core.Segment) {
 	for _, e := range seg.Events {
 		if call, ok := core.SuspendedIn(e); ok && call.Counted() {
-			t.ask(call)
+			t.ask(t.moments.of[call.Suspension.ID])
 		}
 		var rec core.DecisionRecord
 		if e.Type != core.EventDecisionRecorded || json.Unmarshal(e.Data, &rec) != nil {
@@ -130,24 +141,51 @@ func (t *teller) read(seg core.Segment) {
 		if q := t.questions[rec.Suspension]; q != nil && rec.TimedOut && !q.open() {
 			t.e.wrong("QD-4: the deadline of %s overrode votes that had decided", rec.Suspension)
 		}
+		if q := t.moments.of[rec.Suspension]; q != nil && rec.Ballot == nil && q.CallID == "c1" {
+			t.decided(q, rec, e.At)
+		}
+	}
+}
+
+// decided judges a decision that is no vote: of one person of the group that is asked, or of a
+// deadline, which approves only where the policy says so.
+func (t *teller) decided(q *waitsFor, rec core.DecisionRecord, at int64) {
+	limit := q.Policy.Deadline
+	switch approves := rec.Action == core.ActionResume && rec.Error == "" && rec.Applied; {
+	case rec.Silent && (!rec.TimedOut || !approves || limit == nil || !limit.Approve || q.Counted() || q.Deadline > at):
+		t.e.wrong("silence decided about %s at %d: %s", rec.Suspension, at, core.Encode(q.SuspendedCall))
+	case rec.Silent:
+		t.e.faults.Counts["approved by silence"]++
+		t.single[rec.Suspension] = true
+	case rec.TimedOut && approves:
+		t.e.wrong("the deadline of %s approved it", rec.Suspension)
+	case rec.TimedOut || !approves:
+	case q.Counted() || !slices.Contains(q.members(), rec.By):
+		t.e.wrong("QD-1: %s alone approved %s, which %v decide", rec.By, rec.Suspension, q.members())
+	default:
+		t.single[rec.Suspension] = true
 	}
 }
 
 // ask notes a question. The person who wrote its arguments has approved them, if its group has
 // that person.
-func (t *teller) ask(call core.SuspendedCall) {
-	q := &ballotBox{SuspendedCall: call}
+func (t *teller) ask(call *waitsFor) {
+	q := &ballotBox{waitsFor: call}
 	before := t.questions[call.Follows]
+	if before != nil && before.edited == "" && before.Stage == q.Stage {
+		t.e.faults.Counts["questions asked of another group"]++
+	}
 	if before != nil && before.edited != "" {
 		need := call.Policy.At(0).Need
-		member := slices.Contains(call.Policy.At(0).Group.Entries(), "token:"+before.edited)
+		member := slices.Contains(before.members(), "token:"+before.edited) && slices.Contains(call.first(), "token:"+before.edited)
 		switch {
 		case call.Stage == 0 && member && need > 1:
 			q.yes = []string{before.edited}
 		case call.Stage == 1 && member && need == 1:
 			q.Follows = "edit of " + call.Follows
-			t.questions[q.Follows] = &ballotBox{SuspendedCall: before.SuspendedCall, yes: []string{before.edited}, closed: true}
-			t.questions[q.Follows].Stage = 0
+			first := *before.waitsFor
+			first.Stage, first.Follows = 0, ""
+			t.questions[q.Follows] = &ballotBox{waitsFor: &first, yes: []string{before.edited}, closed: true}
 		}
 		if before.edited != "" && call.Stage == 0 {
 			q.Follows = ""
@@ -175,28 +213,34 @@ func (t *teller) closes(was core.Call, h core.Head) {
 
 // openBut says whether the votes alone would have left the question open.
 func (q *ballotBox) openBut() bool {
-	stage := q.Policy.At(q.Stage)
+	stage := q.asks()
 	return q.edited == "" && len(q.yes) < stage.Need && len(q.no) < stage.Deny()
 }
 
 // mayRun is QD-1 at the moment in which the body starts: for each stage, enough different people
 // have approved these arguments, and none of them in two stages.
 func (t *teller) mayRun(call core.ToolCall) {
-	used := map[string]bool{}
 	policy := t.e.policy
+	if !policy.Counts() {
+		if len(t.single) == 0 {
+			t.e.wrong("I-4: %s ran, and no one approved it", call.Arguments)
+		}
+		return
+	}
+	used := map[string]bool{}
 	for i, stage := range policy.Stages {
-		var people []string
+		var people, members []string
 		for _, q := range t.questions {
-			if q.Stage == i && string(q.Pending.Arguments) == string(call.Arguments) && len(q.yes) >= stage.Need && len(q.no) < stage.Deny() {
-				people = q.yes
+			if q.Stage == i && string(q.Pending.Arguments) == string(call.Arguments) && len(q.yes) >= stage.Need && len(q.no) < q.asks().Deny() {
+				people, members = q.yes, q.members()
 			}
-			if i == 0 && len(people) == 0 && q.edited != "" && stage.Need == 1 && slices.Contains(stage.Group.Entries(), "token:"+q.edited) {
-				people = []string{q.edited}
+			if i == 0 && len(people) == 0 && q.edited != "" && stage.Need == 1 && slices.Contains(q.first(), "token:"+q.edited) {
+				people, members = []string{q.edited}, q.first()
 			}
 		}
 		distinct := map[string]bool{}
 		for _, who := range people {
-			distinct[who] = !used[who] && slices.Contains(stage.Group.Entries(), "token:"+who)
+			distinct[who] = !used[who] && slices.Contains(members, "token:"+who)
 		}
 		n := 0
 		for who, counts := range distinct {

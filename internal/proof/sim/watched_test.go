@@ -39,6 +39,7 @@ type watched struct {
 	covered map[string]int64
 
 	deadlines map[string]int64 // of suspensions that have one
+	moments   *moments
 	// texts that are to begin a run of their own if theirs waits, or ends
 	patient map[string]bool
 	opened  map[string]bool  // runs that a user message was journaled of
@@ -58,7 +59,7 @@ func watch(s *stage) *watched {
 	if s.table != nil {
 		store = s.table
 	}
-	return &watched{FullStore: store, s: s, last: map[string]core.Head{}, runs: map[string]bool{}, named: map[string]string{}, kinds: map[string]core.Kind{}, told: map[string]bool{},
+	return &watched{FullStore: store, s: s, moments: newMoments(s.wrong, s.faults.Counts), last: map[string]core.Head{}, runs: map[string]bool{}, named: map[string]string{}, kinds: map[string]core.Kind{}, told: map[string]bool{},
 		messages: map[string]string{}, turns: map[string][]core.ToolCall{}, answered: map[string]string{},
 		approved: map[string]bool{}, asked: map[string]core.ToolCall{}, edited: map[string]json.RawMessage{}, closed: map[string]string{},
 		granted: map[string]grant{}, covered: map[string]int64{}, deadlines: map[string]int64{}, patient: map[string]bool{}, opened: map[string]bool{}, claims: map[string]int64{}, sent: map[letter]posted{}, begun: map[string]opening{}, waited: map[string]int64{}, waiting: map[string]int64{}, down: map[string]outageRow{}, ready: map[string]int{}}
@@ -252,25 +253,15 @@ func (w *watched) look(ctx context.Context, tenant, thread string) {
 	w.s.follower.poll(ctx)
 }
 
-// inTime: a run that waits is woken by the first deadline of what it waits for, as the journal has
-// it.
+// inTime: a run that waits is woken by the first deadline or moment of what it waits for, as the
+// journal has it.
 func (w *watched) inTime(h core.Head) {
 	if h.Status != core.RunWaiting {
 		return
 	}
-	if id, first := w.firstDeadline(h); h.Deadline != first || first != 0 && h.Due == 0 {
+	if id, first := w.moments.due(h); h.Deadline != first || first != 0 && h.Due == 0 {
 		w.s.wrong("I-5: %s waits until %d and is due at %d; %q is to be closed at %d", h.Run, h.Deadline, h.Due, id, first)
 	}
-}
-
-// firstDeadline is that of the call that is closed before all others.
-func (w *watched) firstDeadline(h core.Head) (id string, first int64) {
-	for call, c := range h.Calls {
-		if at := w.deadlines[c.Sus]; c.Status == core.CallSuspended && at != 0 && (first == 0 || at < first) {
-			id, first = call, at
-		}
-	}
-	return id, first
 }
 
 func (w *watched) remember(ctx context.Context, old, h core.Head) {
@@ -280,6 +271,7 @@ func (w *watched) remember(ctx context.Context, old, h core.Head) {
 	}
 	for _, s := range segments {
 		w.named[fmt.Sprint(h.Thread, s.Seq)] = w.s.inFull(s)
+		w.moments.read(old, s)
 		w.index(s)
 		w.s.referee.read(h.Thread, s)
 		w.inVain(old, h, s)

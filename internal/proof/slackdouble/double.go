@@ -28,6 +28,7 @@ const (
 // Message is a message of the app in the channel, as it is now.
 type Message struct {
 	TS, Text string
+	Thread   string          // the message that it replies to
 	Raw      json.RawMessage // the arguments of the last call that wrote it
 	Changes  int
 }
@@ -125,6 +126,7 @@ func (s *Slack) serve(w http.ResponseWriter, r *http.Request) {
 type arguments struct {
 	Channel string            `json:"channel"`
 	TS      string            `json:"ts"`
+	Thread  string            `json:"thread_ts"`
 	Text    string            `json:"text"`
 	User    string            `json:"user"`
 	Trigger string            `json:"trigger_id"`
@@ -159,8 +161,11 @@ func (s *Slack) call(method string, h http.Header, body []byte, answer map[strin
 	answer["channel"] = Channel
 	switch method {
 	case "chat.postMessage":
+		if a.Thread != "" && s.find(a.Thread) == nil {
+			return "thread_not_found"
+		}
 		s.count++
-		m := &Message{TS: fmt.Sprintf("1700000000.%06d", s.count), Text: a.Text, Raw: body}
+		m := &Message{TS: fmt.Sprintf("1700000000.%06d", s.count), Text: a.Text, Thread: a.Thread, Raw: body}
 		s.messages = append(s.messages, m)
 		answer["ts"] = m.TS
 	case "chat.update":

@@ -4,6 +4,7 @@ package form
 
 import (
 	"regexp"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 )
@@ -69,6 +70,12 @@ const Unlimited = "unlimited"
 
 // MostWindow is how many rounds of calls a run remembers; a longer loop would never be detected.
 const MostWindow = 16
+
+// Days are the days of the week, as policies name them. Sunday is 0.
+var Days = []string{"sun", "mon", "tue", "wed", "thu", "fri", "sat"}
+
+// LongestPolicyTime bounds the times of a policy.
+const LongestPolicyTime = 366 * 24 * time.Hour
 
 // YieldNever is the default of yield_when.
 const YieldNever = "never"

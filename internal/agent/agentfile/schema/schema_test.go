@@ -274,8 +274,10 @@ deadlines: {x: 1}
 finish: {x: 1}
 effects: [{x: 1, name: e, tools: [t], go: f}]
 notify: [{x: 1, name: n, on: [done], slack: {x: 1, channel: C0DESK, token: T}}]
-groups: {g: [{x: 1, person: p, is: ["token:a"]}]}
-approvals: {a: {x: 1, group: g}, b: {x: 1, stages: [{x: 1, group: g}]}}
+groups: {g: [{x: 1, person: p, is: ["token:a"]}], h: ["token:b"]}
+approvals:
+  a: {x: 1, group: g, remind: {x: 1, after: 1h}, deadline: {x: 1, within: 9h}}
+  b: {x: 1, stages: [{x: 1, group: g, escalate: {x: 1, after: 1h, to: h}}], hours: {x: 1, days: [mon], from: "09:00", to: "17:00", zone: UTC}}
 `
 
 // asked is one whose model is asked over a network, as everywhere is.
@@ -299,8 +301,8 @@ func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`in ([a-z ]+); it takes ([a-z_, ]+)|value, or one of ([a-z_, ]+) with`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 33 {
-		t.Fatalf("%d kinds of mapping, want 33: %v", len(kinds), err)
+	if len(kinds) != 37 {
+		t.Fatalf("%d kinds of mapping, want 37: %v", len(kinds), err)
 	}
 	named := map[string]bool{}
 	for _, m := range kinds {

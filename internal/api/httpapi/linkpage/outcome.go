@@ -81,6 +81,8 @@ func consequence(o wire.Outcome) string {
 		return "The decision had no effect: the run was cancelled first."
 	case o.State == query.OutcomeTimedOut && d.Action == "cancel":
 		return "The call was cancelled: " + o.Tool + " did not run."
+	case o.State == query.OutcomeTimedOut && d.Silent:
+		return "The policy approves then. " + ended(o)
 	case o.State == query.OutcomeTimedOut:
 		return "The call failed: " + o.Tool + " did not run."
 	case d.Action == "cancel" || d.Error != "":
@@ -89,6 +91,11 @@ func consequence(o wire.Outcome) string {
 	if isResult(o) {
 		return o.Tool + " did not run. The answer is the result of the call."
 	}
+	return ended(o)
+}
+
+// ended is how a call that was let run ended.
+func ended(o wire.Outcome) string {
 	switch o.Call {
 	case "succeeded":
 		return "The call succeeded."
