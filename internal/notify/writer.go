@@ -101,7 +101,11 @@ func SuspensionOf(data json.RawMessage) string {
 }
 
 func (w *writer) run(ctx context.Context, c frontend.Caller, n delivery.Notice, out *client.Notice) error {
-	run, err := w.reads.Run(ctx, c, n.Event.RunID)
+	read := w.reads.Run
+	if n.Kind == notice.Done || n.Kind == notice.Failed {
+		read = w.reads.AtEnd
+	}
+	run, err := read(ctx, c, n.Event.RunID)
 	if err == nil {
 		out.Run = &run
 	}

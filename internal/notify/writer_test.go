@@ -233,6 +233,17 @@ func TestTheEndOfARunHasItsOwnOutput(t *testing.T) {
 	}
 }
 
+// The notice is handed over before the run is given up.
+func TestARunThatHasEndedIsDone(t *testing.T) {
+	d := newDesk(t)
+	run := d.start()
+	d.worker.Drain(run.ID)
+	d.worker.Ending(run.ID, "refunded")
+	if got := d.write(d.notice(run, core.EventRunEnded, notice.Done)); got.Run == nil || got.Run.Status != "done" || string(got.Run.Output) != `"refunded"` {
+		t.Errorf("%+v", got.Run)
+	}
+}
+
 func TestWhatIsGoneOrUnreadableIsLeftOut(t *testing.T) {
 	d := newDesk(t)
 	_, n := d.asks(frontendtest.Call{Kind: core.KindApproval})

@@ -366,6 +366,15 @@ func (w Worker) End(run string, reason core.Reason, text string) core.Head {
 	})
 }
 
+// Ending commits the end of a run with a last word of the model, and does not give it up yet.
+func (w Worker) Ending(run, text string) core.Head {
+	return w.step(run, func(c *commit) {
+		c.say(core.Message{Role: core.RoleAssistant, Parts: core.TextParts(text)})
+		c.event(core.EventRunEnded, core.Reason{Kind: core.NaturalEnd})
+		c.head.Round, c.head.Response, c.head.End = c.seg.Seq, core.ResponseDone, &core.Reason{Kind: core.NaturalEnd}
+	})
+}
+
 func (w Worker) end(run string, reason core.Reason, last func(*commit)) core.Head {
 	return w.step(run, func(c *commit) {
 		for id, call := range c.head.Calls {
