@@ -73,7 +73,7 @@ func TestPowerCuts(t *testing.T) {
 // that has just started copies some of it.
 func checkTakeOver(t *testing.T, events []event, starts []int) {
 	random := rand.New(rand.NewPCG(*seed, 2))
-	const database, log = "dormouse.db", "dormouse.db-wal"
+	const log = database + "-wal"
 	d := newDisk()
 	takesOver := false
 	for i, e := range events {
@@ -91,6 +91,9 @@ func checkTakeOver(t *testing.T, events []event, starts []int) {
 	}
 }
 
+// creation is how many calls come with a new file. Each is followed by three cuts.
+const creation = 16
+
 func cutPower(t *testing.T, events []event, starts []int) {
 	random := rand.New(rand.NewPCG(*seed, 1))
 	var acks []int
@@ -101,7 +104,7 @@ func cutPower(t *testing.T, events []event, starts []int) {
 			acks = append(acks, i)
 		case flushFailed:
 			failures++
-			if e.file == "dormouse.db" {
+			if e.file == database {
 				ofDatabase++
 			}
 		}
@@ -116,6 +119,9 @@ func cutPower(t *testing.T, events []event, starts []int) {
 			i = min(len(events)-1, starts[random.IntN(len(starts))]+random.IntN(400))
 		}
 		at = append(at, i)
+	}
+	for i := range min(creation, len(events)) {
+		at = append(at, i, i, i)
 	}
 	slices.Sort(at)
 	d := newDisk()
@@ -145,6 +151,7 @@ type disk struct {
 	safe    map[string][]byte
 	seen    map[string][]byte // what the system says is in the files
 	pending map[string][]told
+	links   map[string]string // names that may be in memory alone, with the other name of each
 	acks    []string
 }
 
@@ -155,7 +162,7 @@ type told struct {
 }
 
 func newDisk() *disk {
-	return &disk{safe: map[string][]byte{}, seen: map[string][]byte{}, pending: map[string][]told{}}
+	return &disk{safe: map[string][]byte{}, seen: map[string][]byte{}, pending: map[string][]told{}, links: map[string]string{}}
 }
 
 func (d *disk) take(number int, e event, random *rand.Rand) {
@@ -167,7 +174,12 @@ func (d *disk) take(number int, e event, random *rand.Rand) {
 			d.seen[e.file] = apply(d.seen[e.file], e, nil)
 			d.pending[e.file] = append(d.pending[e.file], told{e, number})
 		}
+	case linked:
+		d.links[e.file] = e.from
 	case flushed, flushFailed:
+		if e.file == "data" {
+			d.keepLinks()
+		}
 		var rest []told
 		for _, p := range d.pending[e.file] {
 			switch {
@@ -183,6 +195,17 @@ func (d *disk) take(number int, e event, random *rand.Rand) {
 	}
 }
 
+// keepLinks flushes the directory. The other name of each file is removed next.
+func (d *disk) keepLinks() {
+	for name, from := range d.links {
+		d.safe[name], d.seen[name], d.pending[name] = d.safe[from], d.seen[from], d.pending[from]
+		delete(d.safe, from)
+		delete(d.seen, from)
+		delete(d.pending, from)
+	}
+	clear(d.links)
+}
+
 // image is what may be on the disk after the power is lost now.
 func (d *disk) image(random *rand.Rand) map[string][]byte {
 	files := map[string][]byte{}
@@ -195,6 +218,11 @@ func (d *disk) image(random *rand.Rand) map[string][]byte {
 			if random.Float64() < keep {
 				files[name] = apply(files[name], p.event, random)
 			}
+		}
+	}
+	for _, name := range slices.Sorted(maps.Keys(d.links)) {
+		if text, there := files[d.links[name]]; there && random.IntN(2) == 0 {
+			files[name] = text
 		}
 	}
 	return files

@@ -13,12 +13,13 @@ import (
 )
 
 // recorded are the calls whose order and contents make up what a disk was told.
-const recorded = "pwrite64,write,fsync,fdatasync,ftruncate"
+const recorded = "pwrite64,write,fsync,fdatasync,ftruncate,link,linkat"
 
 // event is a call on one of the store's files, or an acknowledgement.
 type event struct {
 	kind   kind
 	file   string // its base name
+	from   string // of linked: the other name
 	at     int64  // offset, or the new length
 	data   []byte
 	flush  int  // of flushed and flushFailed: the event with which the flush began
@@ -34,6 +35,7 @@ const (
 	flushing    // a flush begins
 	flushed     // and succeeds: what was written before it began is on the disk
 	flushFailed // or fails
+	linked      // the file has a second name
 	acknowledged
 )
 
@@ -41,9 +43,12 @@ const (
 func record(t *testing.T, dir string, acks int, events []event, inject ...string) ([]event, life) {
 	t.Helper()
 	trace := filepath.Join(t.TempDir(), "trace")
-	args := []string{"-o", trace, "-y", "-s", "70000", "-e", "trace=" + recorded, "-P", filepath.Join(dir, "acks")}
-	for _, ending := range []string{"", "-wal", ".mark"} {
-		args = append(args, "-P", filepath.Join(dir, "data", "dormouse.db"+ending))
+	args := []string{"-o", trace, "-y", "-s", "70000", "-e", "trace=" + recorded}
+	// a new database is written under a name that nobody knows before
+	if _, err := os.Stat(filepath.Join(dir, "data", database)); err == nil {
+		for _, path := range []string{"acks", "data/" + database, "data/" + database + "-wal", "data/" + database + ".mark"} {
+			args = append(args, "-P", filepath.Join(dir, path))
+		}
 	}
 	for _, fault := range inject {
 		args = append(args, "-e", "inject="+fault)
@@ -55,7 +60,7 @@ func record(t *testing.T, dir string, acks int, events []event, inject ...string
 	}
 	defer f.Close()
 	lines := bufio.NewReaderSize(f, 1<<20)
-	r := reader{began: map[string]unfinished{}}
+	r := reader{dir: dir, began: map[string]unfinished{}}
 	for n := 1; ; n++ {
 		line, err := lines.ReadString('\n')
 		if err != nil {
@@ -68,7 +73,13 @@ func record(t *testing.T, dir string, acks int, events []event, inject ...string
 }
 
 // reader reads a trace in which calls of several threads interleave.
-type reader struct{ began map[string]unfinished }
+type reader struct {
+	dir   string // calls on files that are elsewhere do not count
+	began map[string]unfinished
+}
+
+// database is the base name of a store's file.
+const database = "dormouse.db"
 
 // unfinished is a call of a thread that another thread's line interrupts.
 type unfinished struct {
@@ -95,11 +106,14 @@ func (r *reader) read(line string, events []event) ([]event, error) {
 		return ended(events, u, strings.Contains(rest, ") = -1"), rest)
 	}
 	before := len(events)
-	events, err := begun(rest, events)
-	if err != nil {
-		return events, err
+	u := unfinished{elsewhere, before}
+	if r.counts(rest) {
+		var err error
+		if events, err = begun(rest, events); err != nil {
+			return events, err
+		}
+		u.call = rest[:strings.IndexByte(rest, '(')]
 	}
-	u := unfinished{rest[:strings.IndexByte(rest, '(')], before}
 	if strings.HasSuffix(rest, "<unfinished ...>") {
 		r.began[thread] = u
 		return events, nil
@@ -113,6 +127,19 @@ func (r *reader) read(line string, events []event) ([]event, error) {
 	return ended(events, u, strings.Contains(rest[strings.LastIndexByte(rest, ')'):], "= -1") || failed(rest), rest)
 }
 
+// elsewhere stands for a call on a file that does not count.
+const elsewhere = "elsewhere"
+
+// counts says whether a call is on one of the store's files or on their directory.
+func (r *reader) counts(call string) bool {
+	if r.dir == "" || strings.HasPrefix(call, "link") {
+		return true
+	}
+	_, path, _ := strings.Cut(call, "<")
+	path, _, _ = strings.Cut(path, ">")
+	return path == filepath.Join(r.dir, "data") || path == filepath.Join(r.dir, "acks") || strings.HasPrefix(path, filepath.Join(r.dir, "data", database))
+}
+
 // failed looks at the result of a call, behind its closing parenthesis.
 func failed(line string) bool {
 	i := strings.LastIndex(line, ") = ")
@@ -124,6 +151,13 @@ func begun(call string, events []event) ([]event, error) {
 	name, args, ok := strings.Cut(call, "(")
 	if !ok {
 		return events, fmt.Errorf("no call")
+	}
+	if strings.HasPrefix(name, "link") {
+		names := strings.Split(args, `"`)
+		if len(names) < 5 {
+			return events, fmt.Errorf("not two names")
+		}
+		return append(events, event{kind: linked, from: filepath.Base(names[1]), file: filepath.Base(names[3])}), nil
 	}
 	_, args, _ = strings.Cut(args, "<")
 	path, args, ok := strings.Cut(args, ">")
@@ -169,6 +203,8 @@ func ended(events []event, u unfinished, bad bool, line string) ([]event, error)
 			e.kind = flushFailed
 		}
 		return append(events, e), nil
+	case elsewhere:
+		return events, nil
 	}
 	if bad && u.index < len(events) {
 		events[u.index].data, events[u.index].kind = nil, written // it did nothing

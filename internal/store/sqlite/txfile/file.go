@@ -105,7 +105,7 @@ func Open(ctx context.Context, path string, opts Options) (_ *File, err error) {
 	}
 	// a damaged file does not vouch for itself
 	f.mark = mark.Mark{Path: f.path, Off: opts.Sync == dbfile.SyncOff || opts.Damaged}
-	if f.made, err = makeFile(f.path); err != nil {
+	if f.made, err = makeFile(f.path, opts.Sync); err != nil {
 		return nil, err
 	}
 	err = f.open(ctx)
@@ -124,24 +124,6 @@ func Open(ctx context.Context, path string, opts Options) (_ *File, err error) {
 		return nil, err
 	}
 	return f, nil
-}
-
-// makeFile creates a file that only its owner can read, whatever the mode of its directory, because
-// arguments and results are stored in plain text. Files that SQLite creates beside it later get the
-// same mode. If a database existed and is missing, no new one is created.
-func makeFile(path string) (made bool, err error) {
-	if err := mark.WholeBefore(path); err != nil {
-		return false, err
-	}
-	f, err := os.OpenFile(path, os.O_CREATE|os.O_EXCL|os.O_RDWR, 0o600)
-	if errors.Is(err, fs.ErrExist) {
-		info, err := os.Stat(path)
-		return err == nil && info.Size() == 0, nil
-	}
-	if err != nil {
-		return false, err
-	}
-	return true, f.Close()
 }
 
 // Made reports whether the file did not exist, or was empty, when it was opened.
