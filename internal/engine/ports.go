@@ -207,3 +207,6 @@ type Definition struct {
 	Tenant, Name, Digest string
 	Body                 json.RawMessage
 }
+
+// HookFile is a deployed hook file. All tenants share the names, because an address has no tenant.
+type HookFile struct{ Name, Tenant, Text string }

@@ -141,7 +141,7 @@ func TestBehindAGateALinkOfSomebodyIsGoodUntilItExpires(t *testing.T) {
 
 func TestEachRouteIsServedByOnePart(t *testing.T) {
 	parts := map[string]*server{}
-	for name, part := range map[string]httpapi.Part{"runs": httpapi.PartRuns, "decisions": httpapi.PartDecisions, "streams": httpapi.PartStreams} {
+	for name, part := range map[string]httpapi.Part{"runs": httpapi.PartRuns, "decisions": httpapi.PartDecisions, "streams": httpapi.PartStreams, "hooks": httpapi.PartHooks, "tests": httpapi.PartTests} {
 		parts[name] = newGatedServer(t, func(o *httpapi.Options) { o.Part = part })
 	}
 	infos := map[string]httpapi.RouteInfo{}
@@ -153,12 +153,7 @@ func TestEachRouteIsServedByOnePart(t *testing.T) {
 		if !ok || info.Public != (len(rt.Roles) == 0) {
 			t.Fatalf("%s: %+v, %v", rt.Name, info, ok)
 		}
-		home := "runs"
-		if info.Decision {
-			home = "decisions"
-		} else if info.Stream {
-			home = "streams"
-		}
+		home := map[httpapi.Part]string{httpapi.PartRuns: "runs", httpapi.PartDecisions: "decisions", httpapi.PartStreams: "streams", httpapi.PartHooks: "hooks", httpapi.PartTests: "tests"}[info.Part]
 		for name, s := range parts {
 			got := s.unchecked(rt.Method, at(rt, "run_nobody_0", "thr_nobody"), fit(rt), by("ann"))
 			nowhere := strings.Contains(got.text, "this path doesn't exist; /openapi.json lists the paths of the API") || got.StatusCode == 405 && !strings.Contains(got.text, "run_")

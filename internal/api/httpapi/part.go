@@ -4,35 +4,38 @@ package httpapi
 // each request to the server that has its route.
 type Part int
 
-// The parts. Each route but that of streams is in exactly one of PartRuns and PartDecisions.
+// The parts. Each route is in exactly one of them, beside PartAll.
 const (
 	PartAll       Part = iota
-	PartRuns           // everything but the other two
+	PartRuns           // everything but the others
 	PartDecisions      // see what waits, and answer it
 	PartStreams        // streams that are opened by a ticket
+	PartHooks          // receive webhooks, which needs the secrets that verify them
+	PartTests          // send test notices, which needs the secrets that sign them
 )
 
-func (p Part) serves(rt route) bool {
-	switch p {
-	case PartRuns:
-		return !rt.decision() && !rt.stream
-	case PartDecisions:
-		return rt.decision()
-	case PartStreams:
-		return rt.stream
-	}
-	return true
-}
+func (p Part) serves(rt route) bool { return p == PartAll || p == rt.part() }
 
-func (rt route) decision() bool { return rt.tag == "decisions" }
+func (rt route) part() Part {
+	switch {
+	case rt.stream:
+		return PartStreams
+	case rt.tag == "decisions":
+		return PartDecisions
+	case rt.tag == "hooks":
+		return PartHooks
+	case rt.name == "testWebhook":
+		return PartTests
+	}
+	return PartRuns
+}
 
 // RouteInfo is what a gateway in front of the API must know about a route.
 type RouteInfo struct {
 	Method, Path string // the path as in "/v1/runs/{id}"
-	Decision     bool   // it is in [PartDecisions]
-	// the route is in [PartStreams], which has a separate address and needs no route in the
-	// gateway
-	Stream bool
+	// the one that has the route. [PartStreams] has a separate address and needs no route in
+	// the gateway.
+	Part Part
 	// the route has no authorizer: it needs no role, or a link or ticket grants access
 	Public bool
 }
@@ -41,7 +44,7 @@ type RouteInfo struct {
 func Routes() []RouteInfo {
 	var all []RouteInfo
 	for _, rt := range (&api{}).table() {
-		all = append(all, RouteInfo{Method: rt.method, Path: rt.path, Decision: rt.decision(), Stream: rt.stream, Public: len(rt.roles) == 0})
+		all = append(all, RouteInfo{Method: rt.method, Path: rt.path, Part: rt.part(), Public: len(rt.roles) == 0})
 	}
 	return all
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 )
 
@@ -23,6 +24,7 @@ import (
 type Options struct {
 	Frontend *frontend.Frontend
 	Webhooks *webhooks.Desk
+	Hooks    *hooks.Receiver // of [Hooks] alone
 	Clock    engine.Clock
 	Access   stack.Access
 	// Links reads the keys of approval links, at the first request that needs them
@@ -42,6 +44,12 @@ func Runs(o Options) (Gateway, error) { return o.gateway(httpapi.PartRuns) }
 
 // Decisions serves suspensions and the decisions on them.
 func Decisions(o Options) (Gateway, error) { return o.gateway(httpapi.PartDecisions) }
+
+// Hooks serves incoming webhooks, which their signatures admit.
+func Hooks(o Options) (Gateway, error) { return o.gateway(httpapi.PartHooks) }
+
+// Tests serves requests for test notices.
+func Tests(o Options) (Gateway, error) { return o.gateway(httpapi.PartTests) }
 
 // streamLife is short because Lambda does not report that a reader has disconnected: an abandoned
 // stream costs no more than that. Connected readers reopen the stream and continue where they were.
@@ -64,8 +72,16 @@ func (o Options) gateway(part httpapi.Part) (Gateway, error) {
 
 func (o Options) served(part httpapi.Part) httpapi.Options {
 	log := lambdahttp.Logger(o.Logger)
-	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: access.NewRing(o.Links, o.Clock.Now).Keys,
+	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: o.keys(),
 		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
+}
+
+// keys reads the keys of links; nil where nothing is signed.
+func (o Options) keys() httpapi.LinkSource {
+	if o.Links == nil {
+		return nil
+	}
+	return access.NewRing(o.Links, o.Clock.Now).Keys
 }
 
 // gate admits callers whom the configured authorizer has authenticated. Without an authorizer it

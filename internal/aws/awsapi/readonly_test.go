@@ -49,7 +49,7 @@ func TestACallerWhoMayReadTheInboxCannotApprove(t *testing.T) {
 		}
 		rest := strings.TrimPrefix(rt.Path, "/v1/runs/{id}")
 		to := d.runs
-		if rt.Decision {
+		if rt.Part == httpapi.PartDecisions {
 			to = d.decisions
 		}
 		if got := d.ask(to, rt.Method, "/v1/runs/"+run.ID+rest, bodies[rest], signedBy(dashboard)); got.StatusCode != 403 || !strings.Contains(got.Body, "role_required") {

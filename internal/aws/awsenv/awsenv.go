@@ -28,6 +28,7 @@ type Settings struct {
 	// of the runs that a tenant starts on one day of UTC; 0 is no limit
 	TenantDay core.USD
 	Private   netguard.Private // the addresses of PrivateHosts
+	SlackAPI  string           // the address of a double of Slack, in tests
 }
 
 // policyVariable holds the text of a policy file, in the form of `dormouse dev --policy`.

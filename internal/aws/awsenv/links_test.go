@@ -44,6 +44,9 @@ var agents = []string{"internal/program", "internal/agent", "internal/tool", "in
 // reach is what calls others: models, functions, servers, and who has the secrets for that.
 var reach = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/lambdatool", "internal/tool/mcptool", "internal/secret/ssmsecret"}
 
+// steps are what the function that performs steps links alone.
+var steps = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/lambdatool", "internal/tool/mcptool"}
+
 // senders are what the function that delivers notices links alone.
 var senders = []string{"internal/aws/awsnotify", "internal/notify/webhook", "internal/notify/slack", "internal/notify/teams", "internal/notify/template",
 	"internal/notify/sink/eventbridge", "internal/notify/sink/sns"}
@@ -57,7 +60,10 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 		not      []string
 	}{
 		{"step", modulesWithReach, slices.Concat(noFunction, web, senders)},
-		{"notify", modulesWithSenders, slices.Concat(noFunction, web, []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/mcptool"})},
+		// it answers requests for test notices
+		{"notify", modulesWithSenders, slices.Concat(noFunction, steps)},
+		{"hook", append(modulesWithHTTP, "github.com/aws/aws-sdk-go-v2/service/ssm"), slices.Concat(noFunction, steps, []string{"internal/aws/awsnotify",
+			"internal/notify/webhook", "internal/notify/teams", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web)},
 		{"api", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},
 		{"decision", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},

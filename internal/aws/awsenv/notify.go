@@ -20,6 +20,7 @@ type Notify struct {
 	Guard    *netguard.Guard    // decides which addresses webhooks may reach
 	// finds the endpoints
 	Subscribers *subscribers.Subscribers
+	SlackAPI    string // see [Settings]
 }
 
 // NewNotify assembles the parts. The function describes agents and runs nothing. Log lines and
@@ -30,7 +31,7 @@ func NewNotify(s Settings, register Register, out io.Writer) (Notify, error) {
 		return Notify{}, err
 	}
 	guard := netguard.New(netguard.Options{Clock: machine.Clock{}, Private: s.Private})
-	return Notify{parts: p, Frontend: p.frontend(), Subscribers: p.subscribers(), Guard: guard}, nil
+	return Notify{parts: p, Frontend: p.frontend(), Subscribers: p.subscribers(), Guard: guard, SlackAPI: s.SlackAPI}, nil
 }
 
 // LinkKeys returns the keys that sign approval links; see [Front.LinkKeys].

@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
@@ -25,14 +26,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/notify/webhook"
 )
 
-// Open assembles the function that delivers notices. Log lines and metrics go to out. It makes no
-// network request. chance returns a number from 0 to 1, for jitter.
-func Open(s awsenv.Settings, register awsenv.Register, chance func() float64, out io.Writer) (*Handler, error) {
+// Open assembles the function that delivers notices, and test notices for the HTTP API. Log lines
+// and metrics go to out. It makes no network request. chance returns a number from 0 to 1, for
+// jitter.
+func Open(s awsenv.Settings, register awsenv.Register, chance func() float64, out io.Writer) (lambda.Handler, error) {
 	p, err := awsenv.NewNotify(s, register, out)
 	if err != nil {
 		return nil, err
 	}
-	return New(p, endpoints(p), chance), nil
+	to := endpoints(p)
+	tests, err := tests(p, to)
+	if err != nil {
+		return nil, err
+	}
+	return function{lines: lambda.NewHandler(New(p, to, chance).Handle), tests: lambda.NewHandler(tests)}, nil
 }
 
 // New returns a handler with the parts of p.
@@ -45,13 +52,15 @@ func New(p awsenv.Notify, to *notify.Endpoints, chance func() float64) *Handler 
 const keysAge = time.Minute
 
 func endpoints(p awsenv.Notify) *notify.Endpoints {
+	secrets := awssecret.Source(p.Settings)
 	ring := access.NewRing(p.LinkKeys, p.Clock.Now)
 	links := notify.Links{Keys: func(ctx context.Context) (access.LinkKeys, error) { return ring.Keys(ctx, keysAge) }, Public: p.Public}
-	hooks := webhook.Options{Secrets: awssecret.Source(p.Settings), Guard: p.Guard, Clock: p.Clock, Agent: "dormouse/" + p.Version}
+	hooks := webhook.Options{Secrets: secrets, Guard: p.Guard, Clock: p.Clock, Agent: "dormouse/" + p.Version}
+	app := slack.NewApp(slack.AppOptions{Messages: p.Store, Secrets: secrets, Guard: p.Guard, Clock: p.Clock, API: p.SlackAPI, Agent: "dormouse/" + p.Version})
 	return &notify.Endpoints{Targets: p.Subscribers, Writer: notify.NewWriter(notify.WriterOptions{Frontend: p.Frontend, Links: links, Logger: p.Logger}),
 		URL: map[notice.Format]notify.Sender{notice.FormatStandard: webhook.New(hooks, webhook.Standard), notice.FormatSlack: webhook.New(hooks, slack.Message),
 			notice.FormatTeams: webhook.New(hooks, teams.Card), notice.FormatTemplate: webhook.New(hooks, template.Body)},
-		Sinks: sinks(p.Settings), Clock: p.Clock, Random: p.Random, Logger: p.Logger}
+		Slack: app, Sinks: sinks(p.Settings), Clock: p.Clock, Random: p.Random, Logger: p.Logger}
 }
 
 // sinks are those that the stack has, by their endpoints. Their clients don't retry: the line does,

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -22,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -45,6 +47,9 @@ type stand struct {
 	notify awsenv.Notify
 	handle map[string]func(events.SQSEvent) events.SQSEventResponse // by queue
 	log    bytes.Buffer
+	pager  string // URL of the receiver
+	// as Lambda invokes it
+	function lambda.Handler
 
 	mu       sync.Mutex
 	statuses []int // of the receiver's next answers; then 204
@@ -73,8 +78,10 @@ func newStand(t *testing.T) *stand {
 	s.must(err)
 	s.open(map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": s.queues["wake"], "DORMOUSE_NOTIFY_QUEUE_URL": s.queues["notify"],
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": services.URL, "DORMOUSE_PRIVATE_HOSTS": at.Host,
-		"AWS_ENDPOINT_URL_EVENTBRIDGE": bus.URL, "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_NOTICE_KINDS": "suspended", "DORMOUSE_PUBLIC_URL": "https://desk.example.com"})
-	s.deploy(pager.URL)
+		"AWS_ENDPOINT_URL_EVENTBRIDGE": bus.URL, "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_NOTICE_KINDS": "suspended", "DORMOUSE_PUBLIC_URL": "https://desk.example.com",
+		"DORMOUSE_AUTH": "JWT", "DORMOUSE_TENANT_CLAIM": "tenant", "DORMOUSE_ROLES_CLAIM": "roles"})
+	s.pager = pager.URL
+	s.deploy(s.pager)
 	return s
 }
 
@@ -90,7 +97,11 @@ func (s *stand) open(env map[string]string) {
 	s.must(err)
 	s.step.Clock, s.notify.Clock = s.clock, s.clock
 	zero := func() float64 { return 0 }
-	step, deliver := awsstep.New(s.step, zero), New(s.notify, endpoints(s.notify), zero)
+	to := endpoints(s.notify)
+	tests, err := tests(s.notify, to)
+	s.must(err)
+	step, deliver := awsstep.New(s.step, zero), New(s.notify, to, zero)
+	s.function = function{lambda.NewHandler(deliver.Handle), lambda.NewHandler(tests)}
 	s.handle = map[string]func(events.SQSEvent) events.SQSEventResponse{
 		"wake": func(e events.SQSEvent) events.SQSEventResponse {
 			r, err := step.Handle(s.Context(), e)
@@ -282,5 +293,41 @@ func TestAKilledDeliveryIsTakenOverWithTheSameID(t *testing.T) {
 	s.must(engine.Sweep(t.Context(), s.notify.Store, s.notify.Waker, s.clock, time.Minute))
 	if s.pump("notify"); len(s.hooks) != 2 || s.hooks[0].ID != s.hooks[1].ID || len(s.buses) != 1 {
 		t.Errorf("the receiver got %+v, the bus %d\n%s", s.hooks, len(s.buses), s.log.String())
+	}
+}
+
+// A request for a test notice comes to the function that has the keys, by the HTTP API.
+func TestATestNoticeIsSentForARequest(t *testing.T) {
+	s := newStand(t)
+	s.statuses = []int{http.StatusNoContent, http.StatusServiceUnavailable}
+	pager := notice.Webhook{Tenant: "acme", ID: "wh_pager", Rev: 1, Target: notice.Target{URL: s.pager + "/hook", Secret: "PAGER_KEY", AllowPrivate: true}}
+	s.must(s.notify.Store.PutWebhook(t.Context(), pager))
+	for _, tt := range []struct {
+		tenant, role, id string
+		status           int
+		body             string
+	}{
+		{"acme", "admin", "wh_pager", 200, `"status":204`},
+		{"acme", "admin", "wh_pager", 200, `"status":503`},
+		{"acme", "read", "wh_pager", 403, `"role_required"`},
+		{"acme", "admin", "wh_other", 404, `"webhook_not_found"`},
+		{"other", "admin", "wh_pager", 404, `"webhook_not_found"`},
+	} {
+		e := events.APIGatewayV2HTTPRequest{RawPath: "/v1/webhooks/" + tt.id + "/test", Headers: map[string]string{"host": "desk.example.com"}}
+		e.RequestContext.HTTP.Method = "POST"
+		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{
+			Claims: map[string]string{"sub": "ann", "tenant": tt.tenant, "roles": tt.role}}}
+		payload, err := json.Marshal(e)
+		s.must(err)
+		answer, err := s.function.Invoke(t.Context(), payload)
+		s.must(err)
+		var got events.APIGatewayV2HTTPResponse
+		s.must(json.Unmarshal(answer, &got))
+		if got.StatusCode != tt.status || !strings.Contains(got.Body, tt.body) {
+			t.Errorf("%+v: %d %s", tt, got.StatusCode, got.Body)
+		}
+	}
+	if len(s.hooks) != 2 || s.hooks[0].Type != client.NoticeTest || s.hooks[0].Tenant != "acme" {
+		t.Errorf("the receiver got %+v", s.hooks)
 	}
 }

@@ -46,10 +46,10 @@ var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Pric
 	"NoticeSource"}
 
 // published go over to a new version by an alias; the others at once.
-var published = []string{"ApiFunction", "DecisionFunction", "StepFunction", "NotifyFunction"}
+var published = []string{"ApiFunction", "DecisionFunction", "HookFunction", "StepFunction", "NotifyFunction"}
 
 func codeWrongs(t Template) (wrong []string) {
-	code := map[string]string{"ApiFunction": "functions/api", "DecisionFunction": "functions/decision", "StreamFunction": "functions/api",
+	code := map[string]string{"ApiFunction": "functions/api", "DecisionFunction": "functions/decision", "HookFunction": "functions/hook", "StreamFunction": "functions/api",
 		"StepFunction": "functions/step", "SweepFunction": "functions/sweep", "NotifyFunction": "functions/notify"}
 	for _, f := range t.Functions() {
 		uri, _ := f.Get("CodeUri").(string)
@@ -83,7 +83,7 @@ func recursionWrongs(t Template) (wrong []string) {
 }
 
 func timeoutWrongs(t Template) (wrong []string) {
-	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900} {
+	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "HookFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900} {
 		_, seconds := t.values(t.Resource(id).Get("Timeout"))
 		if len(seconds) == 0 || slices.Max(seconds) > most {
 			wrong = append(wrong, fmt.Sprintf("%s may take %v s; %d at most", id, seconds, most))
@@ -126,17 +126,27 @@ func versionWrongs(t Template) (wrong []string) {
 		if len(alarm) != 1 || newestErrorsOf(t, refOf(alarm[0])) != f.ID || refOf(f.Get("DeploymentPreference", "Type")) != "Rollout" {
 			wrong = append(wrong, f.ID+" must be rolled out as Rollout says, and back by the alarm on the errors of its newest version alone: those of the one before would stop what mends them")
 		}
-		described := fmt.Sprint(f.Get("VersionDescription", "Fn::Sub"))
+		described := descriptions(f.Get("VersionDescription"))
 		for _, name := range t.parametersOf(f) {
-			if !slices.Contains(tooLong, name) && !containsReference(described, name) {
+			if !slices.Contains(tooLong, name) && !containsReference(strings.Join(described, " "), name) {
 				wrong = append(wrong, fmt.Sprintf("%s: VersionDescription must name ${%s}, or a change of it is never published", f.ID, name))
 			}
 		}
-		if n := t.longest(described); n > 256 {
-			wrong = append(wrong, fmt.Sprintf("%s: VersionDescription may become %d characters long, and has 256", f.ID, n))
+		for _, text := range described {
+			if n := t.longest(text); n > 256 {
+				wrong = append(wrong, fmt.Sprintf("%s: VersionDescription may become %d characters long, and has 256", f.ID, n))
+			}
 		}
 	}
 	return wrong
+}
+
+// descriptions are the texts that a description can be.
+func descriptions(v any) (all []string) {
+	if choice := List(member(v, "Fn::If")); len(choice) == 3 {
+		return append(descriptions(choice[1]), descriptions(choice[2])...)
+	}
+	return []string{fmt.Sprint(member(v, "Fn::Sub"))}
 }
 
 // longest is how long a text can become once its references are replaced.

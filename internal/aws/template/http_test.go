@@ -39,7 +39,7 @@ func routeWrongs(t Template) (wrong []string) {
 		have[name] = r
 	}
 	for _, info := range httpapi.Routes() {
-		if info.Stream { // served by the function's own URL
+		if info.Part == httpapi.PartStreams { // served by the function's own URL
 			continue
 		}
 		name := info.Method + " " + info.Path
@@ -63,8 +63,13 @@ func routeWrongs(t Template) (wrong []string) {
 }
 
 func functionOf(info httpapi.RouteInfo) string {
-	if info.Decision {
+	switch info.Part {
+	case httpapi.PartDecisions:
 		return "DecisionFunction"
+	case httpapi.PartHooks:
+		return "HookFunction"
+	case httpapi.PartTests:
+		return "NotifyFunction"
 	}
 	return "ApiFunction"
 }

@@ -15,6 +15,7 @@ var rightsChecks = []check{
 		{"Resource: !Sub \"${Table.Arn}/index/due\"", "Resource: !Sub \"${Table.Arn}/index/*\""},
 		{"Resource: !Sub \"${Table.Arn}/index/due\"", "NotResource: !GetAtt WakeQueue.Arn"},
 		{"parameter${SecretsPath}*", "parameter/*"},
+		{"parameter${SecretsPath}SLACK_*", "parameter${SecretsPath}S*"},
 		{"Resource: !Ref ToolFunctions", "Resource: \"*\""},
 		{"Action: sqs:SendMessage", "Action: \"*\""}}},
 	{"each function has a role of its own, which writes its own log", roleWrongs, []breakage{
@@ -27,6 +28,7 @@ var rightsChecks = []check{
 		{"!GetAtt IntakeQueue.Arn, !GetAtt IntakeDeadQueue.Arn]", "!GetAtt IntakeQueue.Arn]"},
 		{"dynamodb:UpdateItem, dynamodb:DeleteItem]", "dynamodb:UpdateItem]"},
 		{"[!GetAtt WakeQueue.Arn, !GetAtt NotifyQueue.Arn]", "!GetAtt WakeQueue.Arn"},
+		{"- Effect: Deny\n", "- Effect: Allow\n"},
 		{"sqs:ChangeMessageVisibility, ", ""}}},
 	{"what is beyond the stack may be reached where a parameter names it, and not by default", reachWrongs, []breakage{
 		{"                - InvokesFunctions\n", "                - AsksBedrock\n"},
@@ -49,6 +51,9 @@ var grants = map[string][]string{
 		"sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 	"DecisionFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
 		"dynamodb:Query Table/index/approvals", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
+	"HookFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
+		"dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + hookParameters,
+		"ssm:GetParameter " + slackParameters, "kms:Decrypt SecretsKeyArn"},
 	"StreamFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
 		"dynamodb:Query Table/index/list"},
 	"StepFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/list",
@@ -56,16 +61,23 @@ var grants = map[string][]string{
 		"sqs:GetQueueAttributes IntakeQueue", "sqs:GetQueueAttributes WakeQueue", "sqs:ReceiveMessage IntakeQueue", "sqs:ReceiveMessage WakeQueue",
 		"sqs:SendMessage IntakeDeadQueue", "sqs:SendMessage IntakeQueue", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue",
 		"bedrock:InvokeModel BedrockModels", "bedrock:InvokeModelWithResponseStream BedrockModels", "bedrock:ApplyGuardrail BedrockGuardrails",
-		"lambda:InvokeFunction ToolFunctions", "ssm:GetParameter " + parameters, "kms:Decrypt SecretsKeyArn"},
+		"lambda:InvokeFunction ToolFunctions", "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "kms:Decrypt SecretsKeyArn"},
 	"NotifyFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
 		"sqs:ChangeMessageVisibility NotifyQueue", "sqs:DeleteMessage NotifyQueue", "sqs:GetQueueAttributes NotifyQueue", "sqs:ReceiveMessage NotifyQueue",
-		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ssm:GetParameter " + parameters, "kms:Decrypt SecretsKeyArn"},
+		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "kms:Decrypt SecretsKeyArn"},
 	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 }
 
 // parameters are those of the one path that holds the secrets. It ends in a slash, and is at least
 // one name long: its pattern sees to that.
 const parameters = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}*"
+
+// hookParameters are the secrets of hooks, which no other function may read, and slackParameters
+// the tokens of Slack apps.
+const (
+	hookParameters  = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}HOOK_*"
+	slackParameters = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}SLACK_*"
+)
 
 // eventBus is one of the account, in the region of the stack.
 const eventBus = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/${EventBusName}"
@@ -80,7 +92,10 @@ var beyond = map[string][2]string{
 }
 
 func reachWrongs(t Template) (wrong []string) {
-	all := slices.Concat(statements(t.roleOf(t.Resource("StepFunction"))), statements(t.roleOf(t.Resource("NotifyFunction"))))
+	var all []statement
+	for _, id := range []string{"StepFunction", "NotifyFunction", "HookFunction"} {
+		all = append(all, statements(t.roleOf(t.Resource(id)))...)
+	}
 	for _, one := range all {
 		for _, action := range List(member(one.body, "Action")) {
 			depends, ok := beyond[fmt.Sprint(action)]
@@ -135,7 +150,7 @@ func wildcardWrongs(t Template) (wrong []string) {
 				}
 				if key == "Action" || key == "Resource" || key == "Principal" {
 					walk(key, v, func(_ string, v any) {
-						if text, ok := v.(string); ok && strings.Contains(text, "*") && text != parameters {
+						if text, ok := v.(string); ok && strings.Contains(text, "*") && text != parameters && text != hookParameters && text != slackParameters {
 							wrong = append(wrong, fmt.Sprintf("%s: %s %s; name each", r.ID, key, text))
 						}
 					})
@@ -173,6 +188,9 @@ func rights(role Resource, prefixes ...string) (all []string) {
 	for _, one := range statements(role) {
 		for _, action := range List(member(one.body, "Action")) {
 			name := fmt.Sprint(action)
+			if member(one.body, "Effect") == "Deny" {
+				name = "not " + name
+			}
 			if !slices.ContainsFunc(prefixes, func(p string) bool { return strings.HasPrefix(name, p) }) {
 				continue
 			}

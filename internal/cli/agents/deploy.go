@@ -40,7 +40,8 @@ func (a *app) agentsDeployCommand() *cobra.Command {
 		Long: `Deploy the agents in DIR to one tenant of an AWS stack. New runs use the deployed versions.
 Agents that are not in DIR are undeployed, unless you pass --keep. Existing runs keep
 their version, but the deny and block rules of the new version apply to them too. Stored
-versions are never deleted.
+versions are never deleted. The hook files in the folder hooks of DIR are deployed, too;
+their secrets begin with HOOK_, and the bot tokens of Slack apps with SLACK_.
 
 The files are checked as by dormouse dev. Features that need files on a server are
 refused: a recording as the model, the memory "notes", and effects that run a command.
@@ -75,6 +76,7 @@ type deployment struct {
 	Tenant string          `json:"tenant"`
 	DryRun bool            `json:"dry_run"`
 	Agents []deployedAgent `json:"agents"`
+	Hooks  []deployedHook  `json:"hooks"`
 	Notes  []note          `json:"notes"`
 }
 
@@ -85,11 +87,20 @@ type deployedAgent struct {
 	To     string `json:"to,omitempty"`   // the version now
 }
 
+type deployedHook struct {
+	Name   string `json:"name"`
+	Change string `json:"change"`
+}
+
 func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error {
 	if err := cmp.Or(f.check(), f.whole(dir)); err != nil {
 		return err
 	}
-	agents, err := a.deployable(dir)
+	hooks, wrong, err := deployableHooks(dir, f.tenant)
+	if err != nil {
+		return err
+	}
+	agents, err := a.deployable(dir, wrong)
 	if err != nil {
 		return err
 	}
@@ -99,11 +110,18 @@ func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error
 	if err != nil {
 		return err
 	}
-	done, err := deploy(ctx, table, agents, f)
+	changes, err := hookChanges(ctx, table, hooks, f) // before anything is written
+	var done deployment
+	if err == nil {
+		done, err = deploy(ctx, table, agents, f)
+	}
+	if err == nil && !f.dry {
+		err = deployHooks(ctx, table, hooks, changes, f)
+	}
 	if err != nil {
 		return stopped(ctx, halfway(err, table.Explain(err, "write agents")))
 	}
-	done.Notes = stackNotes(agents)
+	done.Hooks, done.Notes = changes, append(stackNotes(agents), hookNotes(hooks)...)
 	return a.printDeployment(done)
 }
 
@@ -132,8 +150,9 @@ func (f deployFlags) whole(name string) error {
 	return cmdline.Usagef("%s is a single file, so all other agents would be undeployed; pass --keep to keep them, or pass the directory", name)
 }
 
-// deployable reads the agents of a directory. It reports all problems on a stack as one error.
-func (a *app) deployable(dir string) ([]agentfile.Surveyed, error) {
+// deployable reads the agents of a directory. It reports all problems on a stack, and those of the
+// directory's hooks, as one error.
+func (a *app) deployable(dir string, ofHooks []agentfile.Problem) ([]agentfile.Surveyed, error) {
 	agents, problems, err := agentfile.Survey(dir)
 	if err != nil {
 		return nil, cmdline.Usagef("%v; pass a directory with agents", err)
@@ -145,7 +164,7 @@ func (a *app) deployable(dir string) ([]agentfile.Surveyed, error) {
 	if err != nil {
 		return nil, err
 	}
-	problems = append(problems, lacking...)
+	problems = slices.Concat(problems, lacking, ofHooks)
 	for _, d := range agents {
 		problems = append(problems, offStack(d)...)
 	}
@@ -234,6 +253,17 @@ func (a *app) printDeployment(done deployment) error {
 	}
 	if err := a.List(rows); err != nil {
 		return err
+	}
+	for i, h := range done.Hooks {
+		if i == 0 {
+			rows = [][]string{{"HOOK", "CHANGE"}}
+		}
+		rows = append(rows, []string{h.Name, h.Change})
+	}
+	if len(done.Hooks) > 0 {
+		if err := a.List(rows); err != nil {
+			return err
+		}
 	}
 	did := "deployed to"
 	if done.DryRun {

@@ -42,7 +42,10 @@ func (*Signer) Region() string { return "" }
 func (*Signer) Sign(context.Context, *http.Request, string) error { return errLeftOut }
 
 // Table cannot be opened.
-type Table struct{ program.Definitions }
+type Table struct {
+	program.Definitions
+	Hooks
+}
 
 // OpenTable returns a [Problem].
 func OpenTable(context.Context, string, string) (*Table, error) { return nil, errLeftOut }

@@ -34,7 +34,8 @@ const doubled = 0.05
 // ownCode are the functions of a program that brings Go functions, in place of those that the
 // template names. The sweep needs none.
 var ownCode = map[string]string{"functions/step": "examples/refund-desk/lambda/step", "functions/api": "examples/refund-desk/lambda/api",
-	"functions/decision": "examples/refund-desk/lambda/decision", "functions/notify": "examples/refund-desk/lambda/notify"}
+	"functions/decision": "examples/refund-desk/lambda/decision", "functions/notify": "examples/refund-desk/lambda/notify",
+	"functions/hook": "examples/refund-desk/lambda/hook"}
 
 // prove puts everything together, runs the suites, and takes it down again. The directory is kept
 // if anything failed.

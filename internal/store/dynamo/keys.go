@@ -52,6 +52,7 @@ const (
 var (
 	linksKey  = key{"K#links", skAlone}
 	tenantsPK = "K#tenants"
+	hooksPK   = "K#hooks"
 )
 
 func threadPK(tenant, thread string) string { return prefixThread + join(tenant, thread) }
@@ -85,6 +86,8 @@ func postedKey(p notice.Posted) key {
 }
 
 func tenantKey(tenant string) key { return key{tenantsPK, "#" + escape(tenant)} }
+
+func hookKey(name string) key { return key{hooksPK, "#" + escape(name)} }
 
 func endpointsPK(tenant string) string { return prefixEndpoints + escape(tenant) }
 

@@ -139,7 +139,7 @@ func TestTheRealTemplateIsReadForEitherKindOfCallers(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Functions) != 6 || len(s.Mappings) != 3 || len(s.URLs) != 1 || len(s.Schedules) != 1 || len(s.API.Routes) < 10 || len(s.Table.Indexes) != 3 {
+		if len(s.Functions) != 7 || len(s.Mappings) != 3 || len(s.URLs) != 1 || len(s.Schedules) != 1 || len(s.API.Routes) < 10 || len(s.Table.Indexes) != 3 {
 			t.Errorf("%s: %d functions, %d mappings, %d URLs, %d schedules, %d routes, %d indexes", auth, len(s.Functions), len(s.Mappings), len(s.URLs),
 				len(s.Schedules), len(s.API.Routes), len(s.Table.Indexes))
 		}
