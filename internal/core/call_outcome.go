@@ -92,4 +92,12 @@ type Ended struct {
 	EndedAt    int64       `json:"ended_at,omitempty"` // 0: the event's time
 	Attempts   int         `json:"attempts,omitempty"`
 	MayHaveRun bool        `json:"may_have_run,omitempty"`
+	// the suspension that ended with the call, without a decision: the run ended first, or a
+	// message came instead
+	Suspension string `json:"suspension,omitempty"`
+}
+
+// Overtaken says whether a call that waited was closed for this reason, and by no decision.
+func (o CallOutcome) Overtaken() bool {
+	return o == CallOutcomeRunCancelled || o == CallOutcomeRunEnded || o == CallOutcomeAbandoned
 }

@@ -147,7 +147,7 @@ func TestNotices(t *testing.T) {
 		r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 		r.work()
 		r.wantRun(core.RunDone, core.Cancelled)
-		s.want("ops", "suspended call.suspended", "done run.ended")
+		s.want("ops", "suspended call.suspended", "decided call.cancelled", "done run.ended")
 	})
 	t.Run("a failed run", func(t *testing.T) {
 		r := newRig(t)

@@ -130,6 +130,8 @@ func (s *Summary) decided(n client.Notice) {
 	var d client.DecisionRecordedData
 	_ = json.Unmarshal(n.Event.Data, &d) // what is left out of it is not shown
 	switch {
+	case core.EventType(n.Event.Type) == core.EventCallCancelled:
+		s.Title = "No answer is needed any more"
 	case d.Silent:
 		s.Title = "Approved, because no one answered in time"
 	case d.TimedOut:

@@ -804,6 +804,7 @@ var members = map[string]member{
 	"CallEndedData.ended_at":     {"When the execution, or the wait, ended.", nil},
 	"CallEndedData.attempts":     {"How many executions of the call have started, including those that suspended the call and those a crashed worker may have started.", nil},
 	"CallEndedData.may_have_run": {"The call was cancelled while it ran, or while it was unknown whether it had run. It may have taken effect.", nil},
+	"CallEndedData.suspension":   {"The suspension that ended with the call, if no decision ended it: the run ended first, or a message came instead of an answer. Subscribers to `decided` are notified.", nil},
 	"CallEndedData.updated_at":   {"When the status changed.", nil},
 
 	"DecisionRecordedData.call_id":                 {"The call that was answered.", nil},

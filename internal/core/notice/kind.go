@@ -14,7 +14,7 @@ const (
 	Suspended    Kind = "suspended"     // a call waits for an answer
 	Reminded     Kind = "reminded"      // it still waits; people are reminded, or others asked
 	DeadlineNear Kind = "deadline_near" // three quarters of the time for an answer have passed
-	Decided      Kind = "decided"       // an answer, a deadline or a message ended the wait
+	Decided      Kind = "decided"       // an answer, a deadline, a message or the end of the run ended the wait
 	Done         Kind = "done"          // the run ended, for any reason
 	Failed       Kind = "failed"        // the run ended in an error, or was stopped or blocked
 )
@@ -61,6 +61,10 @@ func kindsOf(e core.Event) []Kind {
 		if applied(e) {
 			return []Kind{Decided}
 		}
+	case core.EventCallCancelled:
+		if overtaken(e) {
+			return []Kind{Decided}
+		}
 	case core.EventRunEnded:
 		if endedWell(e) {
 			return []Kind{Done}
@@ -91,6 +95,13 @@ func applied(e core.Event) bool {
 		Applied bool `json:"applied"`
 	}
 	return json.Unmarshal(e.Data, &d) == nil && d.Applied
+}
+
+// overtaken says whether a call waited until the run ended or a message came instead of an answer.
+// The people who were asked are told that no answer is needed any more.
+func overtaken(e core.Event) bool {
+	var ended core.Ended
+	return json.Unmarshal(e.Data, &ended) == nil && ended.Suspension != ""
 }
 
 func endedWell(e core.Event) bool {

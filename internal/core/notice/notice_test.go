@@ -27,6 +27,8 @@ func TestWhichEventsAreNoticesOfWhichKind(t *testing.T) {
 		{core.EventDecisionRecorded, `{"applied":true}`, map[notice.Kind]notice.Kind{"": notice.Decided, notice.Decided: notice.Decided}},
 		{core.EventDecisionRecorded, `{"applied":false,"late":true}`, nil},
 		{core.EventDecisionRecorded, `{`, nil},
+		{core.EventCallCancelled, `{"suspension":"sus_1"}`, map[notice.Kind]notice.Kind{"": notice.Decided, notice.Decided: notice.Decided}},
+		{core.EventCallCancelled, `{"may_have_run":true}`, nil},
 		{core.EventRunEnded, `{"reason":"natural_end"}`, map[notice.Kind]notice.Kind{"": notice.Done, notice.Done: notice.Done}},
 		{core.EventRunEnded, `{"reason":"cancelled"}`, map[notice.Kind]notice.Kind{"": notice.Done, notice.Done: notice.Done}},
 		{core.EventRunEnded, `{"reason":"error"}`, map[notice.Kind]notice.Kind{"": notice.Failed, notice.Done: notice.Done, notice.Failed: notice.Failed}},

@@ -76,6 +76,9 @@ func (d *draft) settleCall(call core.ToolCall, status core.CallStatus, how core.
 		return err
 	}
 	data := d.ended(call, before)
+	if before.Status == core.CallSuspended && before.Kind != core.KindInterrupt && how.Overtaken() {
+		data.Suspension = before.Sus
+	}
 	if before.Synthetic {
 		data.Outcome = how
 		d.event(core.Settled[status], data, 0)

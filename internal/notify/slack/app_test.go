@@ -119,6 +119,19 @@ func TestOneMessageAsksAndReceivesTheDecision(t *testing.T) {
 	}
 }
 
+// The run was cancelled: the question loses its buttons, and does not look approved.
+func TestAQuestionOfARunThatEndedLosesItsButtons(t *testing.T) {
+	d := newDesk(t)
+	d.send(room, waits(client.NoticeSuspended, `{"amount":5}`), notice.Delivered)
+	n := decided()
+	n.Event.Type, n.Event.Data = client.EventCallCancelled, json.RawMessage(`{"suspension":"sus_1","call_id":"c1","status":"cancelled"}`)
+	d.send(room, n, notice.Delivered)
+	now := d.State().Messages
+	if len(now) != 1 || now[0].Text != "No answer is needed any more: pay" || len(now[0].Buttons()) > 0 {
+		t.Errorf("%s", now[0].Raw)
+	}
+}
+
 // A reminder answers the question, which keeps its buttons. Without a question, it is one itself.
 func TestAReminderPointsToItsQuestion(t *testing.T) {
 	d := newDesk(t)
