@@ -74,6 +74,7 @@ const (
 	EventCallEscalated     = "call.escalated"      // [CallRemindedData]
 	EventCallDeadlineNear  = "call.deadline_near"  // [CallRemindedData]
 	EventCallInvalidAnswer = "call.invalid_answer" // [CallInvalidAnswerData]
+	EventDecisionRefused   = "decision.refused"    // [DecisionRefusedData]
 	EventDecisionRecorded  = "decision.recorded"   // [DecisionRecordedData]
 	EventCallResuming      = "call.resuming"       // [CallResumingData]
 	EventCallSucceeded     = "call.succeeded"      // [CallEndedData]

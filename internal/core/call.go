@@ -34,6 +34,8 @@ type Wait struct {
 	Suspensions int    `json:"n,omitempty"` // how often the call was suspended
 	// results of a client that were refused on this suspension, and journaled
 	InvalidAnswers int `json:"bad,omitempty"`
+	// decisions on this suspension by callers who may not decide, and that were journaled
+	Refused int `json:"ref,omitempty"`
 	// how many of its moments have come
 	Moments int `json:"rm,omitempty"`
 	// another group may decide, too

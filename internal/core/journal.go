@@ -85,6 +85,7 @@ const (
 	EventCallDeadlineNear EventType = "call.deadline_near"
 	// a client's result was refused; the call still waits
 	EventCallInvalidAnswer EventType = "call.invalid_answer"
+	EventDecisionRefused   EventType = "decision.refused"
 	EventCallResuming      EventType = "call.resuming"
 	EventCallSucceeded     EventType = "call.succeeded"
 	EventCallFailed        EventType = "call.failed"

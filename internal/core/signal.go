@@ -57,6 +57,8 @@ const (
 	SignalLate     SignalKind = "late" // a decision after its deadline
 	// a client's result that does not fit its schema; Value is why
 	SignalMisfit SignalKind = "bad"
+	// a decision by a caller who may not decide; Value is the code of the refusal
+	SignalRefused SignalKind = "ref"
 )
 
 // Inbox keys. A decision's key is the id of the suspension it answers.
@@ -84,6 +86,9 @@ func VoteOf(key string) (voter, suspension string) {
 
 // MisfitKey is the inbox key of a result that does not fit the schema of its suspension.
 func MisfitKey(suspension string) string { return "bad:" + suspension }
+
+// RefusedKey is the inbox key of a decision by a caller who may not decide about the suspension.
+func RefusedKey(suspension string) string { return "ref:" + suspension }
 
 // MessageKey is the inbox key of a message.
 func MessageKey(id string) string { return "m:" + id }

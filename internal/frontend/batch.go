@@ -104,6 +104,11 @@ func (f *Frontend) tryBatch(ctx context.Context, c Caller, p journal.Place, batc
 	case all == allMadeBefore:
 		return tried{answers: answersOf(met, refusal.CodeAlreadyDecided, "")}, nil
 	case all != allAwaited:
+		for i, m := range batch {
+			if met[i].Err != nil {
+				f.noteRefused(ctx, c, p, m.call, met[i].Err)
+			}
+		}
 		return tried{}, &refusal.Error{Code: refusal.CodeBatchRefused, Detail: "none of the decisions was stored, because at least one can't be; answers has the result of each", Answers: met}
 	}
 	w, err := f.storeBatch(ctx, p.Head, batch)

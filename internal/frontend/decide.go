@@ -96,14 +96,8 @@ func (f *Frontend) noteMisfit(ctx context.Context, c Caller, p journal.Place, ca
 		tracked.Status != core.CallSuspended || tracked.Sus != call.Suspension.ID || tracked.InvalidAnswers >= planner.MostMisfits {
 		return
 	}
-	h := p.Head
-	value := core.Encode(core.CutResult(refused.Detail, 300))
-	signal := core.Signal{Kind: core.SignalMisfit, Call: call.CallID, Sus: tracked.Sus, Value: value, By: c.By, Via: c.Via, At: f.Now()}
-	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: core.MisfitKey(tracked.Sus), Signal: signal,
-		Call: call.CallID, Suspension: tracked.Sus, Due: f.due(), Wake: &engine.Delay{}})
-	if err == nil {
-		f.wake(ctx, c.Tenant, h.Thread, w.Woken)
-	}
+	f.leaveWord(ctx, c, p, core.MisfitKey(tracked.Sus), core.Signal{Kind: core.SignalMisfit, Call: call.CallID, Sus: tracked.Sus,
+		Value: core.Encode(core.CutResult(refused.Detail, 300))})
 }
 
 // awaits says whether a decision on the suspension of this call would be stored: the call waits,
@@ -131,6 +125,7 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p journal.Place, target
 	}
 	stored, err := store(ctx, c, p, call, rec)
 	if err != nil {
+		f.noteRefused(ctx, c, p, call, err)
 		return wire.DecisionAnswer{}, err
 	}
 	stored.Target, stored.CallID, stored.DecisionID = target, rec.CallID, rec.DecisionID

@@ -42,7 +42,7 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 	}
 	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
 	unnamed := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_2", For: "anna@example.com"})
-	x.unchanged(run.ThreadID, func() {
+	x.undecided(run.ThreadID, func() {
 		x.wantCode(decide(boss, "c1", "resume"), refusal.CodeSeparationOfDuties)
 		x.wantCode(decide(helper, "c1", "resume"), refusal.CodeSeparationOfDuties)
 		x.wantCode(decide(link, "c1", "resume"), refusal.CodeSeparationOfDuties)
@@ -91,9 +91,9 @@ func TestWhoAnsweredAQuestionOfTheRunDoesNotApproveItsWork(t *testing.T) {
 			}
 			if tt.counts {
 				// its answer is in the inbox
-				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), refusal.CodeSeparationOfDuties) })
+				x.undecided(run.ThreadID, func() { x.wantCode(approve(helper), refusal.CodeSeparationOfDuties) })
 				x.worker.Drain(run.ID)
-				x.unchanged(run.ThreadID, func() { x.wantCode(approve(helper), refusal.CodeSeparationOfDuties) })
+				x.undecided(run.ThreadID, func() { x.wantCode(approve(helper), refusal.CodeSeparationOfDuties) })
 				helper = other
 			}
 			if err := approve(helper); err != nil {
@@ -138,7 +138,7 @@ func TestAnEditDoesNotLeadPastWhoMayApprove(t *testing.T) {
 	x.editedNotBy = core.NotByStarter
 	edit := wire.Decision{Target: sus, DecisionID: "d1", Action: "resume", Arguments: []byte(`{"amount":5000}`)}
 	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
-	x.unchanged(run.ThreadID, func() {
+	x.undecided(run.ThreadID, func() {
 		for _, c := range []frontend.Caller{boss, link} {
 			_, err := x.Decide(t.Context(), c, run.ID, edit)
 			x.wantCode(err, refusal.CodeSeparationOfDuties)
@@ -202,7 +202,7 @@ func TestAnAgentsApproversAndStarters(t *testing.T) {
 		_, err := x.Decide(t.Context(), c, run.ID, wire.Decision{Target: sus, Action: "resume"})
 		return err
 	}
-	x.unchanged(run.ThreadID, func() {
+	x.undecided(run.ThreadID, func() {
 		x.wantCode(decide(named("ann")), refusal.CodeNotAnApprover)
 		x.wantCode(decide(named("anna2", access.Decide)), refusal.CodeNotAnApprover)
 		x.wantCode(decide(frontend.Caller{Tenant: anna.Tenant}), refusal.CodeNotAnApprover)

@@ -158,6 +158,25 @@ func (x *fixture) want(a wire.DecisionAnswer, err error, want string) {
 	}
 }
 
+// undecided runs f and demands that no signal was stored but word of a decision that was refused
+// because of its caller.
+func (x *fixture) undecided(thread string, f func()) {
+	x.t.Helper()
+	decisions := func() (n int) {
+		for _, s := range x.head(thread).Inbox {
+			if s.Kind != core.SignalRefused {
+				n++
+			}
+		}
+		return n
+	}
+	before := decisions()
+	f()
+	if after := decisions(); before != after {
+		x.t.Fatalf("%d signals wait, %d before", after, before)
+	}
+}
+
 // unchanged runs f and demands that no signal was stored.
 func (x *fixture) unchanged(thread string, f func()) {
 	x.t.Helper()

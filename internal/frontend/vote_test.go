@@ -120,7 +120,7 @@ func TestWhoMayVote(t *testing.T) {
 		"one of a list that may be one name": board,
 	} {
 		b := newFixture(t, nil).vote(frontendtest.Call{Policy: twoOf()})
-		b.unchanged(b.run.ThreadID, func() {
+		b.undecided(b.run.ThreadID, func() {
 			_, err := b.approves(c)
 			b.wantCode(err, refusal.CodeNotAnApprover)
 			_, err = b.send(c, wire.Decision{Action: "cancel"})
@@ -165,7 +165,7 @@ func TestNobodyCountsTwice(t *testing.T) {
 				t.Fatal(err)
 			}
 			for range 2 {
-				b.unchanged(b.run.ThreadID, func() {
+				b.undecided(b.run.ThreadID, func() {
 					if answer, err := b.approves(callers[1]); err == nil && !*answer.Same {
 						t.Fatalf("%+v", answer)
 					}
@@ -276,4 +276,23 @@ func (b ballotBox) drain(run string) {
 	if len(b.head(b.run.ThreadID).Inbox) > 0 {
 		b.worker.Drain(run)
 	}
+}
+
+// Who tried to decide is left for the journal, a bounded number of times, and decides nothing.
+func TestADecisionOfAStrangerLeavesATrace(t *testing.T) {
+	b := newFixture(t, nil).vote(frontendtest.Call{Policy: twoOf()})
+	for range 3 {
+		_, err := b.approves(named("eve"))
+		b.wantCode(err, refusal.CodeNotAnApprover)
+	}
+	h := b.head(b.run.ThreadID)
+	if s := h.Inbox[core.RefusedKey(b.sus)]; len(h.Inbox) != 1 || s.Kind != core.SignalRefused || s.By != "token:eve" || string(s.Value) != `"not_an_approver"` || h.Due == 0 {
+		t.Errorf("the inbox has %+v", h.Inbox)
+	}
+	for _, who := range []string{"ann", "ben"} {
+		if _, err := b.approves(named(who)); err != nil {
+			t.Error(err)
+		}
+	}
+	b.wantDecided(b.approves(named("cy")))("resume", "token:ann", "token:ben")
 }

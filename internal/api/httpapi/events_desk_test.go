@@ -69,7 +69,7 @@ notify:
 // waitingAgents each meet another moment while their call waits for anna.
 var waitingAgents = map[string]string{
 	"reminded":  "{group: office, remind: 50ms}",
-	"escalated": "{group: night, escalate: {after: 50ms, to: office}}",
+	"escalated": "{group: night, escalate: {after: 1s, to: office}}",
 	"near":      "{group: office, deadline: 6s}",
 }
 

@@ -2,9 +2,11 @@ package httpapi_test
 
 import (
 	"context"
+	"errors"
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -138,8 +140,20 @@ func (s *story) overdue() {
 // reminded is a call of which anna is reminded.
 func (s *story) reminded() { s.waitsFor("reminded", core.EventCallReminded) }
 
-// escalated is a call about which anna is asked because ben has not answered.
-func (s *story) escalated() { s.waitsFor("escalated", core.EventCallEscalated) }
+// escalated is a call about which anna is asked because ben has not answered. Before that, she may
+// not decide.
+func (s *story) escalated() {
+	s.t.Helper()
+	run := s.start("escalated", "Please pay invoice 7.")
+	_, err := s.anna.Decide(s.ctx, run.ID, wire.Decision{DecisionID: "anna-6", Target: s.waits(run).Pending[0].Suspension.ID, Action: "resume"})
+	if refused, is := errors.AsType[*client.Error](err); !is || refused.Code != "not_an_approver" {
+		s.t.Fatalf("anna is told %v", err)
+	}
+	s.hears(run, core.EventDecisionRefused, 2)
+	s.hears(run, core.EventCallEscalated, 2)
+	s.decide(s.waits(run), wire.Decision{DecisionID: "anna-5", Action: "resume"})
+	s.done(run)
+}
 
 // nearlyOverdue is a call that anna approves shortly before its deadline.
 func (s *story) nearlyOverdue() { s.waitsFor("near", core.EventCallDeadlineNear) }

@@ -31,6 +31,7 @@ var examples = []example{
 	{core.EventTextEnded, "cut", "", "cut off by a cancel"},
 	{core.EventCallReady, "edited", "issue_refund", ""},
 	{core.EventCallInvalid, "refused", "", ""},
+	{core.EventDecisionRefused, "escalated", "", ""},
 	{core.EventCallStarted, "edited", `"live":true`, "live"},
 	{core.EventCallStarted, "edited", `"status":"running","tool_name":"find_order"`, "stored"},
 	{core.EventCallProgress, "edited", "", ""},

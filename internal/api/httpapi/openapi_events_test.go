@@ -60,6 +60,7 @@ var eventGroups = []eventGroup{
 		{core.EventCallEscalated, "The call still waits, and its policy asks another group. With `replaced`, it is asked under another suspension, in the next event.", false},
 		{core.EventCallDeadlineNear, "A quarter of the time for an answer is left. The event occurs if a target or a webhook was subscribed to it when the call was suspended.", false},
 		{core.EventCallInvalidAnswer, "A client sent a result that doesn't match the call's schema. The server refused it, and the call still waits. At most 8 such events are recorded per suspension.", false},
+		{core.EventDecisionRefused, "A caller who may not decide about the call tried to. The call still waits. At most 4 such events are recorded per suspension.", false},
 		{core.EventDecisionRecorded, "The run processed a decision. `applied` is true if the decision took effect.", false},
 		{core.EventCallResuming, "The call resumes after its decision.", false},
 		{core.EventCallSucceeded, "The call has a result.", false},

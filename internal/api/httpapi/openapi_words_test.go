@@ -195,6 +195,7 @@ var abouts = map[string]string{
 	"CallResumingData":      "Data of `call.resuming`.",
 	"CallRemindedData":      "Data of `call.reminded`, `call.escalated` and `call.deadline_near`. If several moments had passed, one event stands for all of them.",
 	"CallInvalidAnswerData": "Data of `call.invalid_answer`.",
+	"DecisionRefusedData":   "Data of `decision.refused`.",
 	"CallEndedData":         "Data of `call.succeeded`, `call.failed` and `call.cancelled`.",
 	"DecisionRecordedData":  "Data of `decision.recorded`.",
 	"StateDeltaData":        "Data of `state.delta`.",
@@ -779,6 +780,12 @@ var members = map[string]member{
 	"CallRemindedData.deadline":   {"When the deadline passes. Omitted if there is none.", nil},
 	"CallRemindedData.group":      {"Of `call.escalated`: the group that is asked.", nil},
 	"CallRemindedData.replaced":   {"Of `call.escalated`: the group decides in place of the one before.", nil},
+
+	"DecisionRefusedData.call_id":    {callID, nil},
+	"DecisionRefusedData.suspension": {"The suspension. It still waits.", nil},
+	"DecisionRefusedData.code":       {"Why the caller may not decide: `not_an_approver` or `separation_of_duties`.", nil},
+	"DecisionRefusedData.by":         {whoBy, nil},
+	"DecisionRefusedData.via":        {whoVia, nil},
 
 	"CallInvalidAnswerData.call_id":    {callID, nil},
 	"CallInvalidAnswerData.suspension": {"The suspension. It still waits.", nil},

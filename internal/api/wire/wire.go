@@ -19,6 +19,7 @@ type (
 	CallEndedData         = client.CallEndedData
 	CallRemindedData      = client.CallRemindedData
 	CallInvalidAnswerData = client.CallInvalidAnswerData
+	DecisionRefusedData   = client.DecisionRefusedData
 	CallInvalidData       = client.CallInvalidData
 	CallProgressData      = client.CallProgressData
 	CallReadyData         = client.CallReadyData

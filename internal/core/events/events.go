@@ -11,6 +11,15 @@ type InvalidAnswer struct {
 	Via        string `json:"via,omitempty"`
 }
 
+// Refused is the data of a decision.refused event.
+type Refused struct {
+	CallID     string `json:"call_id"`
+	Suspension string `json:"suspension"`
+	Code       string `json:"code"`
+	By         string `json:"by,omitempty"`
+	Via        string `json:"via,omitempty"`
+}
+
 // Reminded is the data of call.reminded, call.escalated and call.deadline_near events. There is one
 // event for all moments that had passed.
 type Reminded struct {

@@ -99,6 +99,8 @@ func (d *draft) recordSignal(s delivery) error {
 		d.recordLate(s)
 	case core.SignalMisfit:
 		d.recordInvalidAnswer(s)
+	case core.SignalRefused:
+		d.recordRefused(s)
 	case core.SignalCancel: // the end does the rest
 		d.event(core.EventCancelRecorded, events.Asked{By: s.By, Via: s.Via, Applied: true}, 0)
 	default:

@@ -29,7 +29,7 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 	d.change(call.ID, func(c *core.Call) {
 		c.Kind, c.Mode, c.Sus, c.IntentEpoch, c.HooksEpoch, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
 		c.Suspensions++
-		c.InvalidAnswers, c.Moments, c.Escalated = 0, 0, false
+		c.InvalidAnswers, c.Refused, c.Moments, c.Escalated = 0, 0, 0, false
 	})
 	d.place(call)
 	d.round.Keep(sus)

@@ -27,9 +27,9 @@ func unpacked(thread, id string) string {
 }
 
 // isSuspension reports whether id is the id of a suspension or is derived from one: the key of a
-// late answer, of a vote or of a notice in the outbox.
+// late answer, of a refused one, of a vote or of a notice in the outbox.
 func isSuspension(id string) bool {
-	for _, prefix := range []string{"", core.LateKey(""), core.MisfitKey(""), core.NoticeKey("")} {
+	for _, prefix := range []string{"", core.LateKey(""), core.MisfitKey(""), core.RefusedKey(""), core.NoticeKey("")} {
 		if rest, ok := strings.CutPrefix(id, prefix); ok && strings.HasPrefix(rest, "sus_") {
 			return true
 		}
