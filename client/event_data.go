@@ -225,8 +225,8 @@ type CallEndedData struct {
 	// The call was cancelled while it ran, or while it was unknown whether it had run. It may
 	// have taken effect.
 	MayHaveRun bool `json:"may_have_run,omitempty"`
-	// The suspension that ended with the call, if no decision ended it: the run ended first, or a
-	// message came instead of an answer. Subscribers to "decided" are notified.
+	// The suspension that ended with the call, if no decision ended it: the run ended first, or
+	// a message came instead of an answer. Subscribers to "decided" are notified.
 	Suspension string `json:"suspension,omitempty"`
 	// When the status changed.
 	UpdatedAt Time `json:"updated_at"`

@@ -7,7 +7,7 @@ const (
 	NoticeSuspended    = "suspended"     // a call waits for an answer
 	NoticeReminded     = "reminded"      // it still waits: people are reminded, or others asked
 	NoticeDeadlineNear = "deadline_near" // a quarter of the time for an answer is left
-	NoticeDecided      = "decided"       // an answer, a deadline, a message or the end of the run ended the wait
+	NoticeDecided      = "decided"       // the wait is over, with an answer or without
 	NoticeDone         = "done"          // the run ended, for any reason
 	NoticeFailed       = "failed"        // the run ended in an error, or was stopped or blocked
 	NoticeTest         = "test"          // a test of the webhook, without a run

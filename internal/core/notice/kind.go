@@ -14,7 +14,7 @@ const (
 	Suspended    Kind = "suspended"     // a call waits for an answer
 	Reminded     Kind = "reminded"      // it still waits; people are reminded, or others asked
 	DeadlineNear Kind = "deadline_near" // three quarters of the time for an answer have passed
-	Decided      Kind = "decided"       // an answer, a deadline, a message or the end of the run ended the wait
+	Decided      Kind = "decided"       // the wait is over, with an answer or without
 	Done         Kind = "done"          // the run ended, for any reason
 	Failed       Kind = "failed"        // the run ended in an error, or was stopped or blocked
 )

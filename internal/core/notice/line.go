@@ -66,6 +66,33 @@ func (l Line) Next(now int64) (event int64, ok bool) {
 	return event, ok
 }
 
+// A line is bounded, so that it fits a DynamoDB item (400 KB).
+const (
+	MostFailed = 200  // entries that were attempted before, with up to [MostAttempts] each
+	MostNew    = 2000 // entries that were not
+)
+
+// Excess returns the entry to give up because the line is full: the oldest of those that were
+// attempted before, or of the others, whichever are too many; false if the line has room. It
+// becomes a dead letter, which an operator can redrive once the endpoint works.
+func (l Line) Excess() (event int64, ok bool) {
+	failed, fresh := []int64(nil), []int64(nil)
+	for ev, e := range l.Entries {
+		if e.Tries > 0 {
+			failed = append(failed, ev)
+		} else {
+			fresh = append(fresh, ev)
+		}
+	}
+	switch {
+	case len(failed) > MostFailed:
+		return slices.Min(failed), true
+	case len(fresh) > MostNew:
+		return slices.Min(fresh), true
+	}
+	return 0, false
+}
+
 // Leave returns when the line is due if the worker gives it up now; 0 if nothing is left, and the
 // line leaves the index. The write that gives it up demands that Adds is as the worker saw it:
 //

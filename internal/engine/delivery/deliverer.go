@@ -101,11 +101,15 @@ type attempts struct {
 func (a *attempts) work(ctx context.Context) error {
 	for {
 		event, some := a.line.Next(a.now())
+		excess, full := a.line.Excess()
 		var err error
 		over := false
-		if some && a.timeLeft() > 0 && ctx.Err() == nil {
+		switch going := a.timeLeft() > 0 && ctx.Err() == nil; {
+		case full && going:
+			over, err = a.record(ctx, excess, tooMany, a.now())
+		case some && going:
 			over, err = a.attempt(ctx, event)
-		} else {
+		default:
 			over, err = true, a.write(ctx, a.release(engine.LineWrite{}))
 		}
 		if errors.Is(err, engine.ErrRefused) {
@@ -122,15 +126,23 @@ func (a *attempts) timeLeft() time.Duration {
 	return a.until.Add(-a.o.Margin).Sub(a.o.Clock.Now())
 }
 
+// tooMany is the end of a notice in a line without room for it. Nothing is sent.
+var tooMany = Result{Outcome: notice.Hopeless, Error: "given up: too many notices wait for the endpoint; redrive this one once the endpoint works"}
+
 // attempt sends one notice and records what came of it. Over says that the line was given up with
 // the same write.
 func (a *attempts) attempt(ctx context.Context, event int64) (over bool, err error) {
-	entry := a.line.Entries[event]
 	began := a.now()
-	result, err := a.send(ctx, event, entry)
+	result, err := a.send(ctx, event, a.line.Entries[event])
 	if err != nil {
 		return false, err
 	}
+	return a.record(ctx, event, result, began)
+}
+
+// record writes what came of an attempt that began at a time.
+func (a *attempts) record(ctx context.Context, event int64, result Result, began int64) (over bool, err error) {
+	entry := a.line.Entries[event]
 	if result.Outcome == notice.Gone {
 		if err := a.o.Endpoints.Disable(ctx, a.key, result.Error); err != nil {
 			return false, err

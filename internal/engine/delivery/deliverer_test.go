@@ -4,6 +4,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -243,6 +244,47 @@ func TestAfterADayANoticeIsDeadAndCanBeRedriven(t *testing.T) {
 	b.wantSent("3 suspended 204")
 	if r := b.record(3); r.State != notice.StateDelivered {
 		t.Fatalf("%+v", r)
+	}
+}
+
+// A line is never longer than an item of DynamoDB can hold: the oldest notices become dead letters,
+// and none is lost.
+func TestALineThatIsFullGivesUpItsOldestNotices(t *testing.T) {
+	b := newBench(t)
+	b.answer = func(delivery.Notice) delivery.Result { return busy }
+	const all = notice.MostFailed + 5
+	for event := range int64(all) {
+		b.handOver(event + 1)
+		b.deliver()
+	}
+	line, states := b.line(), b.state()
+	if len(line.Entries) > notice.MostFailed || len(line.Entries)+len(states) != all {
+		t.Errorf("%d wait and %d are dead, of %d", len(line.Entries), len(states), all)
+	}
+	for i, state := range states {
+		if event := int64(i) + 1; !strings.HasPrefix(state, fmt.Sprintf("%d dead ", event)) {
+			t.Errorf("the dead letter %d: %s", i, state)
+		}
+	}
+	b.answer = func(delivery.Notice) delivery.Result { return delivered }
+	if err := b.store.RedriveNotice(t.Context(), ops, 1, b.clock.Now().UnixMilli()); err != nil {
+		t.Fatal(err)
+	}
+	b.deliver()
+	if r, err := b.store.Record(t.Context(), ops, 1); err != nil || r.State != notice.StateDelivered {
+		t.Errorf("redriven: %s, %v", r.State, err)
+	}
+}
+
+// A receiver that is only slow is sent a long backlog in order. Beyond the bound, the oldest of it
+// is dead.
+func TestALongBacklogIsAttemptedInOrder(t *testing.T) {
+	b := newBench(t)
+	for event := range int64(notice.MostNew + 2) {
+		b.handOver(event + 1)
+	}
+	if r := b.deliver(); r.Buried != 2 || b.sent[0] != "3 suspended 204" {
+		t.Errorf("%+v, first %q", r, b.sent[0])
 	}
 }
 
