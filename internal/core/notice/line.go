@@ -72,11 +72,11 @@ const (
 	MostNew    = 2000 // entries that were not
 )
 
-// Excess returns the entry to give up because the line is full: the oldest of those that were
-// attempted before, or of the others, whichever are too many; false if the line has room. It
-// becomes a dead letter, which an operator can redrive once the endpoint works.
+// Excess returns the entry to give up because the line is full: of those that were attempted
+// before, or of the others, whichever are too many, the one that has waited longest; false if the
+// line has room. It becomes a dead letter, which an operator can redrive once the endpoint works.
 func (l Line) Excess() (event int64, ok bool) {
-	failed, fresh := []int64(nil), []int64(nil)
+	var failed, fresh []int64
 	for ev, e := range l.Entries {
 		if e.Tries > 0 {
 			failed = append(failed, ev)
@@ -84,11 +84,14 @@ func (l Line) Excess() (event int64, ok bool) {
 			fresh = append(fresh, ev)
 		}
 	}
+	longest := func(a, b int64) int {
+		return cmp.Or(cmp.Compare(l.Entries[a].Since, l.Entries[b].Since), cmp.Compare(a, b))
+	}
 	switch {
 	case len(failed) > MostFailed:
-		return slices.Min(failed), true
+		return slices.MinFunc(failed, longest), true
 	case len(fresh) > MostNew:
-		return slices.Min(fresh), true
+		return slices.MinFunc(fresh, longest), true
 	}
 	return 0, false
 }
