@@ -27,6 +27,10 @@ type AskRequest struct {
 	// The only callers who may approve, as in agent files: "token:anna", "token:ops-*" or
 	// "role:admin". Nil: every caller with the role decide. An empty list is refused.
 	Approvers []string `json:"approvers,omitzero"`
+	// The group that decides, or the policy, by the name that it has in the policy file of the
+	// server. At most one of Approvers, Group and Policy can be set.
+	Group  string `json:"group,omitempty"`
+	Policy string `json:"policy,omitempty"`
 	// "starter": the caller who asks may not approve.
 	NotBy string `json:"not_by,omitempty"`
 	// How long to wait for an answer, such as "30m", "24h" or "7d", at most 365 days. After

@@ -18,8 +18,12 @@ type Asked struct {
 	Title     string
 	Arguments json.RawMessage // an object; nil for none
 	Terms     ask.Terms
-	Metadata  json.RawMessage
-	Notify    []wire.NotifyTarget
+	// who decides, by a name that the operator defines; at most one of them. Left out where
+	// empty, so that the digests of requests without them stay.
+	Group    string `json:",omitempty"`
+	Policy   string `json:",omitempty"`
+	Metadata json.RawMessage
+	Notify   []wire.NotifyTarget
 }
 
 // StartAsk starts a run of the built-in agent, once for each key, as [Frontend.Start] does. No
@@ -29,9 +33,13 @@ func (f *Frontend) StartAsk(ctx context.Context, c Caller, key string, a Asked) 
 	if err != nil {
 		return Started{}, err
 	}
-	b.agent, b.ask, b.narrow = ask.Agent, &a, a.Terms.Encode()
+	terms := a.Terms // what the names mean now: a repeat of the request names the same
+	if terms.Policy, err = f.asking.Of(a.Group, a.Policy); err != nil {
+		return Started{}, refusal.New(refusal.CodeInvalid, "%v", err)
+	}
+	b.agent, b.ask, b.narrow = ask.Agent, &a, terms.Encode()
 	if len(b.narrow) > f.limits.Narrow {
-		return Started{}, refusal.New(refusal.CodeInvalid, "approvers are larger than %d bytes", f.limits.Narrow)
+		return Started{}, refusal.New(refusal.CodeInvalid, "approvers or the policy are larger than %d bytes", f.limits.Narrow)
 	}
 	if b.metadata, err = f.readMetadata(a.Metadata); err != nil {
 		return Started{}, err

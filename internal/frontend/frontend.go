@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
@@ -83,6 +84,9 @@ type Options struct {
 	// TenantDay is what all runs of a tenant may cost that start on one day; 0 is no limit.
 	TenantDay core.USD
 
+	// Asking are the groups and policies that asks may name.
+	Asking ask.Policies
+
 	// Narrow says what is wrong with the permissions of one run, in words that may be shown.
 	// Without it all are accepted.
 	Narrow func(raw json.RawMessage) error
@@ -143,6 +147,7 @@ type Frontend struct {
 	check     func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
 	starters  func(context.Context, engine.Definition) ([]string, error)
 	narrow    func(raw json.RawMessage) error
+	asking    ask.Policies
 	dayBudget func(context.Context, engine.Definition) (core.USD, error)
 	tenantDay core.USD
 	today     *spending.Today
@@ -153,7 +158,7 @@ func New(opts Options) *Frontend {
 	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Random: opts.Random,
 		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quota: quota.Gate{Bounds: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
 		check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable,
-		dayBudget: opts.DayBudget, tenantDay: opts.TenantDay, today: &spending.Today{Runs: pages{opts.Store, opts.Clock}}}
+		asking: opts.Asking, dayBudget: opts.DayBudget, tenantDay: opts.TenantDay, today: &spending.Today{Runs: pages{opts.Store, opts.Clock}}}
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}
 	}

@@ -51,6 +51,9 @@ func (o Options) Program() (program.Program, error) {
 	}
 	policy, err := agentfile.ParsePolicy(o.Policy, text)
 	p.Policy = &policy
+	if err == nil {
+		p.Asking, err = agentfile.ParseAsking(o.Policy, text)
+	}
 	return p, err
 }
 

@@ -249,7 +249,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		Announce: o.announce, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: cmp.Or[engine.Subscribers](o.whom, whom), Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: agents.Catalog(), Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow,
-		DayBudget: agents.DayBudget, TenantDay: o.Quota.DayCost})
+		DayBudget: agents.DayBudget, TenantDay: o.Quota.DayCost, Asking: parts.Asking})
 	ended.front = query.New(front)
 	o.slack = o.slackApp(d.db)
 	endpoints, err := o.endpoints(front, whom, keys, listener.Addr().String())

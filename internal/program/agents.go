@@ -44,6 +44,7 @@ type Program struct {
 	Hooks  *hook.Registry
 	HTTP   *httptool.Caller   // nil reaches public addresses only
 	Policy *agent.Permissions // applies to all agents; nil for none
+	Asking ask.Policies       // who decides about asks that name a group or a policy
 	Prices agent.Prices       // of models whose agents have no price; nil for none
 	// Dir is the directory of the agent files; recordings and workspaces are relative to it
 	Dir string

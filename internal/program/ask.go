@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -89,6 +90,7 @@ func (r askRules) Gate(call core.ToolCall, state core.State) core.Verdict {
 	v := r.Rules.Gate(call, state)
 	if v.Effect == core.Ask {
 		v.NotBy = cmp.Or(r.terms.NotBy, v.NotBy)
+		v.Policy = vote.Join(r.terms.Policy, v.Policy)
 	}
 	return v
 }

@@ -18,9 +18,13 @@ const defaultApproval = "default"
 // approvals reads the groups and the policies on who decides. It comes before the rules, which name
 // them.
 func (s *source) approvals(o *object, d *agent.Definition) {
-	groups := s.groups(o.Take("groups"))
+	s.policiesOf(o.Take("approvals"), s.groups(o.Take("groups")))
+	d.Approval = s.policies[defaultApproval]
+}
+
+// policiesOf reads the policies by their names.
+func (s *source) policiesOf(n *yaml.Node, groups map[string]vote.Group) {
 	s.policies = map[string]*vote.Policy{}
-	n := o.Take("approvals")
 	if n == nil {
 		return
 	}
@@ -37,7 +41,6 @@ func (s *source) approvals(o *object, d *agent.Definition) {
 			s.policies[name] = p
 		}
 	}
-	d.Approval = s.policies[defaultApproval]
 }
 
 func (s *source) groups(n *yaml.Node) map[string]vote.Group {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
@@ -19,21 +20,35 @@ import (
 const MaxNarrow = 1024
 
 // ParsePolicy reads the permissions over all agents from a YAML file that holds nothing but block,
-// deny and ask. fileName is for messages. The error is as for [Load].
+// deny and ask, and what [ParseAsking] reads. fileName is for messages. The error is as for [Load].
 func ParsePolicy(fileName string, text []byte) (agent.Permissions, error) {
+	p, _, err := policyFile(fileName, text)
+	return p, err
+}
+
+// ParseAsking reads who decides about asks from the same file: groups and approvals, as in agent
+// files. The error is as for [ParsePolicy].
+func ParseAsking(fileName string, text []byte) (ask.Policies, error) {
+	_, asking, err := policyFile(fileName, text)
+	return asking, err
+}
+
+func policyFile(fileName string, text []byte) (p agent.Permissions, asking ask.Policies, err error) {
 	s := newSource(fileName)
 	s.layer = true
-	var p agent.Permissions
 	if root := s.Document(text); root != nil {
 		if o, ok := s.Object(root, "a policy"); ok {
+			asking.Groups = s.groups(o.Take("groups"))
+			s.policiesOf(o.Take("approvals"), asking.Groups)
+			asking.Approvals = s.policies
 			p = s.narrowing(o)
 			o.Close()
 		}
 	}
 	if err := s.err(); err != nil {
-		return agent.Permissions{}, err
+		return agent.Permissions{}, ask.Policies{}, err
 	}
-	return p, nil
+	return p, asking, nil
 }
 
 // ParseNarrow reads the permissions of one run, as a caller sends them: an object with block, deny

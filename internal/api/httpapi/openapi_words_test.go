@@ -383,6 +383,8 @@ var members = map[string]member{
 	"AskRequest.title":     {"The question, at most 500 characters on one line.", &schema{Type: "string", Pattern: `\S`, MaxLength: jsonschema.Ptr(500)}},
 	"AskRequest.arguments": {"What the question is about: an object that approvers see, and may edit. At most 65,536 bytes.", anObject},
 	"AskRequest.approvers": {"The only callers who may approve, as in agent files: `token:anna`, `token:ops-*` or `role:admin`. Omitted: every caller with the role `decide`.", &schema{Type: "array", MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(32), Items: &schema{Type: "string"}}},
+	"AskRequest.group":     {"The group that decides, as the server's policy file names it. At most one of `approvers`, `group` and `policy`.", nil},
+	"AskRequest.policy":    {"The policy that decides, as the server's policy file names it.", nil},
 	"AskRequest.not_by":    {"`starter`: the caller who asks may not approve.", enumOf("starter", "")},
 	"AskRequest.deadline":  {"How long to wait for an answer, such as `30m`, `24h` or `7d`, at most 365 days. After that the answer is no. Omitted: no limit.", nil},
 	"AskRequest.metadata":  {"Stored and returned with the ask. At most 2,048 bytes as compact JSON.", anObject},

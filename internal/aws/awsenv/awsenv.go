@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/program"
 )
@@ -24,6 +25,7 @@ import (
 type Settings struct {
 	stack.Settings
 	Policy *agent.Permissions // applies to all agents; nil for none
+	Asking ask.Policies       // who decides about asks that name a group or a policy
 	Prices agent.Prices       // of models whose agents have no price; nil for none
 	// of the runs that a tenant starts on one day of UTC; 0 is no limit
 	TenantDay core.USD
@@ -73,7 +75,9 @@ func Read(getenv func(string) string) (Settings, error) {
 		return s, errors.Join(err, fmt.Errorf("%s is not a policy; set it to the text of a policy file, or remove it: %w", policyVariable, wrong))
 	}
 	s.Policy = &policy
-	return s, err
+	asking, wrong := agentfile.ParseAsking(policyVariable, []byte(text))
+	s.Asking = asking
+	return s, errors.Join(err, wrong)
 }
 
 // parts are the parts of a function with agents.
@@ -82,11 +86,12 @@ type parts struct {
 	Agents *program.Agents
 
 	tenantDay core.USD
+	asking    ask.Policies
 }
 
 // open assembles the parts; deps is nil for a function that runs nothing.
 func open(s Settings, register Register, deps *Dependencies, out io.Writer) (parts, error) {
-	p := parts{Parts: stack.Open(s.Settings, out), tenantDay: s.TenantDay}
+	p := parts{Parts: stack.Open(s.Settings, out), tenantDay: s.TenantDay, asking: s.Asking}
 	have, err := assemble(s, register, deps, p.Logger)
 	p.Agents = program.NewAgents(p.Store, have)
 	return p, err

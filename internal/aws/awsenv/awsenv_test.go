@@ -39,8 +39,8 @@ func TestAWrongPolicyIsToldWithEverythingElseThatIsWrong(t *testing.T) {
 			t.Errorf("%q is not in: %v", want, err)
 		}
 	}
-	s, err := awsenv.Read(environment(map[string]string{"DORMOUSE_POLICY": "deny: [pay]\n"}))
-	if err != nil || s.Policy == nil {
+	s, err := awsenv.Read(environment(map[string]string{"DORMOUSE_POLICY": "deny: [pay]\ngroups: {release: [token:anna]}\n"}))
+	if err != nil || s.Policy == nil || len(s.Asking.Groups) != 1 {
 		t.Errorf("policy %v, %v", s.Policy, err)
 	}
 }

@@ -35,7 +35,7 @@ func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 func (p parts) frontend() *frontend.Frontend {
 	return frontend.New(frontend.Options{Store: p.Store, Links: p.Store, Catalog: p.Agents.Catalog(), Waker: p.Waker, Clock: p.Clock, Random: p.Random,
 		Describe: p.Agents.Describe, Tool: p.Agents.Tool, Check: p.Agents.Check, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow,
-		DayBudget: p.Agents.DayBudget, TenantDay: p.tenantDay})
+		DayBudget: p.Agents.DayBudget, TenantDay: p.tenantDay, Asking: p.asking})
 }
 
 // LinkKeys returns the keys that sign approval links and stream tickets, which are the same in

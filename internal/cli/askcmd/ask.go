@@ -27,7 +27,9 @@ type askFlags struct {
 	args                []string
 	arguments, metadata string
 	approvers           []string
-	notByMe, noWait     bool
+	group, policy       string
+	notByMe             bool
+	wait, noWait        bool
 	deadline, key       string
 	callback, secret    string
 	resume              string
@@ -49,6 +51,7 @@ An approver can edit the arguments. The command then counts as not approved, unl
 --json prints the arguments for your script to use.`,
 		Example: `  dormouse ask "Deploy 4.2 to production?" && ./deploy 4.2
   dormouse ask "Deploy to production?" --arg version=4.2 --approver 'token:ops-*' --not-by-me --deadline 4h
+  dormouse ask "Deploy 4.2 to production?" --group release --wait
   dormouse ask "Delete the volume?" --arguments @volume.json --json
   dormouse ask "Deploy 4.2?" --no-wait --callback https://ci.example.com/hook --callback-secret CALLBACK_CI
   dormouse ask --resume run_3k7q2_0`,
@@ -66,7 +69,7 @@ An approver can edit the arguments. The command then counts as not approved, unl
 			if err != nil {
 				return err
 			}
-			return a.ask(cmd.Context(), req, v.key, !v.noWait)
+			return a.ask(cmd.Context(), req, v.key, v.wait && !v.noWait)
 		},
 	}
 	v.add(cmd.Flags())
@@ -77,18 +80,21 @@ func (v *askFlags) add(flags *pflag.FlagSet) {
 	flags.StringArrayVar(&v.args, "arg", nil, "argument `NAME=TEXT` that approvers see; can be repeated")
 	flags.StringVar(&v.arguments, "arguments", "", "all arguments, as a `JSON` object or @FILE")
 	flags.StringArrayVar(&v.approvers, "approver", nil, "only this `CALLER` may approve, such as token:anna or role:admin; can be repeated")
+	flags.StringVar(&v.group, "group", "", "one person of this `GROUP` decides; groups are defined in the server's --policy file")
+	flags.StringVar(&v.policy, "approval", "", "this `POLICY` decides; defined under approvals in the server's --policy file")
 	flags.BoolVar(&v.notByMe, "not-by-me", false, "your own token may not approve")
 	flags.StringVar(&v.deadline, "deadline", "", "`DURATION` after which the answer is no, such as 30m, 24h or 7d")
 	flags.StringVar(&v.metadata, "metadata", "", "`JSON` object stored with the ask")
 	flags.StringVar(&v.key, "key", "", "idempotency `KEY`: the same key asks only once")
 	flags.StringVar(&v.callback, "callback", "", "`URL` that is notified of the decision")
 	flags.StringVar(&v.secret, "callback-secret", "", "`NAME` of the server's secret that signs the notice")
+	flags.BoolVar(&v.wait, "wait", true, "wait for the answer; this is the default")
 	flags.BoolVar(&v.noWait, "no-wait", false, "return at once; exit code 0 then means asked, not approved")
 	flags.StringVar(&v.resume, "resume", "", "wait for the answer to the ask with this `ID`")
 }
 
 func (v *askFlags) request(title string) (req wire.AskRequest, err error) {
-	req = wire.AskRequest{Title: title, Approvers: v.approvers, Deadline: v.deadline}
+	req = wire.AskRequest{Title: title, Approvers: v.approvers, Group: v.group, Policy: v.policy, Deadline: v.deadline}
 	if v.notByMe {
 		req.NotBy = core.NotByStarter
 	}

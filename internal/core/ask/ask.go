@@ -15,6 +15,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 const (
@@ -33,6 +34,8 @@ type Terms struct {
 	Approvers []string `json:"approvers,omitempty"`
 	// [core.NotByStarter]: the one who asks must not approve
 	NotBy string `json:"not_by,omitempty"`
+	// who decides, as it was when the ask was started; nil: Approvers say
+	Policy *vote.Policy `json:"policy,omitempty"`
 	// ms until the ask is denied without an answer; 0: it waits without a limit
 	Within int64 `json:"within,omitempty"`
 }

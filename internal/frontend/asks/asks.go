@@ -59,7 +59,7 @@ func (d *Desk) Ask(ctx context.Context, c frontend.Caller, key string, req wire.
 }
 
 func read(req wire.AskRequest) (a frontend.Asked, err error) {
-	a = frontend.Asked{Title: req.Title, Metadata: req.Metadata, Terms: ask.Terms{Approvers: req.Approvers, NotBy: req.NotBy}}
+	a = frontend.Asked{Title: req.Title, Metadata: req.Metadata, Group: req.Group, Policy: req.Policy, Terms: ask.Terms{Approvers: req.Approvers, NotBy: req.NotBy}}
 	switch {
 	case strings.TrimSpace(req.Title) == "":
 		return a, invalid("title is missing; send the question that a person answers")
@@ -69,6 +69,9 @@ func read(req wire.AskRequest) (a frontend.Asked, err error) {
 		return a, invalid("title contains control characters, such as a line break; put details into arguments")
 	case req.NotBy != "" && req.NotBy != core.NotByStarter:
 		return a, invalid("not_by must be %s or omitted", core.NotByStarter)
+	}
+	if req.Approvers != nil && req.Group+req.Policy != "" {
+		return a, invalid("approvers can't be combined with group or policy; send one of them")
 	}
 	if err := checkApprovers(req.Approvers); err != nil {
 		return a, err

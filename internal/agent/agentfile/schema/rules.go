@@ -22,6 +22,8 @@ func policyPart() part {
 		"block": rulesPart("Calls that end the run, as blocked.", toldReason),
 		"deny":  rulesPart("Calls that are refused; the model sees the reason.", toldReason),
 		"ask":   rulesPart("Calls that wait for an approver.", shownReason, grantMember, notByMember),
+
+		"groups": groupsPart(), "approvals": approvalsPart(),
 	})
 }
 
