@@ -101,7 +101,7 @@ func testLeaseBoundary(t *storeTest) {
 func testClaimRace(t *storeTest) {
 	h := t.start(thread)
 	heads := make([]core.Head, 32)
-	winners := t.winners(together(len(heads), func(i int) (err error) {
+	winners := t.winners(Together(len(heads), func(i int) (err error) {
 		heads[i], err = t.store.Claim(t.Context(), claimOf(h, numbered("w", i), 1000))
 		return err
 	}), engine.ErrRefused)

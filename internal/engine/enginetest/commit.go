@@ -91,7 +91,7 @@ func testCommitStale(t *storeTest) {
 
 func testCommitRace(t *storeTest) {
 	h := t.claim(t.start(thread), "w1", 1000)
-	winners := t.winners(together(16, func(i int) error {
+	winners := t.winners(Together(16, func(i int) error {
 		_, err := t.store.Commit(t.Context(), next(h, i+1, numbered("turn ", i)))
 		return err
 	}), engine.ErrFenced)
@@ -232,12 +232,12 @@ func testCommitNothing(t *storeTest) {
 	t.wantErr(err, engine.ErrNotFound)
 }
 
-// strange are texts that break careless quoting and encoding.
-var strange = []string{`"`, `'`, `''; DROP TABLE heads; --`, `\`, `\"`, `\u0041`, `$.a[0]`, `a.b`, `c1"`, "\u2028", "\x01", "tab\t", "naïve ☕ 東京 🐭",
+// Strange are texts that break careless quoting and encoding.
+var Strange = []string{`"`, `'`, `''; DROP TABLE heads; --`, `\`, `\"`, `\u0041`, `$.a[0]`, `a.b`, `c1"`, "\u2028", "\x01", "tab\t", "naïve ☕ 東京 🐭",
 	`{"a":1}`, `%s`, `#`, ` `, "null", "é", "e\u0301"}
 
 func testUnicode(t *storeTest) {
-	for i, s := range strange {
+	for i, s := range Strange {
 		h := created("thr_" + s)
 		h.Tenant, h.Run, h.Agent = "tenant "+s, "run "+s, s
 		h = t.claim(t.startHead(h), s, 1000)
@@ -251,7 +251,7 @@ func testUnicode(t *storeTest) {
 		signal.Call, signal.Signal.Call = s, s
 		signal.Key = &engine.Key{Tenant: h.Tenant, Key: s, Run: h.Run, Digest: s}
 		other := signal
-		other.Call, other.Key = strange[(i+1)%len(strange)], nil
+		other.Call, other.Key = Strange[(i+1)%len(Strange)], nil
 		_, err := t.store.Signal(t.Context(), other)
 		t.wantErr(err, engine.ErrRefused)
 		h = t.signal(signal)

@@ -1,4 +1,4 @@
-// Package enginetest has the conformance suites for every store and queue behind the engine, and
+// Package enginetest has the conformance suite for every store behind the engine, and
 // the clock and randomness for tests. Only tests import it.
 //
 // The suites check what callers can see: responses, and what is read afterwards. Each store tests

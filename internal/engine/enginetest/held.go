@@ -125,7 +125,7 @@ func testHeldUnseen(t *storeTest) {
 
 func testHeldTogether(t *storeTest) {
 	req := owned(t.ended(thread))
-	for i, err := range together(16, func(int) error {
+	for i, err := range Together(16, func(int) error {
 		_, err := t.store.Start(t.Context(), req)
 		return err
 	}) {
@@ -142,7 +142,7 @@ func testHeldRace(t *storeTest) {
 	old := t.ended(thread)
 	fresh := t.claim(old, "w2", 1101)
 	starts := []engine.StartRequest{owned(old), owned(fresh)}
-	winners := t.winners(together(2, func(i int) error {
+	winners := t.winners(Together(2, func(i int) error {
 		_, err := t.store.Start(t.Context(), starts[i])
 		return err
 	}), engine.ErrFenced)

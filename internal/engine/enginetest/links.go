@@ -127,7 +127,7 @@ func testLinkRevokedAtOnce(t *testing.T, store LinkStore) {
 	l := linkRecord("lnk_1")
 	must(t, store.PutLink(t.Context(), l))
 	told := make([]engine.Link, 8)
-	for _, err := range together(len(told), func(i int) (err error) {
+	for _, err := range Together(len(told), func(i int) (err error) {
 		told[i], err = store.RevokeLink(t.Context(), l.Tenant, l.Run, l.ID, int64(2000+i), numbered("token:", i))
 		return err
 	}) {

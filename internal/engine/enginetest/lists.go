@@ -115,7 +115,7 @@ func testOverdueRace(t *storeTest) {
 		want = append(want, t.start(numbered("thr_", i)).Thread)
 	}
 	taken := make([][]engine.Wakeup, 8)
-	for _, err := range together(len(taken), func(i int) (err error) {
+	for _, err := range Together(len(taken), func(i int) (err error) {
 		taken[i], err = t.store.TakeOverdue(t.Context(), 6000, 11000, 10)
 		return err
 	}) {

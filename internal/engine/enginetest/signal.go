@@ -61,7 +61,7 @@ func testDecisionFirst(t *storeTest) {
 func testDecisionRace(t *storeTest) {
 	h := t.waiting(thread)
 	seen := make([]string, 100)
-	winners := t.winners(together(len(seen), func(i int) error {
+	winners := t.winners(Together(len(seen), func(i int) error {
 		w, err := t.store.Signal(t.Context(), decide(h, "sus_1", numbered("d", i)))
 		seen[i] = w.Head.Inbox["sus_1"].ID
 		return err
@@ -191,7 +191,7 @@ func testNobodyWaits(t *storeTest) {
 
 func testSignalsTogether(t *storeTest) {
 	h := t.claim(t.start(thread), "w1", 1000)
-	for i, err := range together(50, func(i int) error {
+	for i, err := range Together(50, func(i int) error {
 		_, err := t.store.Signal(t.Context(), say(h, numbered("m", i)))
 		return err
 	}) {
@@ -259,7 +259,7 @@ func testLate(t *storeTest) {
 
 func testLateRace(t *storeTest) {
 	h := t.timedOut(thread)
-	winners := t.winners(together(32, func(i int) error {
+	winners := t.winners(Together(32, func(i int) error {
 		_, err := t.store.Signal(t.Context(), late(h, "sus_1", numbered("d", i)))
 		return err
 	}), engine.ErrRefused)

@@ -61,7 +61,7 @@ func testStartTwice(t *storeTest) {
 }
 
 func testStartRace(t *storeTest) {
-	winners := t.winners(together(32, func(i int) error {
+	winners := t.winners(Together(32, func(i int) error {
 		h := created(thread)
 		h.Run = numbered("run_a_", i)
 		_, err := t.store.Start(t.Context(), engine.StartRequest{Head: h, Due: 6000})
@@ -201,7 +201,7 @@ func testStartKey(t *storeTest) {
 func testStartKeyRace(t *storeTest) {
 	old := t.done(thread)
 	won := 0
-	for i, err := range together(16, func(i int) error {
+	for i, err := range Together(16, func(i int) error {
 		run := numbered("run_a_", i)
 		req := succeed(old, run)
 		req.Key = &engine.Key{Tenant: tenant, Key: "k1", Run: run, Digest: "d"}

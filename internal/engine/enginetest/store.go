@@ -255,8 +255,8 @@ func (t *storeTest) texts(h core.Head) (texts []string) {
 	return texts
 }
 
-// together runs f n times at once and returns the errors, in the order of their numbers.
-func together(n int, f func(i int) error) []error {
+// Together runs f n times at once and returns the errors, in the order of their numbers.
+func Together(n int, f func(i int) error) []error {
 	errs := make([]error, n)
 	gate := make(chan struct{})
 	var all sync.WaitGroup

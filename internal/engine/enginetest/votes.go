@@ -106,7 +106,7 @@ func testVoteBesideEdit(t *storeTest) {
 
 func testVoteRace(t *storeTest) {
 	h := t.voting()
-	winners := t.winners(together(40, func(i int) error {
+	winners := t.winners(Together(40, func(i int) error {
 		req := ballot(h, asked, fmt.Sprint("p", i), vote.Yes)
 		req.Vote.Need = 3
 		_, err := t.store.Signal(t.Context(), req)

@@ -2,6 +2,7 @@ package sim_test
 
 import (
 	"context"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -35,17 +36,17 @@ func TestTheSimulatedLinesKeepTheContractOfLines(t *testing.T) {
 }
 
 func TestTheSimulatedQueueKeepsTheContractOfQueues(t *testing.T) {
-	enginetest.TestQueue(t, func(_ *testing.T, clock *enginetest.Clock) enginetest.Queue {
-		return queue{&sim.MemoryQueue{Clock: clock, Visibility: enginetest.QueueVisibility, MaxAttempts: enginetest.QueueMaxAttempts}}
-	}, enginetest.NoTurns)
+	queuetest.Test(t, func(_ *testing.T, clock *enginetest.Clock) queuetest.Queue {
+		return queue{&sim.MemoryQueue{Clock: clock, Visibility: queuetest.Visibility, MaxAttempts: queuetest.MaxAttempts}}
+	}, queuetest.NoTurns)
 }
 
 type queue struct{ *sim.MemoryQueue }
 
-func (q queue) Dead(ctx context.Context) (dead []enginetest.Dead, err error) {
+func (q queue) Dead(ctx context.Context) (dead []queuetest.Dead, err error) {
 	all, err := q.MemoryQueue.Dead(ctx)
 	for _, d := range all {
-		dead = append(dead, enginetest.Dead(d))
+		dead = append(dead, queuetest.Dead(d))
 	}
 	return dead, err
 }

@@ -2,6 +2,7 @@ package sqsqueue_test
 
 import (
 	"errors"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"strings"
 	"testing"
 	"time"
@@ -141,7 +142,7 @@ func TestAMessageThatCannotBePutElsewhereStays(t *testing.T) {
 			t.Errorf("settled: %v", err)
 		}
 		d.double.Fail(nil)
-		d.clock.Advance(enginetest.QueueVisibility)
+		d.clock.Advance(queuetest.Visibility)
 		if again := d.one(); again.ID != m.ID || again.Attempts != 2 {
 			t.Errorf("received %+v", again)
 		}

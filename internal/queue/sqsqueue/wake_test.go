@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"strconv"
 	"strings"
 	"testing"
@@ -36,8 +37,8 @@ func newCloud(t *testing.T, clock *enginetest.Clock) *cloud {
 	})
 	c := &cloud{T: t, double: double, api: double.SQS()}
 	c.dead = c.create("dead", nil)
-	c.url = c.create("queue", map[string]string{"VisibilityTimeout": strconv.Itoa(int(enginetest.QueueVisibility.Seconds())),
-		"RedrivePolicy": `{"deadLetterTargetArn":"` + c.arn(c.dead) + `","maxReceiveCount":` + strconv.Itoa(enginetest.QueueMaxAttempts) + `}`})
+	c.url = c.create("queue", map[string]string{"VisibilityTimeout": strconv.Itoa(int(queuetest.Visibility.Seconds())),
+		"RedrivePolicy": `{"deadLetterTargetArn":"` + c.arn(c.dead) + `","maxReceiveCount":` + strconv.Itoa(queuetest.MaxAttempts) + `}`})
 	return c
 }
 
@@ -84,10 +85,10 @@ type suiteQueue struct {
 	dead *sqsqueue.Wake
 }
 
-func (q suiteQueue) Dead(ctx context.Context) (dead []enginetest.Dead, err error) {
+func (q suiteQueue) Dead(ctx context.Context) (dead []queuetest.Dead, err error) {
 	letters, err := q.dead.Receive(ctx, 10)
 	for _, d := range letters {
-		dead = append(dead, enginetest.Dead{Wakeup: d.Wakeup})
+		dead = append(dead, queuetest.Dead{Wakeup: d.Wakeup})
 		err = errors.Join(err, q.dead.Nack(ctx, d, 0, ""))
 	}
 	return dead, err
@@ -105,10 +106,10 @@ func (q suiteQueue) Redrive(ctx context.Context, limit int) (int, error) {
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	// SQS counts the turns itself and promises no order.
-	enginetest.TestQueue(t, func(t *testing.T, clock *enginetest.Clock) enginetest.Queue {
+	queuetest.Test(t, func(t *testing.T, clock *enginetest.Clock) queuetest.Queue {
 		c := newCloud(t, clock)
 		return suiteQueue{sqsqueue.NewWake(c.api, c.url), sqsqueue.NewWake(c.api, c.dead)}
-	}, enginetest.LastingReceipts, enginetest.WholeSeconds, enginetest.SilentDead, enginetest.LateDead, enginetest.NoTurns)
+	}, queuetest.LastingReceipts, queuetest.WholeSeconds, queuetest.SilentDead, queuetest.LateDead, queuetest.NoTurns)
 }
 
 func TestAWakeUpCarriesTenantAndThreadAndNothingElse(t *testing.T) {
@@ -156,11 +157,11 @@ func TestWhatIsNotOursIsLeftToTheDeadLetters(t *testing.T) {
 	c := newCloud(t, clock)
 	q := sqsqueue.NewWake(c.api, c.url)
 	c.put(c.url, "hello")
-	for range enginetest.QueueMaxAttempts + 1 {
+	for range queuetest.MaxAttempts + 1 {
 		if ds, err := q.Receive(t.Context(), 10); err != nil || len(ds) != 0 {
 			t.Fatalf("received %+v, %v", ds, err)
 		}
-		clock.Advance(enginetest.QueueVisibility)
+		clock.Advance(queuetest.Visibility)
 	}
 	if dead := c.messages(c.dead); len(dead) != 1 || *dead[0].Body != "hello" {
 		t.Errorf("dead letters %+v", dead)

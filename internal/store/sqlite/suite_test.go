@@ -2,6 +2,7 @@ package sqlite_test
 
 import (
 	"context"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"path/filepath"
 	"testing"
 
@@ -21,7 +22,7 @@ var (
 
 func options(t *testing.T, clock *enginetest.Clock) sqlite.Options {
 	return sqlite.Options{Clock: clock, Random: enginetest.NewRandom(t, 1), Sync: dbfile.SyncOff,
-		Visibility: enginetest.QueueVisibility, MaxAttempts: enginetest.QueueMaxAttempts}
+		Visibility: queuetest.Visibility, MaxAttempts: queuetest.MaxAttempts}
 }
 
 // open opens path until the end of the test.
@@ -57,7 +58,7 @@ func TestLinks(t *testing.T) {
 
 func TestQueue(t *testing.T) {
 	t.Parallel()
-	enginetest.TestQueue(t, func(t *testing.T, clock *enginetest.Clock) enginetest.Queue {
+	queuetest.Test(t, func(t *testing.T, clock *enginetest.Clock) queuetest.Queue {
 		return queue{open(t, newFile(t), options(t, clock))}
 	})
 }
@@ -73,10 +74,10 @@ func TestStoreOfTwoProcesses(t *testing.T) {
 
 type queue struct{ *sqlite.DB }
 
-func (q queue) Dead(ctx context.Context) (dead []enginetest.Dead, err error) {
+func (q queue) Dead(ctx context.Context) (dead []queuetest.Dead, err error) {
 	letters, err := q.DeadLetters(ctx, 1000)
 	for _, l := range letters {
-		dead = append(dead, enginetest.Dead{Wakeup: l.Wakeup, Attempts: l.Attempts, Cause: l.Cause})
+		dead = append(dead, queuetest.Dead{Wakeup: l.Wakeup, Attempts: l.Attempts, Cause: l.Cause})
 	}
 	return dead, err
 }

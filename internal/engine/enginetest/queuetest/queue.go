@@ -1,4 +1,4 @@
-package enginetest
+package queuetest
 
 import (
 	"context"
@@ -10,6 +10,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 )
 
 // Queue is what the suite asks of a queue. Dead letters are read and sent again by the adapter's
@@ -34,17 +35,17 @@ type Dead struct {
 
 // How the queues of the suite must be configured.
 const (
-	QueueVisibility  = 100 * time.Second
-	QueueMaxAttempts = 2
+	Visibility  = 100 * time.Second
+	MaxAttempts = 2
 )
 
-// TestQueue checks a queue. Open returns an empty one that runs on clock, hides deliveries for
-// [QueueVisibility] and hands over [QueueMaxAttempts] times; it is called for each subtest. Within
+// Test checks a queue. Open returns an empty one that runs on clock, hides deliveries for
+// [Visibility] and hands over [MaxAttempts] times; it is called for each subtest. Within
 // a tenant the suite asks for no order, and it asks for nothing that lacks name.
-func TestQueue(t *testing.T, open func(t *testing.T, clock *Clock) Queue, lacks ...Lack) {
+func Test(t *testing.T, open func(t *testing.T, clock *enginetest.Clock) Queue, lacks ...Lack) {
 	for _, c := range queueCases {
 		t.Run(c.name, func(t *testing.T) {
-			clock := AtMilli(1000)
+			clock := enginetest.AtMilli(1000)
 			c.run(&queueTest{T: t, clock: clock, queue: open(t, clock), lacks: lacks})
 		})
 	}
@@ -52,7 +53,7 @@ func TestQueue(t *testing.T, open func(t *testing.T, clock *Clock) Queue, lacks 
 
 type queueTest struct {
 	*testing.T
-	clock *Clock
+	clock *enginetest.Clock
 	queue Queue
 	lacks []Lack
 }
@@ -144,7 +145,7 @@ func testDelay(t *queueTest) {
 }
 
 func testCarries(t *queueTest) {
-	for _, s := range strange {
+	for _, s := range enginetest.Strange {
 		want := engine.Wakeup{Tenant: "tenant " + s, Thread: s}
 		t.must(t.queue.Send(t.Context(), want, 0))
 		d := t.one()
@@ -158,9 +159,9 @@ func testCarries(t *queueTest) {
 func testVisibility(t *queueTest) {
 	t.send("thr_a", 0)
 	first := t.one()
-	t.at(1000 + QueueVisibility.Milliseconds() - 1)
+	t.at(1000 + Visibility.Milliseconds() - 1)
 	t.none()
-	t.at(1000 + QueueVisibility.Milliseconds())
+	t.at(1000 + Visibility.Milliseconds())
 	again := t.one()
 	if again.Attempts != 2 || again.Receipt == first.Receipt {
 		t.Fatalf("first %+v, then %+v", first, again)
@@ -215,21 +216,21 @@ func testDeadByNack(t *queueTest) {
 
 func testDeadByTime(t *queueTest) {
 	t.send("thr_a", 0)
-	for range QueueMaxAttempts {
+	for range MaxAttempts {
 		t.one()
-		t.clock.Advance(QueueVisibility)
+		t.clock.Advance(Visibility)
 	}
 	t.send("thr_b", 0)
 	if d := t.one(); d.Thread != "thr_b" {
 		t.Fatalf("received %+v", d)
 	}
-	t.dead(Dead{engine.Wakeup{Tenant: tenant, Thread: "thr_a"}, QueueMaxAttempts, ""})
+	t.dead(Dead{engine.Wakeup{Tenant: tenant, Thread: "thr_a"}, MaxAttempts, ""})
 }
 
 func testLateAck(t *queueTest) {
 	t.send("thr_a", 0)
 	late := t.one()
-	t.clock.Advance(QueueVisibility)
+	t.clock.Advance(Visibility)
 	owner := t.one()
 	if t.lack(LastingReceipts) {
 		t.lateAckAnyhow(late, owner)
@@ -244,7 +245,7 @@ func testLateAck(t *queueTest) {
 func testLateAckAlone(t *queueTest) {
 	t.send("thr_a", 0)
 	d := t.one()
-	t.clock.Advance(QueueVisibility)
+	t.clock.Advance(Visibility)
 	t.must(t.queue.Ack(t.Context(), d))
 	t.none()
 }
@@ -252,13 +253,13 @@ func testLateAckAlone(t *queueTest) {
 func testAckLost(t *queueTest) {
 	t.send("thr_a", 0)
 	d := t.one()
-	t.clock.Advance(QueueVisibility)
+	t.clock.Advance(Visibility)
 	again := t.one()
 	if again.ID != d.ID || again.Attempts != 2 {
 		t.Fatalf("first %+v, then %+v", d, again)
 	}
 	t.must(t.queue.Ack(t.Context(), again))
-	t.clock.Advance(2 * QueueVisibility)
+	t.clock.Advance(2 * Visibility)
 	t.none()
 }
 
@@ -299,7 +300,7 @@ func testConsumers(t *queueTest) {
 		t.send(numbered("thr_", i), 0)
 	}
 	received := make([][]engine.Delivery, 20)
-	for _, err := range together(len(received), func(i int) error {
+	for _, err := range enginetest.Together(len(received), func(i int) error {
 		for {
 			ds, err := t.queue.Receive(t.Context(), 3)
 			if err != nil || len(ds) == 0 {

@@ -1,4 +1,4 @@
-package enginetest
+package queuetest
 
 import (
 	"slices"
@@ -45,7 +45,7 @@ func (t *queueTest) lateAckAnyhow(late, owner engine.Delivery) {
 	t.superseded(t.queue.Ack(t.Context(), late))
 	t.none()
 	t.superseded(t.queue.Ack(t.Context(), owner))
-	t.clock.Advance(QueueVisibility)
+	t.clock.Advance(Visibility)
 	t.none()
 }
 
