@@ -80,3 +80,39 @@ func TestNoLinkForWhomNoGroupNames(t *testing.T) {
 		t.Errorf("%d %s", got.StatusCode, got.text)
 	}
 }
+
+func TestThePageOfALinkShowsHowManyHaveApprovedAndNotWho(t *testing.T) {
+	for name, tt := range map[string]struct {
+		stages, need int
+		said, want   string
+	}{
+		"no one yet":           {1, 2, "", "0 of 2 have approved."},
+		"one of two":           {1, 2, "resume", "1 of 2 have approved."},
+		"a denial":             {1, 2, "cancel", "0 of 2 have approved. Denials: 1 of 3."},
+		"in the first of two":  {2, 3, "resume", "1 of 3 have approved; stage 1 of 2."},
+		"one is enough of two": {2, 1, "", "0 of 1 has approved; stage 1 of 2."},
+	} {
+		s := dutiful(t)
+		run := s.startWith("secret")
+		call := voted("c1")
+		first := call.Policy.Stages[0]
+		first.Need, first.Majority = tt.need, true
+		call.Policy.Stages = []vote.Stage{first, {Group: vote.Group{Name: "board", Members: first.Group.Members}, Need: 1}}[:tt.stages]
+		sus := s.worker.Suspend(run, call)["c1"]
+		link := s.makeLink(run, sus, "kim@example.com").Link
+		if tt.said != "" {
+			if got := s.send("POST", "/v1/suspensions/"+sus, `{"action":"`+tt.said+`","reason":"as agreed"}`, bearer("b")); got.StatusCode != 202 {
+				t.Fatalf("%s: %d %s", name, got.StatusCode, got.text)
+			}
+		}
+		page := s.send("GET", link, "", asPage)
+		if !strings.Contains(page.text, `<p class="tally">`+tt.want+`</p>`) {
+			t.Errorf("%s: %s", name, page.text)
+		}
+		for _, secret := range []string{"boss", "as agreed", "finance"} {
+			if strings.Contains(page.text, secret) {
+				t.Errorf("%s: the page has %q", name, secret)
+			}
+		}
+	}
+}

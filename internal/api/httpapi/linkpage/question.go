@@ -88,6 +88,7 @@ func (v questionView) page() string {
 	v.heading(&m)
 	m.add(`</h1>`)
 	v.timeLeft(&m)
+	v.tally(&m)
 	m.add(`</div><section>`)
 	v.what(&m)
 	m.add(`</section><section>`)
@@ -133,6 +134,38 @@ func (v questionView) heading(m *markup) {
 	default:
 		m.add(`May it run this tool?`)
 	}
+}
+
+// tally says how far several people have come. It names no one: a link may be passed on.
+func (v questionView) tally(m *markup) {
+	of := v.Votes
+	if of == nil {
+		return
+	}
+	have := tag(` have approved`)
+	if of.Need == 1 {
+		have = ` has approved`
+	}
+	m.add(`<p class="tally">`)
+	m.count(of.Yes)
+	m.add(` of `)
+	m.count(of.Need)
+	m.add(have)
+	if of.Stages > 1 {
+		m.add(`; stage `)
+		m.count(of.Stage)
+		m.add(` of `)
+		m.count(of.Stages)
+	}
+	m.add(`.`)
+	if of.No > 0 {
+		m.add(` Denials: `)
+		m.count(of.No)
+		m.add(` of `)
+		m.count(of.Deny)
+		m.add(`.`)
+	}
+	m.add(`</p>`)
 }
 
 // urgent is the time left below which the page highlights it.
