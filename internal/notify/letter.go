@@ -2,10 +2,13 @@ package notify
 
 import (
 	"html"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 )
 
 // Letter is a notice as a mail. Its links show a page, and none of them decides: programs that scan
@@ -28,6 +31,18 @@ func NewLetter(n client.Notice, to string) Letter {
 
 // letterID is an id without characters that have a meaning in the headers of a mail.
 func letterID(of string) string { return core.Digest([]byte(of))[len("sha256:"):][:32] }
+
+// Together is the result of the letters to all addresses of a target, of which there is at least
+// one: what can't be taken now is tried again, and it is enough if one was taken and the others
+// were refused for good.
+func Together(results []delivery.Result) delivery.Result {
+	for _, outcome := range []notice.Outcome{notice.Refused, notice.Delivered} {
+		if i := slices.IndexFunc(results, func(r delivery.Result) bool { return r.Outcome == outcome }); i >= 0 {
+			return results[i]
+		}
+	}
+	return results[0]
+}
 
 const openThePage = "Open the page to answer. Replies to this mail are not read."
 

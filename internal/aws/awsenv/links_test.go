@@ -28,7 +28,7 @@ var (
 )
 
 // modulesWithSenders are of the function that delivers notices.
-var modulesWithSenders = slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sns",
+var modulesWithSenders = slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sesv2", "github.com/aws/aws-sdk-go-v2/service/sns",
 	"github.com/aws/aws-sdk-go-v2/service/ssm", "github.com/aws/aws-sdk-go-v2/internal/v4a"})
 
 const module = "github.com/dormouse-dev/dormouse"
@@ -49,7 +49,7 @@ var steps = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal
 
 // senders are what the function that delivers notices links alone.
 var senders = []string{"internal/aws/awsnotify", "internal/notify/webhook", "internal/notify/slack", "internal/notify/teams", "internal/notify/template",
-	"internal/notify/sink/eventbridge", "internal/notify/sink/sns"}
+	"internal/notify/ses", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"}
 
 var web = []string{"internal/api/httpapi", "internal/aws/awsapi", "internal/api/lambdahttp"}
 
@@ -63,7 +63,7 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 		// it answers requests for test notices
 		{"notify", modulesWithSenders, slices.Concat(noFunction, steps)},
 		{"hook", append(modulesWithHTTP, "github.com/aws/aws-sdk-go-v2/service/ssm"), slices.Concat(noFunction, steps, []string{"internal/aws/awsnotify",
-			"internal/notify/webhook", "internal/notify/teams", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
+			"internal/notify/webhook", "internal/notify/teams", "internal/notify/ses", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web)},
 		{"api", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},
 		{"decision", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},

@@ -8,7 +8,10 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
+	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
+	"github.com/aws/aws-sdk-go-v2/service/sesv2"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
@@ -18,6 +21,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/notify"
+	"github.com/dormouse-dev/dormouse/internal/notify/ses"
 	sinkbus "github.com/dormouse-dev/dormouse/internal/notify/sink/eventbridge"
 	sinktopic "github.com/dormouse-dev/dormouse/internal/notify/sink/sns"
 	"github.com/dormouse-dev/dormouse/internal/notify/slack"
@@ -60,7 +64,7 @@ func endpoints(p awsenv.Notify) *notify.Endpoints {
 	return &notify.Endpoints{Targets: p.Subscribers, Writer: notify.NewWriter(notify.WriterOptions{Frontend: p.Frontend, Links: links, Logger: p.Logger}),
 		URL: map[notice.Format]notify.Sender{notice.FormatStandard: webhook.New(hooks, webhook.Standard), notice.FormatSlack: webhook.New(hooks, slack.Message),
 			notice.FormatTeams: webhook.New(hooks, teams.Card), notice.FormatTemplate: webhook.New(hooks, template.Body)},
-		Slack: app, Sinks: sinks(p.Settings), Clock: p.Clock, Random: p.Random, Logger: p.Logger}
+		Mail: mail(p), Slack: app, Sinks: sinks(p.Settings), Clock: p.Clock, Random: p.Random, Logger: p.Logger}
 }
 
 // sinks are those that the stack has, by their endpoints. Their clients don't retry: the line does,
@@ -77,4 +81,24 @@ func sinks(s stack.Settings) map[string]notify.Sender {
 			func(o *sns.Options) { o.BaseEndpoint = stack.Endpoint(s.Endpoints.SNS, o.BaseEndpoint) })}
 	}
 	return all
+}
+
+// mail sends through SES, if the stack has a sender.
+func mail(p awsenv.Notify) notify.Sender {
+	if p.MailFrom == "" {
+		return nil
+	}
+	config := p.Config()
+	config.Retryer = throttled
+	api := sesv2.NewFromConfig(config, func(o *sesv2.Options) { o.BaseEndpoint = stack.Endpoint(p.Endpoints.SES, o.BaseEndpoint) })
+	return ses.New(ses.Options{API: api, From: p.MailFrom, Clock: p.Clock})
+}
+
+// throttled repeats what SES throttled, which it has not sent: a notice to ten people is ten
+// requests, and a new account may send one per second.
+func throttled() aws.Retryer {
+	return retry.NewStandard(func(o *retry.StandardOptions) {
+		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = 4, 2*time.Second, ratelimit.None
+		o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
+	})
 }

@@ -48,6 +48,7 @@ type stand struct {
 	handle map[string]func(events.SQSEvent) events.SQSEventResponse // by queue
 	log    bytes.Buffer
 	pager  string // URL of the receiver
+	env    map[string]string
 	// as Lambda invokes it
 	function lambda.Handler
 
@@ -76,10 +77,11 @@ func newStand(t *testing.T) *stand {
 	t.Setenv("DORMOUSE_SECRET_PAGER_KEY", pagerKey)
 	at, err := url.Parse(pager.URL)
 	s.must(err)
-	s.open(map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": s.queues["wake"], "DORMOUSE_NOTIFY_QUEUE_URL": s.queues["notify"],
+	s.env = map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": s.queues["wake"], "DORMOUSE_NOTIFY_QUEUE_URL": s.queues["notify"],
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": services.URL, "DORMOUSE_PRIVATE_HOSTS": at.Host,
 		"AWS_ENDPOINT_URL_EVENTBRIDGE": bus.URL, "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_NOTICE_KINDS": "suspended", "DORMOUSE_PUBLIC_URL": "https://desk.example.com",
-		"DORMOUSE_AUTH": "JWT", "DORMOUSE_TENANT_CLAIM": "tenant", "DORMOUSE_ROLES_CLAIM": "roles"})
+		"DORMOUSE_AUTH": "JWT", "DORMOUSE_TENANT_CLAIM": "tenant", "DORMOUSE_ROLES_CLAIM": "roles"}
+	s.open(s.env)
 	s.pager = pager.URL
 	s.deploy(s.pager)
 	return s

@@ -21,7 +21,8 @@ var parameterChecks = []check{
 	}, []breakage{{"  TableName:\n    Description: The name of the table", "  Table:\n    Description: The name of the table"}}},
 	{"what costs or tells more is off until somebody asks for it", func(t Template) (wrong []string) {
 		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
-			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": "", "EventBusName": "", "NoticeTopicArn": ""} {
+			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": "", "EventBusName": "", "NoticeTopicArn": "", "NoticeMailFrom": "",
+			"NoticeMailIdentity": ""} {
 			if p, _ := t.Parameter(name); p.Default != off {
 				wrong = append(wrong, name+" must be off by default")
 			}

@@ -37,6 +37,9 @@ var rightsChecks = []check{
 		{"{StringEquals: {kms:ViaService: !Sub \"ssm.${AWS::Region}.amazonaws.com\"}}", "{StringEquals: {aws:RequestedRegion: !Ref AWS::Region}}"},
 		{"    AllowedPattern: \"(/([A-Za-z0-9_.-]+/)+)?\"\n", "    AllowedPattern: \"/.*\"\n"},
 		{"                - HasEventBus\n", "                - HasNoticeTopic\n"},
+		{"                - SendsMail\n", "                - HasNoticeTopic\n"},
+		{"{StringEquals: {ses:FromAddress: !Ref NoticeMailFrom}}", "{StringEquals: {ses:FromAddress: !Ref NoticeMailIdentity}}"},
+		{"([A-Za-z0-9._+-]+@)?[A-Za-z0-9.-]+", ".*"},
 		{"[A-Za-z0-9/_.-]{0,256}", ".*"},
 		{"[^ ]+", ".*"}}},
 	{"what the store asks of DynamoDB is allowed to somebody, and nothing that it never asks", storeWrongs, []breakage{
@@ -64,7 +67,7 @@ var grants = map[string][]string{
 		"lambda:InvokeFunction ToolFunctions", "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "kms:Decrypt SecretsKeyArn"},
 	"NotifyFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
 		"sqs:ChangeMessageVisibility NotifyQueue", "sqs:DeleteMessage NotifyQueue", "sqs:GetQueueAttributes NotifyQueue", "sqs:ReceiveMessage NotifyQueue",
-		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "kms:Decrypt SecretsKeyArn"},
+		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ses:SendEmail " + mailIdentity, "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "kms:Decrypt SecretsKeyArn"},
 	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 }
 
@@ -82,12 +85,16 @@ const (
 // eventBus is one of the account, in the region of the stack.
 const eventBus = "arn:${AWS::Partition}:events:${AWS::Region}:${AWS::AccountId}:event-bus/${EventBusName}"
 
+// mailIdentity is verified in SES in the region of the stack.
+const mailIdentity = "arn:${AWS::Partition}:ses:${AWS::Region}:${AWS::AccountId}:identity/${NoticeMailIdentity}"
+
 // beyond is what each right beyond the stack depends on: the condition, and the parameter that it
 // must ask for.
 var beyond = map[string][2]string{
 	"bedrock:InvokeModel": {"AsksBedrock", "BedrockModels"}, "bedrock:InvokeModelWithResponseStream": {"AsksBedrock", "BedrockModels"},
 	"bedrock:ApplyGuardrail": {"HasGuardrails", "BedrockGuardrails"}, "lambda:InvokeFunction": {"InvokesFunctions", "ToolFunctions"},
 	"events:PutEvents": {"HasEventBus", "EventBusName"}, "sns:Publish": {"HasNoticeTopic", "NoticeTopicArn"},
+	"ses:SendEmail":    {"SendsMail", "NoticeMailFrom"},
 	"ssm:GetParameter": {"ReadsSecrets", "SecretsPath"}, "kms:Decrypt": {"HasSecretsKey", "SecretsKeyArn"},
 }
 
@@ -110,11 +117,15 @@ func reachWrongs(t Template) (wrong []string) {
 			if via := fmt.Sprint(member(one.body, "Condition", "StringEquals", "kms:ViaService")); action == "kms:Decrypt" && !strings.Contains(via, "ssm.${AWS::Region}.amazonaws.com") {
 				wrong = append(wrong, "the key may be used for more than parameters")
 			}
+			if from := refOf(member(one.body, "Condition", "StringEquals", "ses:FromAddress")); action == "ses:SendEmail" && from != "NoticeMailFrom" {
+				wrong = append(wrong, "mail may be sent from any address of the identity")
+			}
 		}
 	}
 	for name, pattern := range map[string]string{"SecretsPath": "(/([A-Za-z0-9_.-]+/)+)?", "BedrockModels": "(arn:[^ ]+)?", "BedrockGuardrails": "(arn:[^ ]+)?",
 		"ToolFunctions": "(arn:[^ ]+)?", "SecretsKeyArn": "(arn:[^ ]+:key/[^ *]+)?", "EventBusName": "[A-Za-z0-9/_.-]{0,256}",
-		"NoticeTopicArn": "(arn:[a-z0-9-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+)?"} {
+		"NoticeTopicArn": "(arn:[a-z0-9-]+:sns:[a-z0-9-]+:[0-9]{12}:[A-Za-z0-9_-]+)?",
+		"NoticeMailFrom": "([A-Za-z0-9._+-]+@[A-Za-z0-9.-]+)?", "NoticeMailIdentity": "(([A-Za-z0-9._+-]+@)?[A-Za-z0-9.-]+)?"} {
 		if p, _ := t.Parameter(name); p.AllowedPattern != pattern {
 			wrong = append(wrong, fmt.Sprintf("%s takes %s, and must take %s alone", name, p.AllowedPattern, pattern))
 		}

@@ -9,7 +9,6 @@ import (
 	"net"
 	netmail "net/mail"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 	"time"
@@ -93,7 +92,7 @@ func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) de
 		messages = append(messages, message)
 	}
 	if len(messages) == 0 {
-		return together(results)
+		return notify.Together(results)
 	}
 	c, err := s.client(ctx)
 	if err != nil {
@@ -106,18 +105,7 @@ func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) de
 	for _, message := range messages {
 		results = append(results, resultOf(message))
 	}
-	return together(results)
-}
-
-// together is the result of several mails: what the server does not take now is tried again, and it
-// is enough if it took one and refused the others for good.
-func together(results []delivery.Result) delivery.Result {
-	for _, outcome := range []notice.Outcome{notice.Refused, notice.Delivered} {
-		if i := slices.IndexFunc(results, func(r delivery.Result) bool { return r.Outcome == outcome }); i >= 0 {
-			return results[i]
-		}
-	}
-	return results[0]
+	return notify.Together(results)
 }
 
 func (s *Sender) message(l notify.Letter, to string) (*mail.Msg, error) {

@@ -25,6 +25,7 @@ type Settings struct {
 	Intake      Intake
 	Access      Access
 	Sinks       Sinks
+	MailFrom    string // the address that sends notices as mail; empty: mail is off
 
 	Stack    string // the name of the stack, the dimension of its metrics
 	Version  string // of the program
@@ -85,7 +86,7 @@ const (
 type Credentials struct{ KeyID, Secret, Session string }
 
 // Endpoints override those of the services, if they are set.
-type Endpoints struct{ All, DynamoDB, SQS, Bedrock, Lambda, SSM, EventBridge, SNS string }
+type Endpoints struct{ All, DynamoDB, SQS, Bedrock, Lambda, SSM, EventBridge, SNS, SES string }
 
 // Read reads the settings. The error names every variable that is missing or invalid, and what to
 // set it to.
@@ -106,7 +107,8 @@ func Read(getenv func(string) string) (Settings, error) {
 		},
 		Endpoints: Endpoints{All: r.url("AWS_ENDPOINT_URL"), DynamoDB: r.url("AWS_ENDPOINT_URL_DYNAMODB"), SQS: r.url("AWS_ENDPOINT_URL_SQS"),
 			Bedrock: r.url("AWS_ENDPOINT_URL_BEDROCK_RUNTIME"), Lambda: r.url("AWS_ENDPOINT_URL_LAMBDA"), SSM: r.url("AWS_ENDPOINT_URL_SSM"),
-			EventBridge: r.url("AWS_ENDPOINT_URL_EVENTBRIDGE"), SNS: r.url("AWS_ENDPOINT_URL_SNS")},
+			EventBridge: r.url("AWS_ENDPOINT_URL_EVENTBRIDGE"), SNS: r.url("AWS_ENDPOINT_URL_SNS"), SES: r.url("AWS_ENDPOINT_URL_SESV2")},
+		MailFrom:     r.address("DORMOUSE_NOTICE_MAIL_FROM"),
 		SecretsPath:  r.path("DORMOUSE_SECRETS_PATH"),
 		TraceDaemon:  getenv("AWS_XRAY_DAEMON_ADDRESS"),
 		LogLevel:     level(getenv("AWS_LAMBDA_LOG_LEVEL")),
@@ -155,6 +157,15 @@ func (r *reader) url(name string) string {
 	}
 	if u, err := url.Parse(v); err != nil || u.Host == "" || u.Scheme != "https" && u.Scheme != "http" {
 		r.say("%s is %q, which is not a URL; use the form https://HOST/PATH", name, v)
+	}
+	return v
+}
+
+// address reads the address of a mail, without a name.
+func (r *reader) address(name string) string {
+	v := r.getenv(name)
+	if local, domain, _ := strings.Cut(v, "@"); v != "" && (local == "" || domain == "" || strings.ContainsAny(domain, "@") || strings.ContainsAny(v, " \t\r\n<>,;\"")) {
+		r.say("%s is %q, which is not a mail address; use the form desk@example.com", name, v)
 	}
 	return v
 }

@@ -53,8 +53,9 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"AWS_LAMBDA_FUNCTION_NAME": "prod-step", "AWS_SESSION_TOKEN": "session", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000",
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
 		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:4", "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:5", "AWS_ENDPOINT_URL_SSM": "http://127.0.0.1:6",
-		"AWS_ENDPOINT_URL_EVENTBRIDGE": "http://127.0.0.1:7", "AWS_ENDPOINT_URL_SNS": "http://127.0.0.1:8",
-		"DORMOUSE_PUBLIC_URL": "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
+		"AWS_ENDPOINT_URL_EVENTBRIDGE": "http://127.0.0.1:7", "AWS_ENDPOINT_URL_SNS": "http://127.0.0.1:8", "AWS_ENDPOINT_URL_SESV2": "http://127.0.0.1:9",
+		"DORMOUSE_NOTICE_MAIL_FROM": "desk@example.com",
+		"DORMOUSE_PUBLIC_URL":       "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
 		"DORMOUSE_PRODUCT_NAME": "Refund Desk", "DORMOUSE_TENANT_NAMES": "acme=Acme Ltd; zoo=Zoo = Co;",
 	}))
@@ -74,7 +75,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		t.Errorf("access (-want +got):\n%s", diff)
 	}
 	endpoints := stack.Endpoints{All: "http://127.0.0.1:1", DynamoDB: "http://127.0.0.1:2", SQS: "http://127.0.0.1:3", Bedrock: "http://127.0.0.1:4",
-		Lambda: "http://127.0.0.1:5", SSM: "http://127.0.0.1:6", EventBridge: "http://127.0.0.1:7", SNS: "http://127.0.0.1:8"}
+		Lambda: "http://127.0.0.1:5", SSM: "http://127.0.0.1:6", EventBridge: "http://127.0.0.1:7", SNS: "http://127.0.0.1:8", SES: "http://127.0.0.1:9"}
 	if s.Public.String() != "https://desk.example.com" {
 		t.Errorf("people reach it at %s", s.Public)
 	}
@@ -82,7 +83,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 	if diff := cmp.Diff(sinks, s.Sinks); diff != "" {
 		t.Errorf("sinks (-want +got):\n%s", diff)
 	}
-	if s.Endpoints != endpoints || s.SecretsPath != "/dormouse/prod/" || s.Credentials.Session != "session" ||
+	if s.Endpoints != endpoints || s.MailFrom != "desk@example.com" || s.SecretsPath != "/dormouse/prod/" || s.Credentials.Session != "session" ||
 		s.Stack != "prod" || s.Version != "1.2.3" || s.Function != "prod-step" || s.TraceDaemon != "127.0.0.1:2000" {
 		t.Errorf("settings %+v", s)
 	}
@@ -102,6 +103,8 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 		{"an address that is none", map[string]string{"DORMOUSE_PUBLIC_URL": "desk"}, []string{`DORMOUSE_PUBLIC_URL: "desk" is not a URL`}},
 		{"sinks that are none", map[string]string{"DORMOUSE_NOTICE_TOPIC_ARN": "runs", "DORMOUSE_NOTICE_KINDS": "done,paused"},
 			[]string{`DORMOUSE_NOTICE_TOPIC_ARN is "runs", which is not the ARN of a topic`, `DORMOUSE_NOTICE_KINDS contains "paused"; use some of [suspended`}},
+		{"a sender with a name", map[string]string{"DORMOUSE_NOTICE_MAIL_FROM": "Desk <desk@example.com>"}, []string{`DORMOUSE_NOTICE_MAIL_FROM is "Desk <desk@example.com>", which is not a mail address`}},
+		{"a sender without a domain", map[string]string{"DORMOUSE_NOTICE_MAIL_FROM": "desk"}, []string{`DORMOUSE_NOTICE_MAIL_FROM is "desk", which is not a mail address`}},
 		{"half an intake queue", map[string]string{"DORMOUSE_INTAKE_QUEUE_ARN": "intake"},
 			[]string{`DORMOUSE_INTAKE_QUEUE_ARN is "intake", which is not the ARN`, "DORMOUSE_INTAKE_QUEUE_URL is missing", "DORMOUSE_INTAKE_DEAD_QUEUE_URL is missing",
 				"DORMOUSE_INTAKE_TENANT is missing"}},

@@ -1,0 +1,63 @@
+package awsnotify
+
+import (
+	"errors"
+	"io"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+
+	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
+	"github.com/aws/smithy-go"
+
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+)
+
+func TestAMailTargetIsServedBySES(t *testing.T) {
+	s := newStand(t)
+	var mails []string
+	office := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		body, err := io.ReadAll(r.Body)
+		if signed := r.Header.Get("Authorization"); err != nil || r.URL.Path != "/v2/email/outbound-emails" || !strings.Contains(signed, "Credential=k/") || !strings.Contains(signed, "/ses/aws4_request") {
+			t.Errorf("%s with %q, %v", r.URL, signed, err)
+		}
+		mails = append(mails, string(body))
+		_, _ = io.WriteString(w, `{"MessageId":"1"}`)
+	}))
+	t.Cleanup(office.Close)
+	target := notice.Target{On: notice.Set{notice.Suspended}, Mail: []string{"anna@example.com"}}
+	boss := notice.Webhook{Tenant: "acme", ID: "wh_boss", Rev: 1, Target: target}
+	s.must(s.notify.Store.PutWebhook(t.Context(), boss))
+	if tried, err := endpoints(s.notify).Test(t.Context(), boss); err != nil || !strings.Contains(tried.Error, "sends no mail") {
+		t.Errorf("without a sender: %+v, %v", tried, err)
+	}
+	s.env["DORMOUSE_NOTICE_MAIL_FROM"], s.env["AWS_ENDPOINT_URL_SESV2"] = "desk@example.com", office.URL
+	s.open(s.env)
+	run := s.suspend()
+	s.pump("notify")
+	if len(mails) != 1 {
+		t.Fatalf("%d mails\n%s", len(mails), s.log.String())
+	}
+	for _, want := range []string{`"FromEmailAddress":"desk@example.com"`, `<anna@example.com>`, run.ID, "https://desk.example.com/v1/approvals/"} {
+		if !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(mails[0]), want) {
+			t.Errorf("the mail has no %s: %s", want, mails[0])
+		}
+	}
+}
+
+// Only what is known not to be sent is repeated within an attempt.
+func TestThrottledMailIsRepeatedAndNothingElse(t *testing.T) {
+	r := throttled()
+	for err, want := range map[error]bool{
+		&types.TooManyRequestsException{}: true, &smithy.GenericAPIError{Code: "ThrottlingException"}: true,
+		&types.InternalServiceErrorException{}: false, &types.MessageRejected{}: false, errors.New("timeout"): false,
+	} {
+		if got := r.IsErrorRetryable(err); got != want {
+			t.Errorf("%v is repeated: %t", err, got)
+		}
+	}
+	if n := r.MaxAttempts(); n != 4 {
+		t.Errorf("%d attempts", n)
+	}
+}
