@@ -20,13 +20,15 @@ type LinkRequest struct {
 	// too, and the call must wait for an approval without a result.
 	Edit bool `json:"edit,omitempty"`
 	// [RequireToken]: the link is answered with an access token, and the decision is that of
-	// the token's caller. Empty: having the link is enough.
+	// the token's caller. [RequireSignIn]: a person signs in at the operator's identity
+	// provider, and the decision is that of this person. Empty: having the link is enough.
 	Require string `json:"require,omitempty"`
 }
 
 // What a link may ask for besides.
 const (
-	RequireToken = "token" // an access token of who decides
+	RequireToken  = "token"   // an access token of who decides
+	RequireSignIn = "sign_in" // a person who signs in at the operator's identity provider
 )
 
 // Link is an approval link: it lets one recipient answer one suspension without a token.
@@ -45,7 +47,7 @@ type Link struct {
 	For string `json:"for"`
 	// Whether the recipient may edit the arguments of the call.
 	Edit bool `json:"edit,omitempty"`
-	// What the link asks for besides: [RequireToken], or nothing.
+	// What the link asks for besides: [RequireToken], [RequireSignIn], or nothing.
 	Require string `json:"require,omitempty"`
 	// Who created the link. Empty if the server runs without tokens.
 	CreatedBy string `json:"created_by,omitempty"`

@@ -107,6 +107,7 @@ type serverFlags struct {
 	tenantBytes          display.ByteSize
 	public               string
 	mail                 mailFlags
+	signIn               signInFlags
 }
 
 // read checks the flags and converts them to options.
@@ -138,6 +139,9 @@ func (f *serverFlags) read(o *local.Options) error {
 		return err
 	}
 	if o.Mail, err = f.mail.read(); err != nil {
+		return err
+	}
+	if o.SignIn, err = f.signIn.read(f.public != ""); err != nil {
 		return err
 	}
 	o.Names.Tenants, err = readTenantNames(f.tenantNames)
@@ -182,6 +186,7 @@ func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	flags.BoolVar(&o.Watch, "watch", o.Watch, "reload agent files when they change; new runs use the new version")
 	flags.StringVar(&f.public, "public-url", "", "public `URL` of the server, the start of every approval link, such as https://desk.example.com/dormouse (default: links are paths)")
 	f.mail.add(cmd)
+	f.signIn.add(cmd)
 }
 
 // checkSteps refuses limits that would keep workers idle. Zero is the default.

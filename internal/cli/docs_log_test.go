@@ -40,6 +40,8 @@ var logged = map[string]string{
 	"starting a run from the intake queue panicked":                                                                  "A bug. The request is retried.",
 	"starting a run from the intake queue failed":                                                                    "A bug. The request is retried, then moved to the dead letters.",
 	"request failed":                           "The caller got 500. Report the line.",
+	"the identity provider failed":             "People can't sign in to answer links; `error` says why. Check `--oidc-issuer` and the secret `OIDC_CLIENT_SECRET`.",
+	"a person who signed in is not admitted":   "The account may not answer; `reason` says why.",
 	"a request was refused with 503":           "Each `code` is logged at most once every ten seconds; `others_since_last` counts the omitted lines. If a retry can help, the level is WARN.",
 	"handler panicked":                         "A bug; the caller got 500.",
 	"request not understood":                   "The function was invoked by something other than API Gateway or its URL.",

@@ -36,6 +36,10 @@ type Link struct {
 // is that of the token's principal, and the link gives it no rights.
 const RequireToken = "token"
 
+// RequireSignIn is what a link requires whose bearer signs in at an identity provider. The decision
+// is that of the person who did.
+const RequireSignIn = "sign_in"
+
 // Ends is when the link cannot answer any more: when it expires, or at the deadline of its call.
 func (l Link) Ends() int64 {
 	if l.Deadline != 0 {

@@ -53,7 +53,7 @@ func (c Caller) behind() []string {
 // delegated is the link whose rights the caller uses; nil for a caller with rights of its own, who
 // may have come by a link that asks for a token.
 func (c Caller) delegated() *engine.Link {
-	if c.Link == nil || c.Link.Require == engine.RequireToken {
+	if c.Link == nil || c.Link.Require == engine.RequireToken || c.Link.Require == engine.RequireSignIn {
 		return nil
 	}
 	return c.Link

@@ -75,6 +75,7 @@ type Web struct {
 	// where people reach the server; the zero value leaves links as paths
 	PublicURL access.PublicURL
 	Mail      Mail
+	SignIn    SignIn
 }
 
 // Outside is what a program brings along.
@@ -272,7 +273,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		}
 		return err
 	}}
-	api, err := o.api(ctx, httpapi.Options{Frontend: front, Webhooks: d.desk(o, endpoints.Test), Links: keys, Storage: d.storage}, known)
+	api, err := o.api(ctx, httpapi.Options{Frontend: front, Webhooks: d.desk(o, endpoints.Test), Links: keys, SignIn: o.signIn(), Storage: d.storage}, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

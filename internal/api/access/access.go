@@ -52,6 +52,10 @@ type Principal struct {
 	// Claims are those of a checked token, as its issuer wrote them; nil for a caller without.
 	Claims map[string]string
 
+	// Person: signed in at an identity provider that the server itself asked. The name is one
+	// of another sort, so that no account of the provider is taken for a token.
+	Person bool
+
 	// Fingerprint is that of the token: another one may have had its name. It is no secret;
 	// empty where no token is needed.
 	Fingerprint string
@@ -62,8 +66,11 @@ func Anyone() Principal { return Principal{Tenant: Tenant, Roles: []Role{Admin}}
 
 // By is the caller's name as it is stored with what was done; empty if there is none.
 func (p Principal) By() string {
-	if p.Name == "" {
+	switch {
+	case p.Name == "":
 		return ""
+	case p.Person:
+		return "person:" + p.Name
 	}
 	return "token:" + p.Name
 }

@@ -47,6 +47,9 @@ func (p PublicURL) String() string { return p.text }
 // none.
 func (p PublicURL) To(serverPath string) string { return p.text + serverPath }
 
+// Secure says whether people reach the server by HTTPS.
+func (p PublicURL) Secure() bool { return p.scheme == "https" }
+
 // Host is the name of the host, without its port; "" of none.
 func (p PublicURL) Host() string { return (&url.URL{Host: p.host}).Hostname() }
 

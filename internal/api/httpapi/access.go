@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -61,7 +62,7 @@ func (a *api) authenticate(r *http.Request) (*http.Request, error) {
 }
 
 func as(r *http.Request, p access.Principal) *http.Request {
-	noteOf(r).tenant = p.Tenant
+	requestlog.Of(r).Tenant = p.Tenant
 	return r.WithContext(context.WithValue(r.Context(), principalKey{}, p))
 }
 

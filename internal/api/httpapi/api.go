@@ -12,6 +12,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/sites"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -56,6 +58,10 @@ type Options struct {
 
 	// LinkSource is where the keys come from if they are kept elsewhere, in place of Links.
 	LinkSource LinkSource
+
+	// SignIn signs people in who answer by a link that requires it. Nil: no link can require
+	// it.
+	SignIn people.SignIn
 
 	// Hooks receives webhooks. Nil: there are none.
 	Hooks *hooks.Receiver
@@ -105,6 +111,7 @@ type desks struct {
 	making   *links.Maker
 	asks     *asks.Desk
 	webhooks *webhooks.Desk // nil: there are none
+	people   *people.Desk   // nil: no one signs in
 }
 
 type api struct {
@@ -130,7 +137,7 @@ type api struct {
 	stopping  <-chan struct{}
 	version   string
 	storage   func() Storage // may be nil
-	unserved  unserved
+	unserved  requestlog.Unserved
 	log       *slog.Logger
 	mux       *http.ServeMux
 }
@@ -139,11 +146,15 @@ type api struct {
 // or an address that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
-	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
+	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
 		streams: newStreams(limits), paces: newPaces(limits), outgoing: bounds.NewOutgoing(), guesses: bounds.NewGuesses(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
+	}
+	var err error
+	if a.people, err = a.peopleDesk(opts.SignIn); err != nil {
+		return nil, err
 	}
 	if err := a.sendStreamsTo(opts.StreamURL); err != nil {
 		return nil, err
@@ -163,7 +174,7 @@ func New(opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return a.noted(opts.Access, a.recovered(a.loopback(a.belowPrefix(callers.Guard(http.HandlerFunc(a.serve)))))), nil
+	return requestlog.Each(opts.Access, a.clock, a.recovered(a.loopback(a.belowPrefix(callers.Guard(http.HandlerFunc(a.serve)))))), nil
 }
 
 // handler answers a request, or returns why not before it has written anything.
@@ -172,7 +183,7 @@ type handler func(w http.ResponseWriter, r *http.Request) error
 // handle lets in who may, holds the query against the table, and then serves.
 func (a *api) handle(rt route) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
-		noteOf(r).route = rt.path
+		requestlog.Of(r).Route = rt.path
 		r, err := a.enter(r, rt)
 		if err == nil {
 			err = rt.serve(w, r)

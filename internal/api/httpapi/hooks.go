@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -21,7 +22,7 @@ func (a *api) receiveHook(w http.ResponseWriter, r *http.Request) error {
 	}
 	answer, err := a.hooks.Receive(r.Context(), r.PathValue("name"), hooks.Request{Header: r.Header.Values, Body: raw,
 		Admit: func(tenant string) error {
-			noteOf(r).tenant = tenant
+			requestlog.Of(r).Tenant = tenant
 			return a.paces.take(tenant, a.clock.Now())
 		}})
 	if err != nil {

@@ -3,7 +3,6 @@ package httpapi
 import (
 	"context"
 	"errors"
-	"net/http"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
@@ -35,12 +34,12 @@ const (
 //	a key is added      server A reads the keys and signs a link with the new one
 //	                    server B has keys that are a minute old and gets the link
 //	                    B reads the keys again and opens the link
-func openSigned[T any](a *api, r *http.Request, open func(access.LinkKeys) (T, error)) (signed T, err error) {
+func openSigned[T any](a *api, ctx context.Context, open func(access.LinkKeys) (T, error)) (signed T, err error) {
 	if a.links == nil {
 		return signed, access.ErrBadLink
 	}
 	for _, age := range []time.Duration{keysAge, newKeysAge} {
-		keys, err := a.links(r.Context(), age)
+		keys, err := a.links(ctx, age)
 		if err != nil {
 			return signed, err
 		}

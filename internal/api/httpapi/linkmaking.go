@@ -48,8 +48,10 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 // canMake refuses a link that gives more than its maker has, or that this server can't serve.
 func (a *api) canMake(p access.Principal, req wire.LinkRequest) error {
 	switch {
-	case req.Require != "" && req.Require != engine.RequireToken:
-		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "require must be token or omitted"}
+	case req.Require != "" && req.Require != engine.RequireToken && req.Require != engine.RequireSignIn:
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "require must be token, sign_in or omitted"}
+	case req.Require == engine.RequireSignIn && a.people == nil:
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server has no identity provider to sign in at; omit require, or ask the operator to set one"}
 	case req.Require == engine.RequireToken && !a.checksTokens():
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server can't check access tokens on the page of a link; omit require, or have the person decide by the API"}
 	case req.Edit:

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
@@ -28,9 +29,9 @@ type question struct {
 // question. A refusal reveals nothing about the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
 	l.Product, l.Ready = a.names.product(), r.URL.Query().Get("answer")
-	l.link, err = openSigned(a, r, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
+	l.link, err = openSigned(a, r.Context(), func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
 	if l.link.Tenant != "" {
-		l.Tenant, noteOf(r).tenant = a.names.tenant(l.link.Tenant), l.link.Tenant
+		l.Tenant, requestlog.Of(r).Tenant = a.names.tenant(l.link.Tenant), l.link.Tenant
 	}
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
@@ -48,6 +49,7 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	}
 	l.caller = frontend.LinkCaller(l.record)
 	l.Edit, l.SignIn = l.record.Edit, l.record.Require == engine.RequireToken
+	a.signedIn(r, &l)
 	if l.Run, err = a.front.Run(r.Context(), l.caller, l.link.Run); err != nil {
 		return l, err
 	}

@@ -19,7 +19,11 @@ func (a *api) checksTokens() bool { return a.gate == nil && a.keys != nil }
 // the page; programs send it in the header Authorization. A token that was wrong is never repeated,
 // kept or logged.
 func (a *api) signIn(r *http.Request, l *question, typed string) error {
-	if l.record.Require != engine.RequireToken {
+	switch l.record.Require {
+	case engine.RequireSignIn:
+		return a.mustBeSignedIn(l)
+	case engine.RequireToken:
+	default:
 		return nil
 	}
 	if !a.checksTokens() {

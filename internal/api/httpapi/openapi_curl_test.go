@@ -153,6 +153,8 @@ func (c *curls) oneRun() {
 	c.samples = c.samples[:len(c.samples)-1]
 	link, other := "URL"+linkPath.FindString(c.samples[len(c.samples)-1].Answer), linkID.FindString(c.last)
 	c.call("showLink", "", link)
+	c.call("beginSignIn", "The link doesn't require it", link+"/sign-in")
+	c.call("finishSignIn", "The browser that began has a cookie", "'URL/v1/signed-in?code=8f2c&state=k3qz'")
 	c.call("revokeLink", "", "-X DELETE "+path+"/links/"+other)
 	c.call("listLinks", "", path+"/links")
 	yes := strings.Replace(httpapi.BodyOf("decide", "yes"), "sus_2_qcxsnhzekczzodc7", sus, 1)

@@ -95,6 +95,7 @@ var headers = map[string]header{
 	"Location":           {"The path of the run, the ask or the webhook, or its full URL if the server has a public one. With 307: the address of the stream.", true, &schema{Type: "string", Pattern: `^((https?://.+)?/v1/((runs|asks)/run_|webhooks/wh_).+|https?://[^/]+/v1/streams/.+)$`}, ""},
 	"Preference-Applied": {"`wait`, if the server honors the preference.", false, enumOf("wait"), ""},
 	"Retry-After":        {"Seconds to wait before repeating the request.", true, &schema{Type: "integer", Minimum: jsonschema.Ptr(1.0)}, ""},
+	"Set-Cookie":         {"What the browser keeps of the sign-in, for ten minutes.", true, &schema{Type: "string", Pattern: "^dormouse_sign"}, ""},
 	"WWW-Authenticate":   {"How to authenticate.", true, enumOf("Bearer", "Signature"), ""},
 	"X-Accel-Buffering":  {"Streams: tells proxies not to buffer.", false, enumOf("no"), ""},
 }

@@ -412,7 +412,7 @@ var members = map[string]member{
 
 	"LinkRequest.target":     {"The id of the suspension. The id of the call is accepted too, if the call was suspended only once. The call must be of the kind `approval`, `input` or `client`.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 	"LinkRequest.edit":       {"Lets the recipient edit the arguments of the call. The creator needs the role `decide` too.", nil},
-	"LinkRequest.require":    {"`token`: the link is answered with an access token, and the decision is recorded under the token's name. Not available behind an authorizer, as on AWS.", enumOf("token", "")},
+	"LinkRequest.require":    {"`token`: the link is answered with an access token, and the decision is recorded under the token's name. Not available behind an authorizer, as on AWS. `sign_in`: a person signs in at the operator's identity provider to answer, and the decision is recorded under that name. Available if the operator has set one.", enumOf("token", "sign_in", "")},
 	"LinkRequest.for":        {"The recipient, a name or an address of at most 120 visible characters. It is recorded with the decision.", &schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(120), Pattern: `\S`}},
 	"LinkRequest.expires_in": {"Lifetime in seconds. Default and maximum: 604,800 (7 days).", &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(604800.0)}},
 

@@ -185,6 +185,7 @@ func (a *api) table() []route {
 	table = append(table, a.threadRoutes()...)
 	table = append(table, a.askRoutes()...)
 	table = append(table, a.linkRoutes()...)
+	table = append(table, a.signInRoutes()...)
 	table = append(table, a.webhookRoutes()...)
 	return append(table, a.otherRoutes()...)
 }

@@ -83,7 +83,7 @@ func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, quer
 // readStream is the stream that a ticket opens.
 func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	ticket, err := openSigned(a, r, func(keys access.LinkKeys) (access.Ticket, error) {
+	ticket, err := openSigned(a, r.Context(), func(keys access.LinkKeys) (access.Ticket, error) {
 		return keys.OpenTicket(r.PathValue("ticket"), a.clock.Now())
 	})
 	switch {

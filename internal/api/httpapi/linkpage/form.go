@@ -12,6 +12,12 @@ import (
 // nothing and shows the question again. It must not be disabled, or Enter would press the next one
 // that is not.
 func (v questionView) form(m *markup) {
+	if v.SignInAt != "" {
+		m.add(`<div class="answers"><a class="yes" href="`)
+		m.words(v.SignInAt)
+		m.add(`">Sign in to answer</a></div><p class="final">Nothing happens before you have signed in and answered.</p>`)
+		return
+	}
 	m.add(`<form method="post"><input type="hidden" name="shown" value="`)
 	m.words(v.Fingerprint)
 	m.add(`"><button name="action" value="look" hidden>Look</button>`)
@@ -36,6 +42,11 @@ func (v questionView) form(m *markup) {
 
 // signIn asks for an access token. What was typed there is never shown again.
 func (v questionView) signIn(m *markup) {
+	if v.Person != "" {
+		m.add(`<p>You have signed in as <strong>`)
+		m.words(v.Person)
+		m.add(`</strong>. The decision is recorded under this name.</p>`)
+	}
 	if v.Token {
 		m.add(`<label for="token"><strong>Access token</strong> <span class="hint">yours: the decision is recorded under its name</span></label>`,
 			`<input type="password" id="token" name="token" autocomplete="off">`)

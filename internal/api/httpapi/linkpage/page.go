@@ -33,6 +33,9 @@ type Question struct {
 	Wrong map[string]string
 	// what the link allows and asks for besides
 	Edit, SignIn bool
+	// where the person signs in before the question can be answered, and who has; empty for a
+	// link that doesn't ask for it
+	SignInAt, Person string
 }
 
 // Write sends a page that runs no script, loads nothing, can't be framed, and doesn't reveal its

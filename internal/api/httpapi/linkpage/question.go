@@ -27,10 +27,12 @@ type questionView struct {
 	Wrong map[string]string
 	Edit  bool
 	Token bool
+
+	SignInAt, Person string // as in [Question]
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }

@@ -1,0 +1,307 @@
+package httpapi_test
+
+import (
+	"context"
+	"net/http"
+	"net/url"
+	"strings"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
+	"github.com/dormouse-dev/dormouse/internal/api/signin"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/proof/oidcdouble"
+)
+
+const atHome = "https://desk.example.com"
+
+// office is a server whose people sign in at a provider, and a link that requires it.
+type office struct {
+	*server
+	provider *oidcdouble.Provider
+	run      wire.Run
+	link     string
+}
+
+func newOffice(t *testing.T, call frontendtest.Call) office {
+	t.Helper()
+	var o office
+	var err error
+	s, run, link := signsInWith(t, call, func(r *wire.LinkRequest) { r.Require = "sign_in" }, func(opts *httpapi.Options) {
+		withLinks(opts)
+		if o.provider, err = oidcdouble.New(atHome + people.SignedInPath); err != nil {
+			t.Fatal(err)
+		}
+		o.provider.Now = opts.Clock.Now
+		if opts.PublicURL, err = access.ParsePublicURL(atHome); err != nil {
+			t.Fatal(err)
+		}
+		opts.SignIn = signin.New(signin.Options{Issuer: o.provider.URL, ClientID: oidcdouble.ClientID, Who: access.Person, Client: http.DefaultClient, Clock: opts.Clock,
+			Secret: func(context.Context) (string, error) { return oidcdouble.Secret, nil }})
+	})
+	t.Cleanup(o.provider.Close)
+	o.provider.SignInAs(anna)
+	o.server, o.run, o.link = s, run, strings.TrimPrefix(link, atHome)
+	return o
+}
+
+var (
+	anna = map[string]any{"sub": "u-1", "email": "anna@acme.example", "email_verified": true, "groups": []string{"office"}}
+	eve  = map[string]any{"sub": "u-2", "email": "eve@acme.example", "email_verified": true, "groups": []string{"guests"}}
+)
+
+// browser is one person's: it keeps cookies, and follows a redirect when it is told to.
+type browser struct {
+	office
+	cookies map[string]string
+}
+
+func (o office) browser() browser { return browser{o, map[string]string{}} }
+
+func (b browser) open(method, address, body string, change ...func(*http.Request)) answer {
+	b.t.Helper()
+	path := strings.TrimPrefix(address, atHome)
+	stays := *b.server
+	stays.http = &http.Client{Transport: b.http.Transport, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	got := stays.send(method, path, body, append(change, asPage, func(r *http.Request) {
+		for name, value := range b.cookies {
+			r.AddCookie(&http.Cookie{Name: name, Value: value})
+		}
+	})...)
+	for _, c := range got.Cookies() {
+		if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.MaxAge != 600 {
+			b.t.Errorf("the cookie %s", c)
+		}
+		b.cookies[c.Name] = c.Value
+	}
+	return got
+}
+
+// visit opens an address of the provider, and returns where that sends the browser.
+func (b browser) visit(address string) string {
+	b.t.Helper()
+	stay := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := stay.Get(address)
+	if err != nil {
+		b.t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	return resp.Header.Get("Location")
+}
+
+// signIn goes all the way, and returns the last answer.
+func (b browser) signIn() answer {
+	b.t.Helper()
+	return b.open("GET", b.visit(b.begin()), "")
+}
+
+func (b browser) begin() (provider string) {
+	b.t.Helper()
+	got := b.open("GET", b.link+"/sign-in", "")
+	if got.StatusCode != 303 || got.Header.Get("Referrer-Policy") != "no-referrer" {
+		b.t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	return got.Header.Get("Location")
+}
+
+func TestALinkThatRequiresSignInDecidesAsThePerson(t *testing.T) {
+	o := newOffice(t, frontendtest.Call{Approvers: []string{"claim:email=anna@acme.example"}})
+	b := o.browser()
+	page := b.open("GET", o.link, "")
+	if !strings.Contains(page.text, `href="`+atHome+o.link+`/sign-in">Sign in to answer`) || strings.Contains(page.text, `value="resume"`) {
+		t.Fatal(page.text)
+	}
+	if got := b.signIn(); got.StatusCode != 303 || got.Header.Get("Location") != atHome+o.link {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	for _, method := range []string{"GET", "HEAD", "GET"} {
+		page = b.open(method, o.link, "")
+	}
+	if !strings.Contains(page.text, `You have signed in as <strong>anna@acme.example-`) || !o.waits(o.run.ID) {
+		t.Fatal(page.text)
+	}
+	form := fill(t, page)
+	if got := b.open("POST", o.link, form.Encode(), asForm, header("Sec-Fetch-Site", "cross-site")); got.StatusCode != 403 {
+		t.Errorf("another site's page: %d", got.StatusCode)
+	}
+	for _, want := range []int{202, 200} {
+		if got := b.open("POST", o.link, form.Encode(), asForm); got.StatusCode != want {
+			t.Fatalf("%d %s", got.StatusCode, got.text)
+		}
+	}
+	if decided := decoded[wire.Outcome](t, o.send("GET", o.link, "").text).Decision; !strings.HasPrefix(decided.By, "person:anna@acme.example-") || decided.Via != "link" {
+		t.Errorf("%+v", decided)
+	}
+}
+
+// Each of these has the link, and is not the person who is asked.
+func TestAttacksOnSignIn(t *testing.T) {
+	for name, tt := range map[string]struct {
+		attack func(o office) answer
+		status int
+	}{
+		"no one signs in": {func(o office) answer { return o.answer(o.browser()) }, 401},
+		"another account": {func(o office) answer {
+			o.provider.SignInAs(eve)
+			b := o.browser()
+			b.signIn()
+			return o.answer(b)
+		}, 403},
+		"an account that only says it is anna's": {func(o office) answer {
+			o.provider.SignInAs(map[string]any{"sub": "u-3", "name": "anna@acme.example", "preferred_username": "anna@acme.example"})
+			b := o.browser()
+			b.signIn()
+			return o.answer(b)
+		}, 403},
+		"an account without an id": {func(o office) answer {
+			o.provider.SignInAs(map[string]any{"email": "anna@acme.example"})
+			return o.browser().signIn()
+		}, 403},
+		"the way back of another browser": {func(o office) answer {
+			anna := o.browser()
+			return o.browser().open("GET", anna.visit(anna.begin()), "")
+		}, 403},
+		"the way back with another state": {func(o office) answer {
+			b := o.browser()
+			back := b.visit(b.begin())
+			return b.open("GET", back[:strings.Index(back, "state=")]+"state=x", "")
+		}, 403},
+		"a code that anna got, given to eve's browser": {func(o office) answer {
+			anna, eve := o.browser(), o.browser()
+			code := codeOf(o.t, anna.visit(anna.begin()))
+			own := eve.visit(eve.begin())
+			return eve.open("GET", strings.Replace(own, codeOf(o.t, own), code, 1), "")
+		}, 403},
+		"a code twice": {func(o office) answer {
+			b := o.browser()
+			back := b.visit(b.begin())
+			b.open("GET", back, "")
+			return b.open("GET", back, "")
+		}, 403},
+		"the provider says no": {func(o office) answer {
+			b := o.browser()
+			b.begin()
+			return b.open("GET", people.SignedInPath+"?error=access_denied&state=x", "")
+		}, 403},
+		"a token for another client": {func(o office) answer {
+			o.provider.Change(func(claims map[string]any) { claims["aud"] = "other" })
+			return o.browser().signIn()
+		}, 403},
+		"a token of another issuer": {func(o office) answer {
+			o.provider.Change(func(claims map[string]any) { claims["iss"] = "https://evil.example" })
+			return o.browser().signIn()
+		}, 403},
+		"a token that has expired": {func(o office) answer {
+			o.provider.Change(func(claims map[string]any) { claims["exp"] = 1 })
+			return o.browser().signIn()
+		}, 403},
+		"a token of another sign-in": {func(o office) answer {
+			o.provider.Change(func(claims map[string]any) { claims["nonce"] = "other" })
+			return o.browser().signIn()
+		}, 403},
+		"a cookie that was altered": {func(o office) answer {
+			b := o.browser()
+			b.signIn()
+			for name, value := range b.cookies {
+				b.cookies[name] = value[:len(value)-1] + "A"
+			}
+			return o.answer(b)
+		}, 401},
+		"the cookie of a sign-in that was only begun": {func(o office) answer {
+			b := o.browser()
+			b.begin()
+			for _, value := range b.cookies {
+				b.cookies["dormouse_signed_in_"+o.id()] = value
+			}
+			return o.answer(b)
+		}, 401},
+		"an approver's access token in its place": {func(o office) answer {
+			return o.send("POST", o.link, `{"action":"resume"}`, bearer("anna's"))
+		}, 401},
+		"a page of another site": {func(o office) answer {
+			b := o.browser()
+			b.signIn()
+			return b.open("POST", o.link, fill(o.t, b.open("GET", o.link, "")).Encode(), asForm, header("Origin", "https://evil.example"))
+		}, 403},
+	} {
+		t.Run(name, func(t *testing.T) {
+			o := newOffice(t, frontendtest.Call{Approvers: []string{"claim:email=anna@acme.example"}})
+			if got := tt.attack(o); got.StatusCode != tt.status {
+				t.Errorf("%d %s", got.StatusCode, got.text)
+			}
+			if !o.waits(o.run.ID) {
+				t.Error("something was decided")
+			}
+			o.provider.SignInAs(anna)
+			o.provider.Change(nil)
+			b := o.browser()
+			b.signIn()
+			if got := o.answer(b); got.StatusCode != 202 {
+				t.Errorf("and anna is told %d %s", got.StatusCode, got.text)
+			}
+		})
+	}
+}
+
+func codeOf(t *testing.T, back string) string {
+	t.Helper()
+	u, err := url.Parse(back)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return u.Query().Get("code")
+}
+
+// id is that of the link's record.
+func (o office) id() string {
+	o.t.Helper()
+	all, err := o.client.Links(o.t.Context(), o.run.ID)
+	if err != nil || len(all) != 1 {
+		o.t.Fatalf("%+v, %v", all, err)
+	}
+	return all[0].ID
+}
+
+// answer approves with what the browser has, whatever the page shows.
+func (o office) answer(b browser) answer {
+	o.t.Helper()
+	return b.open("POST", o.link, `{"action":"resume"}`)
+}
+
+func TestAProviderThatIsDown(t *testing.T) {
+	o := newOffice(t, frontendtest.Call{})
+	o.provider.Down(true)
+	if got := o.browser().open("GET", o.link+"/sign-in", ""); got.StatusCode != 503 || strings.Contains(got.text, o.provider.URL) {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	o.provider.Down(false)
+	b := o.browser()
+	back := b.visit(b.begin())
+	o.provider.Down(true)
+	if got := b.open("GET", back, ""); got.StatusCode != 503 {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	o.provider.Down(false)
+	if b.signIn(); o.answer(b).StatusCode != 202 {
+		t.Error("it is up again, and no one signs in")
+	}
+}
+
+func TestWithoutAProviderNoLinkRequiresSignIn(t *testing.T) {
+	s := newServer(t, settings{token: "secret", options: withLinks})
+	run := s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
+	if got := s.send("POST", "/v1/runs/"+run.ID+"/links", `{"target":"c1","for":"anna","require":"sign_in"}`, bearer("secret")); got.StatusCode != 400 || got.problem(t).Code != "invalid_request" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	link := s.makeLink(run.ID, "c1", "anna").Link
+	for _, path := range []string{link + "/sign-in", people.SignedInPath + "?code=a&state=b"} {
+		if got := s.send("GET", path, "", asPage); got.StatusCode != 404 && got.StatusCode != 403 {
+			t.Errorf("%s: %d %s", path, got.StatusCode, got.text)
+		}
+	}
+}

@@ -1,0 +1,137 @@
+// Package signin lets people sign in at an OpenID Connect provider, by the authorization code flow
+// with PKCE.
+package signin
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"net/http"
+	"sync"
+	"time"
+
+	"github.com/coreos/go-oidc/v3/oidc"
+	"golang.org/x/oauth2"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+)
+
+// Options are what a [Provider] needs.
+type Options struct {
+	Issuer   string // its address, as its tokens name it
+	ClientID string
+
+	// Secret is the client's secret. It is read for each sign-in, so that it can be replaced.
+	Secret func(context.Context) (string, error)
+
+	// Who says who a person is, and for whom; [access.Person] or [access.Admission.JWT].
+	Who func(tenant string, claims map[string]string) (access.Principal, error)
+
+	Client *http.Client
+	Clock  engine.Clock
+}
+
+// Provider is an identity provider.
+type Provider struct {
+	o Options
+
+	mu    sync.Mutex
+	found *oidc.Provider
+}
+
+// New returns a provider. It is asked for its addresses when a person signs in, and asked again
+// until it has answered once.
+func New(o Options) *Provider { return &Provider{o: o} }
+
+// timeout is how long a provider has for each answer.
+const timeout = 10 * time.Second
+
+// Admit is who has these claims, for a link of this tenant.
+func (p *Provider) Admit(tenant string, claims map[string]string) (access.Principal, error) {
+	return p.o.Who(tenant, claims)
+}
+
+// Begin returns the address at which the person signs in.
+func (p *Provider) Begin(ctx context.Context, a access.SignInAttempt) (string, error) {
+	ctx, cancel := context.WithTimeout(p.with(ctx), timeout)
+	defer cancel()
+	c, _, err := p.config(ctx, a)
+	if err != nil {
+		return "", err
+	}
+	return c.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
+}
+
+// Finish exchanges the code that the person came back with, and returns the claims of the token:
+// texts as they are, everything else as JSON.
+func (p *Provider) Finish(ctx context.Context, a access.SignInAttempt, code string) (map[string]string, error) {
+	ctx, cancel := context.WithTimeout(p.with(ctx), timeout)
+	defer cancel()
+	c, found, err := p.config(ctx, a)
+	if err != nil {
+		return nil, err
+	}
+	token, err := c.Exchange(ctx, code, oauth2.VerifierOption(a.Verifier))
+	if err != nil {
+		if refused, is := errors.AsType[*oauth2.RetrieveError](err); is && refused.Response != nil && refused.Response.StatusCode < 500 {
+			return nil, fmt.Errorf("%w: %v", access.ErrSignInRefused, err)
+		}
+		return nil, fmt.Errorf("%w: %v", access.ErrProviderDown, err)
+	}
+	raw, _ := token.Extra("id_token").(string)
+	id, err := found.VerifierContext(ctx, &oidc.Config{ClientID: p.o.ClientID, Now: p.o.Clock.Now}).Verify(ctx, raw)
+	if err != nil {
+		return nil, fmt.Errorf("%w: %v", access.ErrSignInRefused, err)
+	}
+	if id.Nonce != a.Nonce {
+		return nil, fmt.Errorf("%w: the token is of another sign-in", access.ErrSignInRefused)
+	}
+	return claimsOf(id)
+}
+
+func claimsOf(id *oidc.IDToken) (map[string]string, error) {
+	var raw map[string]json.RawMessage
+	if err := id.Claims(&raw); err != nil {
+		return nil, fmt.Errorf("%w: %v", access.ErrSignInRefused, err)
+	}
+	claims := map[string]string{}
+	for name, value := range raw {
+		var text string
+		if json.Unmarshal(value, &text) != nil {
+			text = string(value)
+		}
+		claims[name] = text
+	}
+	return claims, nil
+}
+
+func (p *Provider) with(ctx context.Context) context.Context {
+	return oidc.ClientContext(ctx, p.o.Client)
+}
+
+func (p *Provider) config(ctx context.Context, a access.SignInAttempt) (oauth2.Config, *oidc.Provider, error) {
+	found, err := p.discover(ctx)
+	if err != nil {
+		return oauth2.Config{}, nil, err
+	}
+	secret, err := p.o.Secret(ctx)
+	if err != nil {
+		return oauth2.Config{}, nil, err
+	}
+	return oauth2.Config{ClientID: p.o.ClientID, ClientSecret: secret, Endpoint: found.Endpoint(), RedirectURL: a.Redirect, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}, found, nil
+}
+
+func (p *Provider) discover(ctx context.Context) (*oidc.Provider, error) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.found == nil {
+		found, err := oidc.NewProvider(ctx, p.o.Issuer)
+		if err != nil {
+			return nil, fmt.Errorf("%w: %v", access.ErrProviderDown, err)
+		}
+		p.found = found
+	}
+	return p.found, nil
+}

@@ -1,0 +1,35 @@
+package cli
+
+import (
+	"net/url"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/local"
+)
+
+// signInFlags name the identity provider of people who answer by links.
+type signInFlags struct{ issuer, client string }
+
+func (f *signInFlags) add(cmd *cobra.Command) {
+	cmd.Flags().StringVar(&f.issuer, "oidc-issuer", "", "OpenID Connect provider, as `URL`, at which people sign in to answer links that require it; needs --public-url. "+
+		"The secret "+local.SignInSecret+" has the client's secret")
+	cmd.Flags().StringVar(&f.client, "oidc-client-id", "", "`ID` of this server at that provider, which must know the redirect address PUBLIC-URL/v1/signed-in")
+}
+
+func (f *signInFlags) read(public bool) (local.SignIn, error) {
+	s := local.SignIn{Issuer: f.issuer, ClientID: f.client}
+	switch u, err := url.Parse(f.issuer); {
+	case f.issuer == "" && f.client == "":
+	case f.issuer == "":
+		return s, cmdline.Usagef("--oidc-client-id needs --oidc-issuer, the provider that knows this client")
+	case f.client == "":
+		return s, cmdline.Usagef("--oidc-issuer needs --oidc-client-id, the id of this server at the provider")
+	case err != nil || u.Scheme != "https" && u.Hostname() != "localhost" && u.Hostname() != "127.0.0.1" || u.Host == "":
+		return s, cmdline.Usagef("--oidc-issuer: %q is not an address with https; write it as the provider's tokens name it, such as https://accounts.example.com", f.issuer)
+	case !public:
+		return s, cmdline.Usagef("--oidc-issuer needs --public-url, the address that people come back to")
+	}
+	return s, nil
+}
