@@ -30,8 +30,9 @@ type teller struct {
 type ballotBox struct {
 	*waitsFor
 	yes, no []string // people
-	edited  string   // the person who wrote other arguments
+	edited  string   // the person who wrote other arguments, or the same ones
 	closed  bool
+	number  int // in the order of asking
 }
 
 func newTeller(e *election, m *sim.Memory) *teller {
@@ -170,7 +171,7 @@ func (t *teller) decided(q *waitsFor, rec core.DecisionRecord, at int64) {
 // ask notes a question. The person who wrote its arguments has approved them, if its group has
 // that person.
 func (t *teller) ask(call *waitsFor) {
-	q := &ballotBox{waitsFor: call}
+	q := &ballotBox{waitsFor: call, number: len(t.questions)}
 	before := t.questions[call.Follows]
 	if before != nil && before.edited == "" && before.Stage == q.Stage {
 		t.e.faults.Counts["questions asked of another group"]++
@@ -185,7 +186,7 @@ func (t *teller) ask(call *waitsFor) {
 			q.Follows = "edit of " + call.Follows
 			first := *before.waitsFor
 			first.Stage, first.Follows = 0, ""
-			t.questions[q.Follows] = &ballotBox{waitsFor: &first, yes: []string{before.edited}, closed: true}
+			t.questions[q.Follows] = &ballotBox{waitsFor: &first, yes: []string{before.edited}, closed: true, number: q.number}
 		}
 		if before.edited != "" && call.Stage == 0 {
 			q.Follows = ""
@@ -230,7 +231,8 @@ func (t *teller) mayRun(call core.ToolCall) {
 	used := map[string]bool{}
 	for i, stage := range policy.Stages {
 		var people, members []string
-		for _, q := range t.questions {
+		// the newest questions count: an edit may have written the arguments of before
+		for _, q := range slices.SortedFunc(maps.Values(t.questions), func(a, b *ballotBox) int { return a.number - b.number }) {
 			if q.Stage == i && string(q.Pending.Arguments) == string(call.Arguments) && len(q.yes) >= stage.Need && len(q.no) < q.asks().Deny() {
 				people, members = q.yes, q.members()
 			}
