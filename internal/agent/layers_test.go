@@ -137,7 +137,7 @@ func TestPolicyIsRefusedWithFileAndLine(t *testing.T) {
 	tests := []struct{ name, text, want string }{
 		{"empty", "", "policy.yaml:1: the file is empty"},
 		{"a list", "- a\n", "policy.yaml:1: a policy is a list"},
-		{"allow", "deny: [a]\nallow: [b]\n", `policy.yaml:2: unknown field "allow" in a policy; it takes block, deny, ask`},
+		{"allow", "deny: [a]\nallow: [b]\n", `policy.yaml:2: unknown field "allow" in a policy; it takes groups, approvals, block, deny, ask`},
 		{"default", "default: deny\n", `policy.yaml:1: unknown field "default"`},
 		{"bad expression", "deny:\n  - a\n  - 'b(x =~ \"(\")'\n", "policy.yaml:3: not a regular expression"},
 		{"mode", "ask:\n  - {tool: a, mode: replay_tool_call}\n", "policy.yaml:2: mode belongs to the rules of an agent"},
