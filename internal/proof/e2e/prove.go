@@ -152,7 +152,7 @@ func (p *proof) local(ctx context.Context, t *suites.Target) error {
 	t.Receiver = p.receiver
 	start := func(ctx context.Context, o platform.Options) (*platform.Platform, error) {
 		o.Module, o.DynamoDB, o.SQS, o.Python = t.Module, t.DynamoDBURL, t.SQSURL, filepath.Join(python, "bin", "python")
-		o.Environment = map[string]string{"DORMOUSE_SECRET_" + suites.ReceiverSecret: suites.ReceiverKey}
+		o.Environment = map[string]string{"DORMOUSE_SECRET_" + suites.ReceiverSecret: suites.ReceiverKey, "DORMOUSE_SECRET_" + suites.HookSecret: suites.HookKey}
 		o.Pace, o.Seed, o.Double, o.Logger = pace, p.seed, doubler(p.seed), slog.New(slog.NewJSONHandler(p.log, nil))
 		return platform.Start(ctx, o)
 	}

@@ -60,6 +60,7 @@ type Pace struct{ Step, Visibility, Sweep time.Duration }
 const (
 	StepFunction    = "StepFunction"
 	NotifyFunction  = "NotifyFunction"
+	HookFunction    = "HookFunction"
 	IntakeQueue     = "IntakeQueue"
 	IntakeDeadQueue = "IntakeDeadQueue"
 	WakeQueue       = "WakeQueue"

@@ -2,9 +2,14 @@ package suites
 
 import (
 	"context"
+	"crypto/hmac"
+	"crypto/sha256"
+	"encoding/hex"
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -17,7 +22,8 @@ import (
 
 const noticeAgent = "notice-desk"
 
-// notices: a suspension reaches a receiver, signed, although the delivering function is killed
+// notices: a webhook starts a run, once, although the receiving function is killed between its
+// deliveries. The suspension reaches a receiver, signed, although the delivering function is killed
 // while the receiver has not answered; the link in it decides.
 func notices(ctx context.Context, t *Target, b *book) {
 	if t.Receiver == nil {
@@ -25,8 +31,10 @@ func notices(ctx context.Context, t *Target, b *book) {
 		return
 	}
 	dir := filepath.Join(t.Dir, "notice-agents")
-	err := errors.Join(os.MkdirAll(dir, 0o700), os.WriteFile(filepath.Join(dir, noticeAgent+".yaml"), []byte(fmt.Sprintf(noticeDesk, t.Receiver.Host())), 0o600))
-	if !b.check("an agent with a target is deployed", errors.Join(err, t.deploy(ctx, dir))) {
+	err := errors.Join(os.MkdirAll(filepath.Join(dir, "hooks"), 0o700),
+		os.WriteFile(filepath.Join(dir, noticeAgent+".yaml"), []byte(fmt.Sprintf(noticeDesk, t.Receiver.Host())), 0o600),
+		os.WriteFile(filepath.Join(dir, "hooks", hookName+".yaml"), []byte(hookFile), 0o600))
+	if !b.check("an agent with a target and a hook are deployed", errors.Join(err, t.deploy(ctx, dir))) {
 		return
 	}
 	n := &noticeStory{t: t, b: b, api: t.client(t.Token)}
@@ -36,6 +44,20 @@ func notices(ctx context.Context, t *Target, b *book) {
 		}
 	}
 }
+
+const hookName = "notice-hook"
+
+// HookSecret is the name of the secret that verifies webhooks, and HookKey its value, which the
+// functions have in their environment.
+const (
+	HookSecret = "HOOK_PROOF"
+	HookKey    = "a-key-of-this-proof-alone"
+)
+
+const hookFile = `verify: {scheme: github, secret: ` + HookSecret + `}
+when: action == "opened"
+start: {agent: ` + noticeAgent + `, input: "Refund order 7 of issue {number}"}
+`
 
 const noticeDesk = `name: ` + noticeAgent + `
 model:
@@ -61,10 +83,62 @@ type noticeStory struct {
 	run wire.Run
 }
 
-func (n *noticeStory) start(ctx context.Context) (ok bool) {
-	var err error
-	n.run, err = n.api.StartRun(ctx, wire.StartRequest{Agent: noticeAgent, Input: json.RawMessage(`"Refund order 7"`)}, fmt.Sprintf("notices-%d", n.t.Seed))
-	return n.b.check("a run is started", err)
+// start sends deliveries as a sender does that repeats them.
+func (n *noticeStory) start(ctx context.Context) bool {
+	event := fmt.Sprintf(`{"action":"opened","number":%d}`, n.t.Seed)
+	_, err := n.deliver(ctx, event, "another-key-of-16-bytes", http.StatusUnauthorized)
+	if !n.b.check("a webhook that another key signed is refused", err) {
+		return false
+	}
+	_, err = n.deliver(ctx, `{"action":"closed"}`, HookKey, http.StatusOK)
+	n.b.check("a webhook that the hook is not for is taken and ignored", err)
+	first, err := n.deliver(ctx, event, HookKey, http.StatusOK)
+	if err == nil && (first.RunID == "" || first.Replayed) {
+		err = fmt.Errorf("the answer is %+v", first)
+	}
+	if !n.b.check("a webhook starts a run", err) {
+		return false
+	}
+	err = nil
+	if n.t.Platform.Lambda.Kill(n.t.Platform.FunctionName(platform.HookFunction)) == 0 {
+		err = errors.New("it had no process")
+	}
+	n.b.check("the function that received it is killed", err)
+	again, err := n.deliver(ctx, event, HookKey, http.StatusOK)
+	if err == nil && (again.RunID != first.RunID || !again.Replayed) {
+		err = fmt.Errorf("the answers are %+v and %+v", first, again)
+	}
+	n.b.check("the same webhook again starts no other run", err)
+	n.run, err = n.api.PollRun(ctx, first.RunID, 0)
+	if err == nil && (n.run.StartedBy == nil || n.run.StartedBy.By != "hook:"+hookName) {
+		err = fmt.Errorf("it was started by %+v", n.run.StartedBy)
+	}
+	return n.b.check("the run says which hook started it", err)
+}
+
+// deliver sends a webhook as GitHub does.
+func (n *noticeStory) deliver(ctx context.Context, body, key string, want int) (answer wire.HookAnswer, err error) {
+	mac := hmac.New(sha256.New, []byte(key))
+	mac.Write([]byte(body))
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, n.t.API+"/v1/hooks/"+hookName, strings.NewReader(body))
+	if err != nil {
+		return answer, err
+	}
+	req.Header.Set("Content-Type", "application/json")
+	req.Header.Set("X-Hub-Signature-256", "sha256="+hex.EncodeToString(mac.Sum(nil)))
+	resp, err := (&http.Client{Timeout: requestLimit}).Do(req)
+	if err != nil {
+		return answer, err
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err == nil && resp.StatusCode != want {
+		err = fmt.Errorf("it was answered with %d and not with %d: %s", resp.StatusCode, want, text)
+	}
+	if err != nil || want != http.StatusOK {
+		return answer, err
+	}
+	return answer, json.Unmarshal(text, &answer)
 }
 
 // killed waits for the first attempt, and kills the function that makes it.
