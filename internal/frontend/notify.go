@@ -4,12 +4,14 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
@@ -60,6 +62,9 @@ func checkNotify(targets []notice.Target) error {
 		return err
 	}
 	for i, t := range targets {
+		if u, err := url.Parse(t.URL); err == nil && netguard.Inside(u.Host) {
+			return wrong(i, "url", "the host is this machine or a private address; use a public one")
+		}
 		if len(t.Template) == 0 {
 			continue
 		}
