@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -22,14 +23,19 @@ const hookKey = "whsec_bm90IGEgcmVhbCBrZXksIG9ubHkgb25lIG9mIGEgdGVzdA=="
 // inboxOf is a real receiver: it takes notices whose signatures it has verified.
 type inboxOf struct {
 	*httptest.Server
-	got chan client.Notice
-	ids chan string
+	got      chan client.Notice
+	ids      chan string
+	redirect *atomic.Value // where requests are sent on, as a string; "" for nowhere
 }
 
 func newInbox(t *testing.T) inboxOf {
 	t.Helper()
-	in := inboxOf{got: make(chan client.Notice, 100), ids: make(chan string, 100)}
+	in := inboxOf{got: make(chan client.Notice, 100), ids: make(chan string, 100), redirect: &atomic.Value{}}
 	in.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if to, _ := in.redirect.Load().(string); to != "" {
+			http.Redirect(w, r, to, http.StatusTemporaryRedirect)
+			return
+		}
 		body, err := io.ReadAll(r.Body)
 		if err != nil {
 			t.Error(err)
