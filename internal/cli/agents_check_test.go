@@ -99,7 +99,7 @@ func TestCheckSaysEverythingThatIsWrongWithFileLineAndFix(t *testing.T) {
 		{File: "agents/scripts/a.yaml", Line: 2, Text: `unknown field "sya" in a turn`, Fix: `did you mean "say"? it takes given, say, calls`},
 		{File: "agents/tests/good.yaml", Line: 2, Text: `unknown field "staus" in expect`,
 			Fix: `did you mean "status"? it takes status, reason, code, response_state, error, output, pending, calls`},
-		{File: "policy.yaml", Line: 2, Text: `unknown field "allow" in a policy`, Fix: "it takes block, deny, ask"},
+		{File: "policy.yaml", Line: 2, Text: `unknown field "allow" in a policy`, Fix: "it takes groups, approvals, block, deny, ask"},
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)

@@ -230,15 +230,18 @@ func (t *teller) mayRun(call core.ToolCall) {
 	}
 	used := map[string]bool{}
 	for i, stage := range policy.Stages {
-		var people, members []string
+		var people, members, editor, editors []string
 		// the newest questions count: an edit may have written the arguments of before
 		for _, q := range slices.SortedFunc(maps.Values(t.questions), func(a, b *ballotBox) int { return a.number - b.number }) {
 			if q.Stage == i && string(q.Pending.Arguments) == string(call.Arguments) && len(q.yes) >= stage.Need && len(q.no) < q.asks().Deny() {
 				people, members = q.yes, q.members()
 			}
-			if i == 0 && len(people) == 0 && q.edited != "" && stage.Need == 1 && slices.Contains(q.first(), "token:"+q.edited) {
-				people, members = []string{q.edited}, q.first()
+			if i == 0 && q.edited != "" && stage.Need == 1 && slices.Contains(q.first(), "token:"+q.edited) {
+				editor, editors = []string{q.edited}, q.first()
 			}
+		}
+		if len(people) == 0 {
+			people, members = editor, editors
 		}
 		distinct := map[string]bool{}
 		for _, who := range people {
