@@ -100,7 +100,7 @@ func (s *session) do(t *testing.T, command, shown string) {
 func (s *session) serve(t *testing.T, command, shown string) {
 	t.Helper()
 	s.kill()
-	s.server = exec.Command("sh", "-c", "exec "+s.known(t, command)+" --addr 127.0.0.1:0")
+	s.server = exec.Command("sh", "-c", "exec env "+s.known(t, command)+" --addr 127.0.0.1:0")
 	s.server.Dir, s.server.Env = s.dir, s.environ()
 	var stderr bytes.Buffer
 	s.server.Stderr = &stderr

@@ -106,7 +106,7 @@ func TestEveryBlockIsHeldToTheProgram(t *testing.T) {
 				}
 			case b.file == "":
 				t.Errorf("%s: a block of %q; say before it which file it is, as in `agents/desk.yaml`:, or make it a console\n%s", name, b.language, b.text)
-			case !slices.Contains([]string{"yaml", "go", "python"}, b.language):
+			case !slices.Contains([]string{"yaml", "go", "python", "json"}, b.language):
 				t.Errorf("%s: no test reads files of %q", name, b.language)
 			}
 		}
