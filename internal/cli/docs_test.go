@@ -245,6 +245,9 @@ func TestPagesShowWhatHappens(t *testing.T) {
 				s.exampleOfAgents(t, page)
 			}
 			s.play(t, page)
+			if name == "docs/guides/approve-from-github-actions.md" {
+				s.runsWorkflow(t, page)
+			}
 		})
 	}
 	if played < 5 {
