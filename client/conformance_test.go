@@ -104,6 +104,9 @@ var without = map[string]string{
 	"readStream":  "the server redirects readers of events there, with a ticket; the client follows",
 	"showLink":    "the page of an approval link, for its recipient",
 	"answerLink":  "the page of an approval link, for its recipient",
+
+	"beginSignIn":  "for a browser, on its way to an identity provider",
+	"finishSignIn": "for a browser, on its way back",
 }
 
 // The client has a method for each operation of the API, which sends the operation's request.

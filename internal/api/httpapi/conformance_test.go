@@ -21,7 +21,7 @@ var contract = func() *httpapitest.Contract {
 }()
 
 // unprovoked are documented answers that no test of this package gets, each with the reason.
-var unprovoked = map[httpapitest.Answer]string{
+var unprovoked = withSignIn(map[httpapitest.Answer]string{
 	{Call: "health", Status: 500, What: "internal"}:                "nothing behind it can fail; the document says what any fault would look like",
 	{Call: "openapi", Status: 500, What: "internal"}:               "nothing behind it can fail; the document says what any fault would look like",
 	{Call: "resumeRun", Status: 409, What: "not_suspended"}:        "only where the run goes on between the look at it and the write",
@@ -29,6 +29,23 @@ var unprovoked = map[httpapitest.Answer]string{
 	{Call: "answerSuspension", Status: 409, What: "not_suspended"}: "only where the call was abandoned; TestDecisionsOnWhatDoesNotWait sees it of decide",
 	{Call: "receiveHook", Status: 409, What: "not_suspended"}:      "only where the call was abandoned; TestDecisionsOnWhatDoesNotWait sees it of decide",
 	{Call: "resumeRun", Status: 409, What: "stale_suspension"}:     "only where the run is interrupted anew between the look at it and the write",
+})
+
+// withSignIn adds what the two steps of a sign-in answer because of their link: both open it as
+// showLink does, whose tests see all of it.
+func withSignIn(all map[httpapitest.Answer]string) map[httpapitest.Answer]string {
+	const opened = "the link is opened as by showLink"
+	all[httpapitest.Answer{Call: "beginSignIn", Status: 404, What: "call_not_found"}] = opened
+	all[httpapitest.Answer{Call: "beginSignIn", Status: 410, What: "link_expired"}] = opened
+	for _, what := range []string{"call_not_found", "link_not_found", "not_found", "run_not_found"} {
+		all[httpapitest.Answer{Call: "finishSignIn", Status: 404, What: what}] = opened
+	}
+	all[httpapitest.Answer{Call: "finishSignIn", Status: 410, What: "link_expired"}] = opened
+	all[httpapitest.Answer{Call: "finishSignIn", Status: 500, What: "internal"}] = opened
+	for _, what := range []string{"storage_damaged", "storage_denied", "storage_failing", "storage_gone", "unavailable", "unreadable"} {
+		all[httpapitest.Answer{Call: "finishSignIn", Status: 503, What: what}] = opened
+	}
+	return all
 }
 
 // TestMain looks, after all tests of the package have passed, for answers that the document has and

@@ -291,6 +291,20 @@ func TestAProviderThatIsDown(t *testing.T) {
 	}
 }
 
+func TestARevokedLinkSignsNoOneIn(t *testing.T) {
+	o := newOffice(t, frontendtest.Call{})
+	b := o.browser()
+	back := b.visit(b.begin())
+	if _, err := o.client.RevokeLink(t.Context(), o.run.ID, o.id()); err != nil {
+		t.Fatal(err)
+	}
+	for _, address := range []string{o.link + "/sign-in", back} {
+		if got := b.open("GET", address, ""); got.StatusCode != 410 || len(got.Cookies()) > 0 {
+			t.Errorf("%s: %d %s", address, got.StatusCode, got.text)
+		}
+	}
+}
+
 func TestWithoutAProviderNoLinkRequiresSignIn(t *testing.T) {
 	s := newServer(t, settings{token: "secret", options: withLinks})
 	run := s.start()
