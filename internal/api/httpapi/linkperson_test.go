@@ -302,6 +302,10 @@ func TestARevokedLinkSignsNoOneIn(t *testing.T) {
 		if got := b.open("GET", address, ""); got.StatusCode != 410 || len(got.Cookies()) > 0 {
 			t.Errorf("%s: %d %s", address, got.StatusCode, got.text)
 		}
+		cookie := header("Cookie", "dormouse_signing_in="+b.cookies["dormouse_signing_in"])
+		if got := o.send("GET", strings.TrimPrefix(address, atHome), "", cookie); got.StatusCode != 410 || got.problem(t).Code != "link_revoked" {
+			t.Errorf("%s: %d %s", address, got.StatusCode, got.text)
+		}
 	}
 }
 
