@@ -241,3 +241,17 @@ func TestAnAnswerByTheLinkOfAnEndpointCountsAsOneByAnyone(t *testing.T) {
 	x.worker.Drain(run.ID)
 	x.wantCode(approve(), refusal.CodeSeparationOfDuties)
 }
+
+// The API asks who a person is before it decides. This is what holds if it did not.
+func TestWhoHasNotSignedInDoesNotDecideByALinkThatRequiresIt(t *testing.T) {
+	x := newFixture(t, nil)
+	run := x.startAs(named("boss"))
+	sus := x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})["c1"]
+	for _, require := range []string{engine.RequireToken, engine.RequireSignIn} {
+		link := frontend.LinkCaller(engine.Link{Tenant: anna.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Suspension: sus, Require: require})
+		x.undecided(run.ThreadID, func() {
+			_, err := x.DecideByLink(t.Context(), link, wire.Decision{Action: "resume"})
+			x.wantCode(err, refusal.CodeNotAnApprover)
+		})
+	}
+}

@@ -78,7 +78,8 @@ func LinkCaller(l engine.Link) Caller {
 	return Caller{Tenant: l.Tenant, By: "link:" + l.For, Via: core.ViaLink, Link: &l}
 }
 
-// SignedIn is the caller who answers by a link that asks for a token: the token's own.
+// SignedIn is the caller who answers by a link that asks for a token or a sign-in: the token's own,
+// or the person who has signed in.
 func SignedIn(l engine.Link, p access.Principal) Caller {
 	return Caller{Tenant: p.Tenant, By: p.By(), Via: core.ViaLink, Roles: p.Roles, Claims: p.Claims, Link: &l}
 }
@@ -101,7 +102,9 @@ func (f *Frontend) DecideByLink(ctx context.Context, c Caller, d wire.Decision) 
 		return wire.DecisionAnswer{}, refusal.New(refusal.CodeWrongKind, "this link can't edit arguments; omit arguments, or ask for a link that can")
 	case c.Link.Require == engine.RequireToken && c.By == LinkCaller(*c.Link).By:
 		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotAnApprover, "this link is answered with an access token")
-	case c.Link.Require == engine.RequireToken:
+	case c.Link.Require == engine.RequireSignIn && c.By == LinkCaller(*c.Link).By:
+		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotAnApprover, "this link is answered by a person who has signed in")
+	case c.Link.Require == engine.RequireToken, c.Link.Require == engine.RequireSignIn:
 		sum := core.Digest([]byte(c.By))
 		d.DecisionID += "-" + sum[len(sum)-12:] // several people may have the link
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/signin"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/proof/oidcdouble"
 )
@@ -321,5 +322,48 @@ func TestWithoutAProviderNoLinkRequiresSignIn(t *testing.T) {
 		if got := s.send("GET", path, "", asPage); got.StatusCode != 404 && got.StatusCode != 403 {
 			t.Errorf("%s: %d %s", path, got.StatusCode, got.text)
 		}
+	}
+}
+
+// One link was sent to two people whose votes are counted: each of them decides once.
+func TestTwoPeopleVoteByOneLinkThatRequiresSignIn(t *testing.T) {
+	bob := map[string]any{"sub": "u-3", "email": "bob@acme.example", "email_verified": true}
+	var members []vote.Member
+	for _, email := range []string{"anna@acme.example", "bob@acme.example"} {
+		members = append(members, vote.Member{Is: []string{"claim:email=" + email}})
+	}
+	o := newOffice(t, frontendtest.Call{Policy: &vote.Policy{Name: "two", Stages: []vote.Stage{{Group: vote.Group{Name: "office", Members: members}, Need: 2}}}})
+	for i, person := range []map[string]any{anna, bob} {
+		o.provider.SignInAs(person)
+		b := o.browser()
+		b.signIn()
+		form := fill(t, b.open("GET", o.link, ""))
+		for _, want := range []int{202, 200} { // sent twice, it is one vote
+			if got := b.open("POST", o.link, form.Encode(), asForm); got.StatusCode != want {
+				t.Fatalf("person %d: %d instead of %d: %s", i+1, got.StatusCode, want, got.text)
+			}
+		}
+		if waits := o.waits(o.run.ID); waits != (i == 0) {
+			t.Fatalf("after %d of 2: it waits is %v", i+1, waits)
+		}
+	}
+}
+
+// What one person decided is not called another's, who has the same link.
+func TestAnotherPersonsAnswerByTheSameLinkIsNotTheFirst(t *testing.T) {
+	o := newOffice(t, frontendtest.Call{})
+	first, second := o.browser(), o.browser()
+	first.signIn()
+	o.provider.SignInAs(eve)
+	second.signIn()
+	form, other := fill(t, first.open("GET", o.link, "")), fill(t, second.open("GET", o.link, ""))
+	if got := first.open("POST", o.link, form.Encode(), asForm); got.StatusCode != 202 {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	if got := second.open("POST", o.link, other.Encode(), asForm); got.StatusCode != 409 || strings.Contains(got.text, "You gave this decision") {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	if by := decoded[wire.Outcome](t, o.send("GET", o.link, "").text).Decision.By; !strings.HasPrefix(by, "person:anna@acme.example-") {
+		t.Errorf("decided by %s", by)
 	}
 }
