@@ -56,7 +56,8 @@ type told struct {
 	ToolName   string          `json:"tool_name"`
 	Arguments  json.RawMessage `json:"arguments"`
 	Kind       string          `json:"kind"`
-	Suspension wire.Suspension `json:"suspension"`
+	// of call.suspended the suspension itself, of other events its id
+	Suspension json.RawMessage `json:"suspension"`
 	Pending    struct {
 		Arguments json.RawMessage `json:"arguments"`
 	} `json:"pending"`
@@ -130,8 +131,9 @@ func (c *call) suspended(t told) {
 	if present(t.Pending.Arguments) && !same(t.Pending.Arguments, c.arguments) {
 		c.wrong("it was shown with %s and would run with %s", t.Pending.Arguments, c.arguments)
 	}
-	if t.Kind == "approval" {
-		c.asked, c.open = true, t.Suspension.ID
+	var sus wire.Suspension
+	if t.Kind == "approval" && json.Unmarshal(t.Suspension, &sus) == nil {
+		c.asked, c.open = true, sus.ID
 	}
 }
 
