@@ -52,10 +52,10 @@ func (r recorded) allows() bool {
 
 // told is an event's data about a call.
 type told struct {
-	CallID     string          `json:"call_id"`
-	ToolName   string          `json:"tool_name"`
-	Arguments  json.RawMessage `json:"arguments"`
-	Kind       string          `json:"kind"`
+	CallID    string          `json:"call_id"`
+	ToolName  string          `json:"tool_name"`
+	Arguments json.RawMessage `json:"arguments"`
+	Kind      string          `json:"kind"`
 	// of call.suspended the suspension itself, of other events its id
 	Suspension json.RawMessage `json:"suspension"`
 	Pending    struct {
