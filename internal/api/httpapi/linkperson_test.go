@@ -158,6 +158,18 @@ func TestAttacksOnSignIn(t *testing.T) {
 			b.signIn()
 			return o.answer(b)
 		}, 403},
+		"an account with anna's address, which it has not shown to be its own": {func(o office) answer {
+			o.provider.SignInAs(map[string]any{"sub": "u-3", "email": "anna@acme.example", "email_verified": false})
+			b := o.browser()
+			b.signIn()
+			return o.answer(b)
+		}, 403},
+		"an account of a provider that does not say whether it checks addresses": {func(o office) answer {
+			o.provider.SignInAs(map[string]any{"sub": "u-3", "email": "anna@acme.example"})
+			b := o.browser()
+			b.signIn()
+			return o.answer(b)
+		}, 403},
 		"an account without an id": {func(o office) answer {
 			o.provider.SignInAs(map[string]any{"email": "anna@acme.example"})
 			return o.browser().signIn()

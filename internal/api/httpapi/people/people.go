@@ -111,6 +111,7 @@ func (d *Desk) Finish(w http.ResponseWriter, r *http.Request, s access.SigningIn
 	if err != nil {
 		return err
 	}
+	claims = aboutPerson(claims)
 	if _, err := d.admit(l.Tenant, claims); err != nil {
 		return err
 	}
@@ -118,7 +119,7 @@ func (d *Desk) Finish(w http.ResponseWriter, r *http.Request, s access.SigningIn
 	if err != nil {
 		return err
 	}
-	kept := string(core.Encode(aboutPerson(claims)))
+	kept := string(core.Encode(claims))
 	if len(kept) > mostClaims {
 		return ErrManyClaims
 	}
@@ -159,7 +160,8 @@ func (d *Desk) admit(tenant string, claims map[string]string) (access.Principal,
 	return p, nil
 }
 
-// aboutPerson are the claims that say who the person is, and not how the token is made.
+// aboutPerson are the claims that say who the person is, and not how the token is made. An address
+// that the provider hasn't verified is not among them: some providers let anyone enter any address.
 func aboutPerson(claims map[string]string) map[string]string {
 	kept := map[string]string{}
 	for name, value := range claims {
@@ -168,6 +170,9 @@ func aboutPerson(claims map[string]string) map[string]string {
 		default:
 			kept[name] = value
 		}
+	}
+	if kept["email_verified"] != "true" {
+		delete(kept, "email")
 	}
 	return kept
 }
