@@ -122,16 +122,21 @@ func refusalOnly(o opinion) opinion {
 
 // askOnce joins those that ask into one question. How the decision becomes a result is the
 // definition's to say, which is the first of them and knows its tools. Each rule that asks has its
-// policy, or else the definition's: no rule takes away who must decide because of another.
+// policy, or else the definition's: no rule takes away who must decide because of another. A yes by
+// silence is the definition's own: who else asks, wants an answer.
 func (g gatekeeper) askOnce(tool string, opinions []opinion) core.Verdict {
 	v := core.Verdict{Effect: core.Ask, Mode: opinions[0].Mode, Grant: grantKey(tool, opinions)}
 	var reasons []string
-	for _, o := range opinions {
+	for i, o := range opinions {
+		usual := g.pinned.Approval
+		if i > 0 {
+			usual = usual.WithoutSilence()
+		}
 		if o.Effect == core.Ask && len(o.asks) == 0 {
-			v.Policy = vote.Join(v.Policy, g.pinned.Approval)
+			v.Policy = vote.Join(v.Policy, usual)
 		}
 		for _, r := range o.asks {
-			v.NotBy, v.Policy = cmp.Or(v.NotBy, r.NotBy), vote.Join(v.Policy, cmp.Or(r.Approval, g.pinned.Approval))
+			v.NotBy, v.Policy = cmp.Or(v.NotBy, r.NotBy), vote.Join(v.Policy, cmp.Or(r.Approval, usual))
 		}
 		if o.Effect == core.Ask && o.Reason != "" && !slices.Contains(reasons, o.Reason) {
 			reasons = append(reasons, o.Reason)

@@ -100,6 +100,27 @@ func TestOneQuestionShowsWhyEachAsks(t *testing.T) {
 	}
 }
 
+// An agent may say that no answer in time is a yes. Who else asks about a call wants an answer.
+func TestNoAgentApprovesBySilenceWhatOthersAskAbout(t *testing.T) {
+	const silent = "groups: {office: [token:anna]}\napprovals: {default: {group: office, deadline: {within: 1h, then: approve}}}\n"
+	for name, tt := range map[string]struct {
+		own    string
+		layers agent.Layers
+		want   bool
+	}{
+		"the agent alone":                       {"{ask: [Bash]}", agent.Layers{}, true},
+		"the policy asks, too":                  {"{ask: [Bash]}", agent.Layers{Policy: policy(t, "ask: [Bash]")}, false},
+		"the policy asks about what is allowed": {"{allow: [Bash]}", agent.Layers{Policy: policy(t, "ask: [Bash]")}, false},
+		"the run asks, too":                     {"{ask: [Bash]}", agent.Layers{Narrow: narrow(t, `{"ask":["Bash"]}`)}, false},
+		"the policy asks about another call":    {"{ask: [Bash]}", agent.Layers{Policy: policy(t, "ask: [pay]")}, true},
+	} {
+		v := layered(t, shell(tt.own)+silent, tt.layers).Gate(command("x"), core.State{})
+		if got := v.Policy.Silence(); got != tt.want || v.Policy.Deadline.Within != 3_600_000 || len(v.Policy.Stages) != 1 {
+			t.Errorf("%s: silence approves: %v; %+v", name, got, v.Policy)
+		}
+	}
+}
+
 func TestC218WhatCanNeverRunIsNotOffered(t *testing.T) {
 	deployed := parse(t, head+"permissions: {default: deny}\n")
 	all := "Bash pay mcp__safe__read mcp__dangerous__execute"

@@ -76,7 +76,7 @@ func (x *scene) tests(url string) string {
 	return "not delivered"
 }
 
-// reached counts the requests to a service that nobody may reach.
+// reached counts the requests to a service that no target may reach.
 func (x *scene) reached(do func(url string) string) string {
 	hits := 0
 	closed := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))

@@ -130,7 +130,7 @@ func (a *arena) writeTokens(without string) {
 	}
 }
 
-// as is the API as somebody uses it.
+// as is the API as people use it.
 func (a *arena) as(who string) running {
 	return running{a.Server, client.New("http://"+a.Addr(), client.WithToken(who+"-token"), client.WithRetries(0)), nil}
 }
@@ -160,7 +160,7 @@ func (a *arena) scene(t *testing.T, agent string) *scene {
 
 func (x *scene) sus() string { return x.p.Suspension.ID }
 
-// holds checks that nobody decided but those who may, and that the tool ran only for them.
+// holds checks that only those decided who may, and that the tool ran only for them.
 func (x *scene) holds(t *testing.T, paidBefore int64) {
 	t.Helper()
 	boss := x.as("boss")
@@ -176,7 +176,7 @@ func (x *scene) holds(t *testing.T, paidBefore int64) {
 	for _, e := range page.Items {
 		if e.Type == "decision.recorded" {
 			if decided++; decided > x.good {
-				t.Errorf("somebody decided: %s", e.Data)
+				t.Errorf("an attacker decided: %s", e.Data)
 			}
 		}
 	}

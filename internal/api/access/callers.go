@@ -24,6 +24,9 @@ func IsListed(entry, by string, roles []Role, claims map[string]string) bool {
 	}
 	if claim, ok := strings.CutPrefix(entry, ClaimPrefix); ok {
 		name, value, _ := strings.Cut(claim, "=")
+		if name == "email" && claims["email_verified"] != "true" {
+			return false // some providers let anyone enter any address
+		}
 		return value != "" && claimed(claims[name], value)
 	}
 	return by != "" && fits(entry, by)

@@ -76,6 +76,9 @@ const (
 // before, or of the others, whichever are too many, the one that has waited longest; false if the
 // line has room. It becomes a dead letter, which an operator can redrive once the endpoint works.
 func (l Line) Excess() (event int64, ok bool) {
+	if len(l.Entries) <= MostFailed {
+		return 0, false
+	}
 	var failed, fresh []int64
 	for ev, e := range l.Entries {
 		if e.Tries > 0 {

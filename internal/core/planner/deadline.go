@@ -79,9 +79,11 @@ func (d *draft) deadlineDecision(call core.ToolCall, c core.Call) core.Resume {
 	return r
 }
 
-// silence says whether the policy that a call waits under approves it if no one answers.
+// silence says whether the policy that a call waits under approves it if no one answers. Where the
+// requester must not approve, another person must: waiting would be an approval by the requester.
 func (d *draft) silence(c core.Call) bool {
-	return c.Kind == core.KindApproval && c.Mode != core.UseDecisionAsToolResult && d.round.Questions[c.Sus].Policy.Silence()
+	q := d.round.Questions[c.Sus]
+	return c.Kind == core.KindApproval && c.Mode != core.UseDecisionAsToolResult && q.NotBy == "" && q.Policy.Silence()
 }
 
 // mostTimed bounds how many timed out suspensions of a run take a late answer.

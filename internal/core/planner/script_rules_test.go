@@ -32,6 +32,7 @@ type scriptTool struct {
 	deadline core.Deadline
 	preview  string
 	policy   *vote.Policy
+	separate bool        // the requester may not approve
 	small    *scriptTool // the rule for amounts below smallTo
 	smallTo  int
 }
@@ -81,6 +82,8 @@ func (s *scriptTool) option(word string) bool {
 		s.deadline.Within = int64(n) * 1000
 	case "below":
 		s.smallTo = n
+	case "separate":
+		s.separate = true
 	case "policy":
 		s.policy = readScriptPolicy(value)
 	case "on-deadline":
@@ -172,6 +175,9 @@ func (r *scriptRules) Gate(call core.ToolCall, _ core.State) core.Verdict {
 		tool, grant = tool.small, call.Name+" small"
 	}
 	v := core.Verdict{Effect: tool.effect, Reason: tool.reason, Mode: tool.mode, Policy: tool.policy}
+	if tool.separate {
+		v.NotBy = core.NotByStarter
+	}
 	switch {
 	case tool.deniesAt > 0 && args.Amount >= tool.deniesAt:
 		v.Effect = core.Deny

@@ -76,6 +76,16 @@ func (p *Policy) Silence() bool {
 	return p != nil && p.Deadline != nil && p.Deadline.Approve && !p.Counts()
 }
 
+// WithoutSilence is the policy under which no answer in time is a no.
+func (p *Policy) WithoutSilence() *Policy {
+	if p == nil || p.Deadline == nil || !p.Deadline.Approve {
+		return p
+	}
+	out := *p
+	out.Deadline = &Limit{Within: p.Deadline.Within}
+	return &out
+}
+
 // and is what two policies demand that ask the same people: the earlier deadline, and a yes by
 // silence only if both say so.
 func (l *Limit) and(o *Limit) *Limit {

@@ -20,9 +20,8 @@ type WaitingCall struct {
 // ErrNoSuspension: the segment that an id names has no suspension of that id.
 var ErrNoSuspension = errors.New("journal: no such suspension in its segment")
 
-// FindSuspension reads what the journal holds of a suspension of the run, with who is
-// asked now. [ErrNoSuspension] if
-// there is none of that id.
+// FindSuspension reads what the journal holds of a suspension of the run, with who is asked now.
+// [ErrNoSuspension] if there is none of that id.
 func (r *Reader) FindSuspension(ctx context.Context, p Place, sus string) (WaitingCall, error) {
 	seq, ok := core.SuspensionSeq(sus)
 	if !ok {

@@ -160,8 +160,7 @@ func (d *Desk) admit(tenant string, claims map[string]string) (access.Principal,
 	return p, nil
 }
 
-// aboutPerson are the claims that say who the person is, and not how the token is made. An address
-// that the provider hasn't verified is not among them: some providers let anyone enter any address.
+// aboutPerson are the claims that say who the person is, and not how the token is made.
 func aboutPerson(claims map[string]string) map[string]string {
 	kept := map[string]string{}
 	for name, value := range claims {
@@ -170,9 +169,6 @@ func aboutPerson(claims map[string]string) map[string]string {
 		default:
 			kept[name] = value
 		}
-	}
-	if kept["email_verified"] != "true" {
-		delete(kept, "email")
 	}
 	return kept
 }
