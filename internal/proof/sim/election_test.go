@@ -28,6 +28,7 @@ type election struct {
 	policy   *vote.Policy
 	deadline int64
 	slow     bool // so much so that moments come
+	separate bool // who started the run may not approve
 	reader   *query.Reader
 	run      string
 	teller   *teller
@@ -81,6 +82,7 @@ func elect(ctx context.Context, seed uint64, p plan) (met map[string]int, wrong 
 	e := &election{stage: &stage{seed: seed, plan: p, tenant: "t", w: sim.NewWorld(seed)}, rng: rand.New(rand.NewPCG(seed, 90))}
 	e.slow = e.rng.IntN(2) == 0
 	e.policy = e.waiting(electorates[e.rng.IntN(len(electorates))])
+	e.separate = e.rng.IntN(4) == 0
 	if e.rng.IntN(3) == 0 {
 		e.deadline = int64(5000 + e.rng.IntN(40_000))
 	}
@@ -219,7 +221,11 @@ func (e *election) Gate(call core.ToolCall, _ core.State) core.Verdict {
 	if call.Name == "look" {
 		return core.Verdict{Effect: core.Allow}
 	}
-	return core.Verdict{Effect: core.Ask, Policy: e.policy}
+	v := core.Verdict{Effect: core.Ask, Policy: e.policy}
+	if e.separate {
+		v.NotBy = core.NotByStarter
+	}
+	return v
 }
 
 // Deadline implements [core.Rules].

@@ -153,7 +153,7 @@ func (t *teller) read(seg core.Segment) {
 func (t *teller) decided(q *waitsFor, rec core.DecisionRecord, at int64) {
 	limit := q.Policy.Deadline
 	switch approves := rec.Action == core.ActionResume && rec.Error == "" && rec.Applied; {
-	case rec.Silent && (!rec.TimedOut || !approves || limit == nil || !limit.Approve || q.Counted() || q.Deadline > at):
+	case rec.Silent && (!rec.TimedOut || !approves || limit == nil || !limit.Approve || q.NotBy != "" || q.Counted() || q.Deadline > at):
 		t.e.wrong("silence decided about %s at %d: %s", rec.Suspension, at, core.Encode(q.SuspendedCall))
 	case rec.Silent:
 		t.e.faults.Counts["approved by silence"]++
