@@ -227,6 +227,13 @@ func TestEachBrokenPromiseIsFound(t *testing.T) {
 		"a notice of nothing": {func(h history) {
 			h.Evidence.Notices = append(h.Notices, Arrival{ID: aRun + ":99", Type: "done", Run: aRun, Thread: aThread, Seq: 99})
 		}, "a notice is of the journal"},
+		"a wait that ended without an answer, of which nobody was told": {func(h history) {
+			h.thread(func(t *Thread) {
+				events := t.Runs[0].Events
+				left := wire.Event{Seq: 99, Type: "call.cancelled", Data: json.RawMessage(`{"call_id":"call_9","tool_name":"pay","result":"the run ended","suspension":"sus_9"}`)}
+				t.Runs[0].Events = append(events, left)
+			})
+		}, "a notice is delivered"},
 		"a notice of another kind": {func(h history) { h.Notices[1].Type = "done" }, "a notice is of the journal"},
 		"notices in another order": {func(h history) { h.Notices[1], h.Notices[2] = h.Notices[2], h.Notices[1] }, "first deliveries are in the order of the journal"},
 

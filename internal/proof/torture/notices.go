@@ -96,14 +96,17 @@ func owed(e Evidence) map[string]Arrival {
 // kindOf is what a subscriber is notified of by an event; empty if it is not.
 func kindOf(e wire.Event) string {
 	var data struct {
-		Kind    string `json:"kind"`
-		Applied bool   `json:"applied"`
+		Kind       string          `json:"kind"`
+		Applied    bool            `json:"applied"`
+		Suspension json.RawMessage `json:"suspension"`
 	}
 	_ = json.Unmarshal(e.Data, &data) // what can't be read is owed
 	switch {
 	case e.Type == "call.suspended" && data.Kind != "interrupt":
 		return "suspended"
 	case e.Type == "decision.recorded" && data.Applied:
+		return "decided"
+	case e.Type == "call.cancelled" && present(data.Suspension): // no answer is needed any more
 		return "decided"
 	case e.Type == "run.ended":
 		return "done"
