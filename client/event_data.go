@@ -281,6 +281,9 @@ type DecisionRecordedData struct {
 	Link string `json:"link,omitempty"`
 	// Who created that link.
 	MintedBy string `json:"minted_by,omitempty"`
+	// How the recipient of that link was verified: "code", by a one-time code sent to the mail
+	// address. Empty if the link was enough.
+	Verified string `json:"verified,omitempty"`
 	// The fingerprint of the question that the approver saw. Empty if the caller sent none.
 	Shown string `json:"shown,omitempty"`
 	// The program that showed the question: "page/1" for the page of a link, "api", or the name

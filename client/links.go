@@ -21,7 +21,9 @@ type LinkRequest struct {
 	Edit bool `json:"edit,omitempty"`
 	// [RequireToken]: the link is answered with an access token, and the decision is that of
 	// the token's caller. [RequireSignIn]: a person signs in at the operator's identity
-	// provider, and the decision is that of this person. Empty: having the link is enough.
+	// provider, and the decision is that of this person. [RequireCode]: the link is answered
+	// with a one-time code, which is sent to For, a mail address. Empty: having the link is
+	// enough.
 	Require string `json:"require,omitempty"`
 }
 
@@ -29,6 +31,7 @@ type LinkRequest struct {
 const (
 	RequireToken  = "token"   // an access token of who decides
 	RequireSignIn = "sign_in" // a person who signs in at the operator's identity provider
+	RequireCode   = "code"    // a one-time code from the mail address of the recipient
 )
 
 // Link is an approval link: it lets one recipient answer one suspension without a token.
@@ -47,7 +50,7 @@ type Link struct {
 	For string `json:"for"`
 	// Whether the recipient may edit the arguments of the call.
 	Edit bool `json:"edit,omitempty"`
-	// What the link asks for besides: [RequireToken], [RequireSignIn], or nothing.
+	// What the link asks for besides: [RequireToken], [RequireSignIn], [RequireCode], or nothing.
 	Require string `json:"require,omitempty"`
 	// Who created the link. Empty if the server runs without tokens.
 	CreatedBy string `json:"created_by,omitempty"`

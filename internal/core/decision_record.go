@@ -19,6 +19,7 @@ type DecisionRecord struct {
 	Via      string `json:"via,omitempty"`
 	Link     string `json:"link,omitempty"`      // with via link: the link's id
 	MintedBy string `json:"minted_by,omitempty"` // and who made it
+	Verified string `json:"verified,omitempty"`  // and how its recipient was verified
 	Applied  bool   `json:"applied"`
 	TimedOut bool   `json:"timed_out,omitempty"`
 	Silent   bool   `json:"silent,omitempty"`
@@ -53,13 +54,13 @@ func (d DecisionRecord) LeavesOpen() bool {
 // way back.
 func (d DecisionRecord) Signal(kind SignalKind) Signal {
 	return Signal{Kind: kind, Call: d.CallID, ID: d.DecisionID, Digest: d.Digest, Value: Encode(d.Resume), By: d.By, Via: d.Via, At: d.UpdatedAt,
-		Link: d.Link, Mint: d.MintedBy}
+		Link: d.Link, Mint: d.MintedBy, Ver: d.Verified}
 }
 
 // Record is the decision that a signal carries, before anything follows from it: r is what its
 // value says.
 func (s Signal) Record(suspension string, r Resume) DecisionRecord {
-	return DecisionRecord{CallID: s.Call, Suspension: suspension, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Resume: r}
+	return DecisionRecord{CallID: s.Call, Suspension: suspension, Digest: s.Digest, By: s.By, Via: s.Via, Link: s.Link, MintedBy: s.Mint, Verified: s.Ver, Resume: r}
 }
 
 // MarshalJSON keeps the members of the embedded decision beside its own.
@@ -72,6 +73,7 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Via        string          `json:"via,omitempty"`
 		Link       string          `json:"link,omitempty"`
 		MintedBy   string          `json:"minted_by,omitempty"`
+		Verified   string          `json:"verified,omitempty"`
 		Applied    bool            `json:"applied"`
 		TimedOut   bool            `json:"timed_out,omitempty"`
 		Silent     bool            `json:"silent,omitempty"`
@@ -90,6 +92,6 @@ func (d DecisionRecord) MarshalJSON() ([]byte, error) {
 		Shown      string          `json:"shown,omitempty"`
 		ShownBy    string          `json:"shown_by,omitempty"`
 	}
-	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Applied, d.TimedOut, d.Silent, d.Late, d.ArgumentsDigest, d.EditedDigest, d.Ballot,
+	return EncodeAny(plain{d.CallID, d.Suspension, d.Digest, d.By, d.Via, d.Link, d.MintedBy, d.Verified, d.Applied, d.TimedOut, d.Silent, d.Late, d.ArgumentsDigest, d.EditedDigest, d.Ballot,
 		d.DecisionID, d.Action, d.Result, d.Error, d.Reason, d.Arguments, d.Grant, d.UpdatedAt, d.Shown, d.ShownBy})
 }

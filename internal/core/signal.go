@@ -26,6 +26,7 @@ type Signal struct {
 	// of a decision by an approval link: the link's id
 	Link string `json:"link,omitempty"`
 	Mint string `json:"mint,omitempty"` // and who made the link
+	Ver  string `json:"ver,omitempty"`  // how its recipient was verified
 	// of a vote: the groups of the policy that its voter belongs to, with commas
 	As string `json:"as,omitempty"`
 }
@@ -33,6 +34,10 @@ type Signal struct {
 // ViaLink: the decision came by an approval link. By then names the recipient the link was made
 // for.
 const ViaLink = "link"
+
+// VerifiedByCode: who decided by an approval link has sent the one-time code that the recipient's
+// mail address got.
+const VerifiedByCode = "code"
 
 // OnPending says what becomes of a message to a run that waits.
 type OnPending string

@@ -20,13 +20,19 @@ type Link struct {
 	// the endpoint of notices that the server made it for, without a token; empty of others
 	Endpoint string `json:"ep,omitempty"`
 
+	// of a link that requires a code: the address that codes are sent to
+	Mail string `json:"mail,omitempty"`
+
 	Edit bool `json:"edit,omitempty"` // it may change the arguments of its call
-	// what its bearer has to show besides; see [RequireToken]
+	// what its bearer has to show besides; see [RequireToken] and [RequireCode]
 	Require string `json:"require,omitempty"`
 
 	Made     int64 `json:"made"`
 	Expires  int64 `json:"expires"`
 	Deadline int64 `json:"deadline,omitempty"` // of the call; 0: it has none
+
+	// what is known of its one-time codes, for the frontend alone; it holds no code
+	Code string `json:"-"`
 
 	Revoked   int64  `json:"-"` // 0: it is not
 	RevokedBy string `json:"-"`
@@ -39,6 +45,11 @@ const RequireToken = "token"
 // RequireSignIn is what a link requires whose bearer signs in at an identity provider. The decision
 // is that of the person who did.
 const RequireSignIn = "sign_in"
+
+// RequireCode is what a link requires that is answered with a one-time code besides, which is sent
+// to the mail address of the link. The decision is that of the link's recipient, whose address is
+// then verified.
+const RequireCode = "code"
 
 // Ends is when the link cannot answer any more: when it expires, or at the deadline of its call.
 func (l Link) Ends() int64 {

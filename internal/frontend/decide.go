@@ -80,7 +80,7 @@ func (f *Frontend) readDecision(ctx context.Context, c Caller, p journal.Place, 
 	call.NotBy = cmp.Or(call.NotBy, notBy)
 	rec := core.DecisionRecord{CallID: call.CallID, Suspension: call.Suspension.ID, Digest: in.Digest(), By: c.By, Via: c.Via, Resume: resume}
 	if c.Link != nil {
-		rec.Link, rec.MintedBy = c.Link.ID, makerOf(*c.Link)
+		rec.Link, rec.MintedBy, rec.Verified = c.Link.ID, makerOf(*c.Link), c.Verified
 	}
 	return rec, nil
 }

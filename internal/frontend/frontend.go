@@ -185,6 +185,9 @@ type Caller struct {
 	Roles  []access.Role
 	Claims map[string]string // of a token that an identity provider signed
 
+	// Verified is how a recipient of a link has shown who they are; empty if they have not.
+	Verified string
+
 	// Link is the approval link that the caller answers by; nil for a caller with a right of
 	// its own.
 	Link *engine.Link

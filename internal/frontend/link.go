@@ -100,6 +100,8 @@ func (f *Frontend) DecideByLink(ctx context.Context, c Caller, d wire.Decision) 
 	switch {
 	case !core.IsNull(d.Arguments) && !c.Link.Edit:
 		return wire.DecisionAnswer{}, refusal.New(refusal.CodeWrongKind, "this link can't edit arguments; omit arguments, or ask for a link that can")
+	case c.Link.Require == engine.RequireCode && c.Verified != core.VerifiedByCode:
+		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotAnApprover, "this link is answered with a one-time code")
 	case c.Link.Require == engine.RequireToken && c.By == LinkCaller(*c.Link).By:
 		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotAnApprover, "this link is answered with an access token")
 	case c.Link.Require == engine.RequireSignIn && c.By == LinkCaller(*c.Link).By:
@@ -109,6 +111,13 @@ func (f *Frontend) DecideByLink(ctx context.Context, c Caller, d wire.Decision) 
 		d.DecisionID += "-" + sum[len(sum)-12:] // several people may have the link
 	}
 	return f.Decide(ctx, c, c.Link.Run, d)
+}
+
+// Verified is the caller who answers by a link that asks for a one-time code, and has sent it.
+func Verified(l engine.Link) Caller {
+	c := LinkCaller(l)
+	c.Verified = core.VerifiedByCode
+	return c
 }
 
 // noLinks is the store where no links can be made.
@@ -124,4 +133,8 @@ func (noLinks) Links(context.Context, string, string) ([]engine.Link, error) { r
 
 func (noLinks) RevokeLink(context.Context, string, string, string, int64, string) (engine.Link, error) {
 	return engine.Link{}, engine.ErrNotFound
+}
+
+func (noLinks) SwapLinkCode(context.Context, string, string, string, string, string) (bool, error) {
+	return false, engine.ErrNotFound
 }

@@ -97,6 +97,11 @@ type LinkStore interface {
 	// RevokeLink records that the link was revoked, and returns its record. One that was
 	// revoked before is returned unchanged. [engine.ErrNotFound] if there is none.
 	RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error)
+
+	// SwapLinkCode replaces what is known of the link's one-time codes, unless it has changed
+	// since from was read: of several who swap at once, one does. False if it was not replaced;
+	// after an error it may have been.
+	SwapLinkCode(ctx context.Context, tenant, run, id, from, to string) (bool, error)
 }
 
 // Catalog is what can be run.

@@ -41,7 +41,7 @@ func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, key
 	} {
 		urls[format] = webhook.New(over, body)
 	}
-	links := notify.Links{Keys: func(context.Context) (access.LinkKeys, error) { return keys, nil }, Public: public}
+	links := notify.Links{Keys: func(context.Context) (access.LinkKeys, error) { return keys, nil }, Public: public, Codes: o.Mail.From.Address != ""}
 	e := &notify.Endpoints{Targets: targets, Writer: notify.NewWriter(notify.WriterOptions{Frontend: front, Links: links, Logger: o.Logger}), URL: urls, Slack: o.slack,
 		Clock: o.clock, Random: machine.Random{}, Logger: o.Logger}
 	if o.Mail.From.Address != "" {

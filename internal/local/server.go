@@ -273,7 +273,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		}
 		return err
 	}}
-	api, err := o.api(ctx, httpapi.Options{Frontend: front, Webhooks: d.desk(o, endpoints.Test), Links: keys, SignIn: o.signIn(), Storage: d.storage}, known)
+	api, err := o.api(ctx, httpapi.Options{Frontend: front, Webhooks: d.desk(o, endpoints.Test), Links: keys, Codes: endpoints.SendCode(), SignIn: o.signIn(), Storage: d.storage}, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

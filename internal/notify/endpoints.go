@@ -38,6 +38,25 @@ type Sender interface {
 	Send(ctx context.Context, to notice.Target, n client.Notice) delivery.Result
 }
 
+// Poster sends one letter to one address, now: nothing is repeated later.
+type Poster interface {
+	Post(ctx context.Context, to string, l Letter) delivery.Result
+}
+
+// SendCode mails a one-time code. Nil: this program sends none. An error names no address.
+func (e *Endpoints) SendCode() func(ctx context.Context, to, code string) error {
+	mail, ok := e.Mail.(Poster)
+	if !ok {
+		return nil
+	}
+	return func(ctx context.Context, to, code string) error {
+		if sent := mail.Post(ctx, to, CodeLetter(code, e.Random.Text(26))); sent.Outcome != notice.Delivered {
+			return errors.New(sent.Error)
+		}
+		return nil
+	}
+}
+
 // Endpoints implements [delivery.Endpoints].
 type Endpoints struct {
 	Targets

@@ -29,6 +29,13 @@ func NewLetter(n client.Notice, to string) Letter {
 	return Letter{Subject: s.Title, Text: s.letterText(), HTML: s.letterHTML(), ID: letterID(n.ID + " " + to), Thread: letterID(n.Event.RunID)}
 }
 
+// CodeLetter is the mail with a one-time code. Its id is random: the code can't be found by it.
+func CodeLetter(code, id string) Letter {
+	const about = "It is valid for 10 minutes. Enter it on the page that you opened from your link. If you did not ask for a code, ignore this mail, and give the code to no one."
+	return Letter{Subject: "Your code for an approval", ID: id, Thread: id, Text: "Your one-time code is " + code + "\n\n" + about + "\n",
+		HTML: `<!doctype html><html><body style="font-family:sans-serif;max-width:40em"><p>Your one-time code is <strong>` + html.EscapeString(code) + "</strong></p>\n<p>" + about + "</p></body></html>\n"}
+}
+
 // letterID is an id without characters that have a meaning in the headers of a mail.
 func letterID(of string) string { return core.Digest([]byte(of))[len("sha256:"):][:32] }
 

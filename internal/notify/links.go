@@ -25,6 +25,7 @@ type Links struct {
 	Keys   func(context.Context) (access.LinkKeys, error)
 	Public access.PublicURL
 	Life   time.Duration // at most; 7 days if zero
+	Codes  bool          // the API can send one-time codes
 }
 
 // linker makes the links of notices.
@@ -47,8 +48,15 @@ func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, t
 	if a == nil || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) || notice.OfSink(n.Endpoint) {
 		return nil, nil
 	}
+	code := ""
+	if to.Require == notice.RequireCode && len(to.Mail) == 1 {
+		code = to.Mail[0]
+	}
+	if to.Require != "" && (code == "" || !l.Codes) {
+		return nil, nil // no link rather than one that asks for less
+	}
 	record, approve, err := l.maker.EndpointLink(ctx, c, links.EndpointOrder{Run: a.RunID, Suspension: a.Suspension.ID, Since: a.Since.UnixMilli(),
-		At: n.Event.At, Endpoint: n.Endpoint, For: recipient(n.Endpoint, to), Life: l.Life})
+		At: n.Event.At, Endpoint: n.Endpoint, For: recipient(n.Endpoint, to), Code: code, Life: l.Life})
 	if e, refused := errors.AsType[*refusal.Error](err); refused && !errors.Is(e, engine.ErrUnavailable) {
 		return nil, nil
 	}

@@ -38,8 +38,10 @@ type desk struct {
 	worker frontendtest.Worker
 	reads  *query.Reader
 	writer notify.Writer
-	api    *httptest.Server
-	broken func() error // of the store of the writer
+	// one of a server that sends one-time codes
+	withCodes notify.Writer
+	api       *httptest.Server
+	broken    func() error // of the store of the writer
 }
 
 // flaky is a store that fails when a test says so.
@@ -79,8 +81,10 @@ func newDesk(t *testing.T) *desk {
 	}
 	d.api = httptest.NewServer(api)
 	t.Cleanup(d.api.Close)
-	d.writer = notify.NewWriter(notify.WriterOptions{Frontend: front,
-		Links: notify.Links{Keys: func(context.Context) (access.LinkKeys, error) { return keys, nil }, Public: public}})
+	links := notify.Links{Keys: func(context.Context) (access.LinkKeys, error) { return keys, nil }, Public: public}
+	d.writer = notify.NewWriter(notify.WriterOptions{Frontend: front, Links: links})
+	links.Codes = true
+	d.withCodes = notify.NewWriter(notify.WriterOptions{Frontend: front, Links: links})
 	return d
 }
 
@@ -424,6 +428,28 @@ func TestLinksOfATenantsWebhookApproveOnlyIfListed(t *testing.T) {
 		if code, text := d.open("POST", got.Links.Show, "application/json", `{"action":"cancel"}`); code != map[bool]int{false: 202, true: 409}[c.may] {
 			t.Errorf("%s: %d %s", name, code, text)
 		}
+	}
+}
+
+func TestLinksOfATargetThatRequiresCodesAskForThem(t *testing.T) {
+	to := notice.Target{Name: "boss", Mail: []string{"boss@example.com"}, Require: notice.RequireCode}
+	d := newDesk(t)
+	_, n := d.asks(frontendtest.Call{Kind: core.KindApproval})
+	if got, err := d.writer.Notice(t.Context(), n, to); err != nil || got.Links != nil {
+		t.Errorf("a server that sends no codes makes a link: %+v, %v", got.Links, err)
+	}
+	d.writer = d.withCodes
+	got, err := d.writer.Notice(t.Context(), n, to)
+	if err != nil || got.Links == nil {
+		t.Fatalf("%+v, %v", got.Links, err)
+	}
+	if code, text := d.open("POST", got.Links.Show, "application/json", `{"action":"resume"}`); code != 403 || !strings.Contains(text, "code_required") {
+		t.Errorf("%d %s", code, text)
+	}
+	plain := to
+	plain.Require = ""
+	if other, err := d.writer.Notice(t.Context(), n, plain); err != nil || other.Links.Show == got.Links.Show {
+		t.Errorf("a link without a code is the same: %v", err)
 	}
 }
 

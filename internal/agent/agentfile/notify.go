@@ -38,7 +38,7 @@ func (s *source) target(n *yaml.Node) (t notice.Target) {
 		return t
 	}
 	before := len(s.Problems)
-	t = notice.Target{Name: o.Text("name"), On: notice.Set{}, URL: o.Text("url"), Mail: s.words(o, "mail"), Format: notice.Format(o.Text("format"))}
+	t = notice.Target{Name: o.Text("name"), On: notice.Set{}, URL: o.Text("url"), Mail: s.words(o, "mail"), Format: notice.Format(o.Text("format")), Require: o.Text("require")}
 	for _, kind := range s.words(o, "on") {
 		t.On = append(t.On, notice.Kind(kind))
 	}
@@ -48,7 +48,7 @@ func (s *source) target(n *yaml.Node) (t notice.Target) {
 	}
 	t.Secret, t.AllowPrivate = o.Text("secret"), o.Flag("allow_private")
 	o.Close()
-	s.filledIn(o, "url", "mail", "slack", "format", "template", "secret")
+	s.filledIn(o, "url", "mail", "slack", "format", "template", "secret", "require")
 	if len(s.Problems) == before {
 		s.checkTarget(o, t)
 	}

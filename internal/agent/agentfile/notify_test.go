@@ -28,6 +28,7 @@ func TestTargetsOfNotices(t *testing.T) {
 		{Name: "own", On: notice.Set{notice.Failed}, URL: "https://example.com/", Format: notice.FormatTemplate, Template: []byte(`{"n":1.50,"text":"{run}"}`)},
 		{Name: "desk", On: notice.Set{notice.Suspended}, Slack: &notice.SlackChannel{Channel: "C0ABCDEF1", Token: "SLACK_TOKEN"}},
 		{Name: "ops", On: notice.Set{notice.Failed}, Mail: []string{"ops@example.com", "anna@example.com"}},
+		{Name: "boss", On: notice.Set{notice.Suspended}, Mail: []string{"boss@example.com"}, Require: notice.RequireCode},
 	}
 	if diff := cmp.Diff(want, d.Notify); diff != "" {
 		t.Errorf("targets (-want +got):\n%s", diff)

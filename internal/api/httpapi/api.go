@@ -69,6 +69,9 @@ type Options struct {
 	// Webhooks manages the tenants' webhooks. Nil: there are none.
 	Webhooks *webhooks.Desk
 
+	// Codes sends the one-time codes of links. Nil: links can't ask for one.
+	Codes SendCode
+
 	// Names are shown on the pages of links.
 	Names Names
 
@@ -112,6 +115,7 @@ type desks struct {
 	asks     *asks.Desk
 	webhooks *webhooks.Desk // nil: there are none
 	people   *people.Desk   // nil: no one signs in
+	codes    SendCode       // nil: none can be sent
 }
 
 type api struct {
@@ -131,7 +135,7 @@ type api struct {
 	buffered  bool
 	limits    Limits
 	streams   *streams
-	paces     *paces
+	paces     *bounds.Paces
 	outgoing  *bounds.Outgoing
 	guesses   *bounds.Guesses
 	stopping  <-chan struct{}
@@ -146,9 +150,9 @@ type api struct {
 // or an address that is none.
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
-	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
+	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
-		streams: newStreams(limits), paces: newPaces(limits), outgoing: bounds.NewOutgoing(), guesses: bounds.NewGuesses(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
+		streams: newStreams(limits), paces: bounds.NewPaces(limits.StartsPerSecond), outgoing: bounds.NewOutgoing(), guesses: bounds.NewGuesses(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -209,7 +213,7 @@ func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
 		return r, err
 	}
 	if rt.paced {
-		return r, a.paces.take(principal(r).Tenant, a.clock.Now())
+		return r, a.pace(principal(r).Tenant)
 	}
 	return r, nil
 }

@@ -23,7 +23,7 @@ func (a *api) receiveHook(w http.ResponseWriter, r *http.Request) error {
 	answer, err := a.hooks.Receive(r.Context(), r.PathValue("name"), hooks.Request{Header: r.Header.Values, Body: raw,
 		Admit: func(tenant string) error {
 			requestlog.Of(r).Tenant = tenant
-			return a.paces.take(tenant, a.clock.Now())
+			return a.pace(tenant)
 		}})
 	if err != nil {
 		return err

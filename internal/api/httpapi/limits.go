@@ -5,8 +5,6 @@ import (
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
-
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -77,41 +75,10 @@ func (s *streams) leave(tenant string) {
 	}
 }
 
-// paces hold each tenant to the rate of what it may start. Tenants are few and come from the keys,
-// so that they are kept.
-type paces struct {
-	perSecond rate.Limit
-
-	mu     sync.Mutex
-	tenant map[string]*rate.Limiter
-}
-
-func newPaces(l Limits) *paces {
-	return &paces{perSecond: rate.Limit(l.StartsPerSecond), tenant: map[string]*rate.Limiter{}}
-}
-
-// burst is how many may come at once: what the rate lets through in ten seconds, and one at least.
-func (p *paces) burst() int { return max(1, int(10*p.perSecond)) }
-
-func (p *paces) take(tenant string, now time.Time) error {
-	if p.perSecond <= 0 {
-		return nil
-	}
-	wait := p.of(tenant).ReserveN(now, 1)
-	if delay := wait.DelayFrom(now); delay > 0 {
-		wait.CancelAt(now)
+// pace holds a tenant to its rate.
+func (a *api) pace(tenant string) error {
+	if delay := a.paces.Take(tenant, a.clock.Now()); delay > 0 {
 		return &refusal.Error{Code: codeRateLimited, RetryAfter: delay, Detail: "the tenant exceeds its rate of requests that start work; nothing was stored, so send the same request again after Retry-After"}
 	}
 	return nil
-}
-
-func (p *paces) of(tenant string) *rate.Limiter {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := p.tenant[tenant]
-	if l == nil {
-		l = rate.NewLimiter(p.perSecond, p.burst())
-		p.tenant[tenant] = l
-	}
-	return l
 }

@@ -19,21 +19,25 @@ import (
 )
 
 // readVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about. What
-// was typed into the form is kept in the question, so that the page can show it again; the access
-// token is not.
-func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (d wire.Decision, token string, err error) {
+// was typed into the form is kept in the question, so that the page can show it again; proof, which
+// is the access token or the code that the link asks for, is not.
+func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (d wire.Decision, proof string, err error) {
 	var v wire.Verdict
 	var by string
 	var unseen bool
 	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
-		v, token, err = readForm(w, r, q, call)
+		v, proof, err = readForm(w, r, q, call)
 		// the page never sends a form without the fingerprint
 		by, unseen = linkpage.Renderer, v.Shown == ""
 	} else {
 		err = readBody(w, r, &v)
+		proof = v.Code
+	}
+	if err == nil && v.Action == actionCode {
+		return wire.Decision{Action: v.Action}, "", nil
 	}
 	if err == nil && v.Action != "resume" && v.Action != "cancel" {
-		err = &refusal.Error{Code: refusal.CodeBadAction, Detail: "action must be resume (approve) or cancel (deny)"}
+		err = &refusal.Error{Code: refusal.CodeBadAction, Detail: "action must be resume (approve) or cancel (deny), or code for a link that asks for one"}
 	}
 	if err == nil && unseen {
 		err = &refusal.Error{Code: refusal.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question; open the link again"}
@@ -47,7 +51,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 	if v.Shown == "" {
 		by = ""
 	}
-	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: by}, token, err
+	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: by}, proof, err
 }
 
 // answerMissing refuses an answer without a value where one is asked for, and a form with values
@@ -67,19 +71,22 @@ const (
 	maxForm   = 64 << 10
 )
 
-func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, token string, err error) {
+func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, proof string, err error) {
 	fields, has := formOf(call)
-	form, err := readFields(w, r, slices.Concat(formFields, fields.Names(), []string{"token", "arguments"}))
+	form, err := readFields(w, r, slices.Concat(formFields, fields.Names(), []string{"token", "code", "arguments"}))
 	switch {
 	case err != nil:
 		return v, "", err
 	case !q.SignIn && form.Get("token") != "":
 		return v, "", &refusal.Error{Code: refusal.CodeInvalid, Detail: "this link asks for no token; open it again"}
+	case !q.Code && form.Get("code") != "":
+		return v, "", &refusal.Error{Code: refusal.CodeInvalid, Detail: "this link asks for no code; open it again"}
 	case !q.Edit && form.Get("arguments") != "":
 		return v, "", &refusal.Error{Code: refusal.CodeInvalid, Detail: "this link can't edit arguments; approve or deny the call as it is"}
 	}
-	token = form.Get("token")
+	proof = form.Get("token") + form.Get("code") // a link asks for one of them
 	form.Del("token")
+	form.Del("code")
 	q.Typed = form
 	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
 	switch {
@@ -92,7 +99,7 @@ func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call
 		// a form's line breaks
 		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call)
 	}
-	return v, token, err
+	return v, proof, err
 }
 
 // actionEdit is the button that approves a call with other arguments.

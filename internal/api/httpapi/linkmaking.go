@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
@@ -48,12 +49,16 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 // canMake refuses a link that gives more than its maker has, or that this server can't serve.
 func (a *api) canMake(p access.Principal, req wire.LinkRequest) error {
 	switch {
-	case req.Require != "" && req.Require != engine.RequireToken && req.Require != engine.RequireSignIn:
-		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "require must be token, sign_in or omitted"}
+	case req.Require != "" && req.Require != engine.RequireToken && req.Require != engine.RequireSignIn && req.Require != engine.RequireCode:
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "require must be token, sign_in, code or omitted"}
 	case req.Require == engine.RequireSignIn && a.people == nil:
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server has no identity provider to sign in at; omit require, or ask the operator to set one"}
 	case req.Require == engine.RequireToken && !a.checksTokens():
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server can't check access tokens on the page of a link; omit require, or have the person decide by the API"}
+	case req.Require == engine.RequireCode && a.codes == nil:
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server can't send one-time codes by mail; omit require, or ask the operator to name a mail server (--smtp)"}
+	case req.Require == engine.RequireCode && !notice.IsMail(req.For):
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "with require: code, for must be the mail address that codes are sent to, as in anna@example.com"}
 	case req.Edit:
 		return authorize(p, []access.Role{access.Decide})
 	}

@@ -48,7 +48,7 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 		return l, err
 	}
 	l.caller = frontend.LinkCaller(l.record)
-	l.Edit, l.SignIn = l.record.Edit, l.record.Require == engine.RequireToken
+	l.Edit, l.SignIn, l.Code = l.record.Edit, l.record.Require == engine.RequireToken, l.record.Require == engine.RequireCode
 	a.signedIn(r, &l)
 	if l.Run, err = a.front.Run(r.Context(), l.caller, l.link.Run); err != nil {
 		return l, err
@@ -156,7 +156,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	d, token, err := readVerdict(w, r, &l.Question, asked)
+	d, shown, err := readVerdict(w, r, &l.Question, asked)
 	if l.Call != nil && onlyLooks(r, err) {
 		l.Write(w, http.StatusBadRequest, linkpage.Ask(l.Question, a.clock.Now()))
 		return nil
@@ -164,7 +164,13 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.answerRefused(w, r, l, err)
 	}
-	if err := a.signIn(r, &l, token); err != nil {
+	if d.Action == actionCode {
+		return a.sendCode(w, r, l)
+	}
+	if err := a.signIn(r, &l, shown); err != nil {
+		return a.answerRefused(w, r, l, err)
+	}
+	if err := a.verify(r, &l, shown); err != nil {
 		return a.answerRefused(w, r, l, err)
 	}
 	answer, err := a.front.DecideByLink(r.Context(), l.caller, d)
@@ -202,7 +208,8 @@ const changedText = "This has changed since you read it. Nothing was stored; ple
 
 // answeredAgain are the refusals after which the recipient of a link can answer otherwise.
 var answeredAgain = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaMismatch, refusal.CodeInvalid, refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties,
-	refusal.CodeInvalidArguments, codeUnauthorized, codeRoleRequired, codeRateLimited}
+	refusal.CodeInvalidArguments, codeUnauthorized, codeRoleRequired, codeRateLimited,
+	refusal.CodeCodeRequired, refusal.CodeCodeWrong, refusal.CodeCodeExpired, refusal.CodeTooManyCodes, refusal.CodeCodeNotSent}
 
 // answerRefused answers a refused decision. A person whose answer came second or too late sees what
 // counts instead; one who can correct the answer, or may only deny, sees the question again. A
@@ -227,7 +234,7 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	case l.Call != nil && slices.Contains(answeredAgain, e.Code):
 		l.Write(w, p.status, linkpage.AskAgain(l.Question, a.clock.Now(), "Nothing was stored: "+e.Detail))
 		return nil
-	case p.status == http.StatusConflict:
+	case p.status == http.StatusConflict || l.Code && slices.Contains(answeredAgain, e.Code):
 		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
 	}
 	return a.linkRefused(w, r, l, err)

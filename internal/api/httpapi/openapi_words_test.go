@@ -249,14 +249,16 @@ var members = map[string]member{
 	"HookAnswer.errors":          {"For the dialog of a Slack app: why the answer in it was refused.", nil},
 	"HookErrors.reason":          {"The message beside the reason of a denial.", nil},
 
-	"VerdictForm.action":    {"`resume` approves, `cancel` denies, `edit` approves with edited arguments.", enumOf("resume", "cancel", "edit")},
+	"VerdictForm.action":    {"`resume` approves, `cancel` denies, `edit` approves with edited arguments, `code` has a one-time code sent.", enumOf("resume", "cancel", "edit", "code")},
 	"VerdictForm.reason":    {"The reason, for the record. The model sees the reason of a denial.", nil},
 	"VerdictForm.result":    {"For a call of the kind `input` or `client`, or with `resume_mode: use_decision_as_tool_result`: the result, as text, or as JSON if its schema isn't a string. If the page has a field for each value, it sends those instead.", nil},
 	"VerdictForm.arguments": {"Only for links that allow editing (`edit`): the arguments on the page, as JSON. With `action: edit`, they take the place of the call's.", nil},
 	"VerdictForm.token":     {"Only for links with `require: token`: the access token of the person who decides.", nil},
+	"VerdictForm.code":      {"Only for links with `require: code`: the one-time code.", nil},
+	"Verdict.code":          {"Only for links with `require: code`: the one-time code, six digits.", nil},
 	"Verdict.arguments":     {"Only for links that allow editing (`edit`): approves the call with these arguments. An object.", anyValue},
 	"VerdictForm.shown":     {"The `fingerprint` of the question that the page showed. A form without it is refused (409 `changed`).", nil},
-	"Verdict.action":        {"`resume` approves, `cancel` denies.", enumOf("resume", "cancel")},
+	"Verdict.action":        {"`resume` approves, `cancel` denies. `code`, only for links with `require: code`, has a one-time code sent and answers nothing.", enumOf("resume", "cancel", "code")},
 	"Verdict.reason":        {"The reason, for the record. The model sees the reason of a denial.", nil},
 
 	"Verdict.result":       {"For a call of the kind `input` or `client`, or with `resume_mode: use_decision_as_tool_result`: the answer. Any JSON that fits the response schema.", anyValue},
@@ -412,7 +414,7 @@ var members = map[string]member{
 
 	"LinkRequest.target":     {"The id of the suspension. The id of the call is accepted too, if the call was suspended only once. The call must be of the kind `approval`, `input` or `client`.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 	"LinkRequest.edit":       {"Lets the recipient edit the arguments of the call. The creator needs the role `decide` too.", nil},
-	"LinkRequest.require":    {"`token`: the link is answered with an access token, and the decision is recorded under the token's name. Not available behind an authorizer, as on AWS. `sign_in`: a person signs in at the operator's identity provider to answer, and the decision is recorded under that name. Available if the operator has set one.", enumOf("token", "sign_in", "")},
+	"LinkRequest.require":    {"`token`: the link is answered with an access token, and the decision is recorded under the token's name. Not available behind an authorizer, as on AWS. `sign_in`: a person signs in at the operator's identity provider to answer, and the decision is recorded under that name. Available if the operator has set one. `code`: the link is answered with a one-time code, which is sent to `for`, a mail address. Available if the server sends mail (`--smtp`).", enumOf("token", "sign_in", "code", "")},
 	"LinkRequest.for":        {"The recipient, a name or an address of at most 120 visible characters. It is recorded with the decision.", &schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(120), Pattern: `\S`}},
 	"LinkRequest.expires_in": {"Lifetime in seconds. Default and maximum: 604,800 (7 days).", &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(604800.0)}},
 
@@ -423,7 +425,7 @@ var members = map[string]member{
 	"Link.tool":       {"The tool of the call.", nil},
 	"Link.for":        {"The recipient.", nil},
 	"Link.edit":       {"Whether the recipient may edit the arguments of the call.", nil},
-	"Link.require":    {"`token` if the link is answered with an access token.", nil},
+	"Link.require":    {"`token` if the link is answered with an access token, `code` if with a one-time code.", nil},
 	"Link.created_by": {"Who created the link. Omitted if the server runs without tokens.", nil},
 	"Link.created_at": {"When the link was created.", nil},
 	"Link.expires_at": {"When the link expires: after `expires_in`, or at the deadline of the call if that is earlier.", nil},
@@ -514,7 +516,7 @@ var members = map[string]member{
 	"OutcomeDecision.applied": {"Whether the decision took effect. Omitted until the run has processed it.", nil},
 
 	"DecisionAnswer.status":      {"The HTTP status the decision would have had on its own.", millis},
-	"DecisionAnswer.code":        {"`accepted`, `already_decided`, or the code of an error.", nil},
+	"DecisionAnswer.code":        {"`accepted`, `already_decided`, `code_sent`, or the code of an error.", nil},
 	"DecisionAnswer.detail":      {"An explanation of the error.", nil},
 	"DecisionAnswer.target":      {"The target of the request.", nil},
 	"DecisionAnswer.call_id":     {"The call that was answered.", nil},
@@ -831,6 +833,7 @@ var members = map[string]member{
 	"DecisionRecordedData.by":                      {whoBy + " With `via: link` it is `link:` and the recipient; with `via: deadline` it is `deadline`.", nil},
 	"DecisionRecordedData.via":                     {"The entry point: `api`, `link`, `message` or `deadline`.", nil},
 	"DecisionRecordedData.link":                    {"The id of the approval link that was used.", nil},
+	"DecisionRecordedData.verified":                {"How the recipient of that link was verified: `code`, by a one-time code sent to the mail address. Absent if the link was enough.", nil},
 	"DecisionRecordedData.minted_by":               {"Who created that link.", nil},
 	"DecisionRecordedData.shown":                   {"The fingerprint of the question that the approver saw. Omitted if the caller sent none.", nil},
 	"DecisionRecordedData.shown_by":                {"The program that showed the question: `page/1` for the page of a link, `api`, or the name the client gave.", nil},

@@ -13,9 +13,11 @@ type VerdictForm struct {
 	// an object, as text; of links that allow to edit
 	Arguments string `json:"arguments,omitempty"`
 	Token     string `json:"token,omitempty"` // of links that ask for one
+	Code      string `json:"code,omitempty"`  // of links that ask for one
 }
 
-// Verdict is what is sent to an approval's link: action must be resume (approve) or cancel (deny).
+// Verdict is what is sent to an approval's link: action must be resume (approve),
+// cancel (deny), or code (send a one-time code).
 type Verdict struct {
 	Action string `json:"action"`
 	Reason string `json:"reason,omitempty"`
@@ -24,6 +26,8 @@ type Verdict struct {
 	Result json.RawMessage `json:"result,omitempty"`
 	// in place of the call's; of links that allow to edit
 	Arguments json.RawMessage `json:"arguments,omitempty"`
+	// the one-time code; of links that ask for one
+	Code string `json:"code,omitempty"`
 	// the fingerprint of the question that was shown
 	Shown string `json:"shown,omitempty"`
 }

@@ -51,7 +51,7 @@ server has none, it is the address of this request.`,
 	cmd.Flags().StringVar(&req.For, "for", "", "`NAME` or email address of the recipient, recorded with the decision")
 	cmd.Flags().DurationVar(&life, "expires-in", 0, "lifetime of the link, such as 4h (default: the maximum the server allows)")
 	cmd.Flags().BoolVar(&req.Edit, "edit", false, "let the recipient edit the arguments of the call (requires the role decide too)")
-	cmd.Flags().StringVar(&req.Require, "require", "", "what the recipient must show, and under whose name the decision is recorded: `WHAT` is token for an access token, or sign_in for an account at the server's --oidc-issuer")
+	cmd.Flags().StringVar(&req.Require, "require", "", "what the recipient must show, and under whose name the decision is recorded: `WHAT` is token for an access token, sign_in for an account at the server's --oidc-issuer, or code for a one-time code that is mailed to the recipient")
 	cmd.Flags().StringVar(&public, "public-url", "", "public `URL` of the server, such as https://desk.example.com/dormouse (default: the server's own --public-url)")
 	return cmd
 }

@@ -56,7 +56,7 @@ func (t Target) Check() error {
 		field   string
 		problem func() string
 	}{{"name", t.wrongName}, {"on", t.wrongOn}, {"url", t.wrongURL}, {"mail", t.wrongMail}, {"slack", t.wrongSlack}, {"format", t.wrongFormat},
-		{"template", t.wrongTemplate}, {"secret", t.wrongSecret}} {
+		{"template", t.wrongTemplate}, {"secret", t.wrongSecret}, {"require", t.wrongRequire}} {
 		if problem := check.problem(); problem != "" {
 			return &FieldError{check.field, problem}
 		}
@@ -169,6 +169,9 @@ const (
 	MailAddress = `^[A-Za-z0-9.!#$%&'*+/=?^_{|}~-]{1,64}@[A-Za-z0-9]([A-Za-z0-9.-]{0,250}[A-Za-z0-9])?$`
 )
 
+// IsMail says whether a text is one mail address, and nothing else.
+func IsMail(text string) bool { return mailAddress.MatchString(text) && !strings.Contains(text, "..") }
+
 func (t Target) wrongName() string {
 	switch {
 	case t.Name == "":
@@ -246,7 +249,7 @@ func (t Target) wrongMail() string {
 	}
 	for i, address := range t.Mail {
 		switch {
-		case !mailAddress.MatchString(address) || strings.Contains(address, ".."):
+		case !IsMail(address):
 			return fmt.Sprintf("%q is not a mail address; write it as in ops@example.com", address)
 		case slices.Contains(t.Mail[:i], address):
 			return fmt.Sprintf("%q is given twice; keep one", address)
@@ -300,6 +303,19 @@ func (t Target) wrongSecret() string {
 		return "must be the name of a secret, not the secret itself; use A-Z, 0-9 and _, beginning with a letter"
 	case strings.HasPrefix(t.Secret, "DORMOUSE_SECRET_"):
 		return "names the environment variable; write it without DORMOUSE_SECRET_"
+	}
+	return ""
+}
+
+func (t Target) wrongRequire() string {
+	switch {
+	case t.Require == "":
+	case t.Require != RequireCode:
+		return fmt.Sprintf("cannot be %q; write code, or remove it", t.Require)
+	case len(t.Mail) == 0:
+		return "belongs to mail, because codes are sent by mail; remove it"
+	case len(t.Mail) > 1:
+		return "needs one address, because a code is for one person; use a target for each"
 	}
 	return ""
 }

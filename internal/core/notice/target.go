@@ -20,9 +20,14 @@ type Target struct {
 	Template json.RawMessage `json:"template,omitempty"`
 	// the name of the secret that signs; its value is one key, or two while it is rotated
 	Secret string `json:"secret,omitempty"`
+	// what the links in its mail ask for besides; see [RequireCode]
+	Require string `json:"require,omitempty"`
 	// the endpoint may be at an address that the operator allows beside public ones
 	AllowPrivate bool `json:"allow_private,omitempty"`
 }
+
+// RequireCode has the links in a mail ask for a one-time code that is sent to its address.
+const RequireCode = "code"
 
 // Format is how the body of a notice is written.
 type Format string

@@ -14,6 +14,7 @@ type LinkStore interface {
 	Link(ctx context.Context, tenant, run, id string) (engine.Link, error)
 	Links(ctx context.Context, tenant, run string) ([]engine.Link, error)
 	RevokeLink(ctx context.Context, tenant, run, id string, at int64, by string) (engine.Link, error)
+	SwapLinkCode(ctx context.Context, tenant, run, id, from, to string) (bool, error)
 }
 
 // TestLinks checks a store of the records of approval links. Open returns an empty one, closed by
@@ -26,6 +27,8 @@ func TestLinks(t *testing.T, open func(t *testing.T) LinkStore) {
 		"a put that comes late undoes no revocation":   testLinkPutAgain,
 		"what was never made is neither read nor dead": testLinkNeverMade,
 		"of many who revoke at once one is recorded":   testLinkRevokedAtOnce,
+		"what is known of codes is swapped by one":     testLinkCodeSwapped,
+		"codes and revocations keep one another":       testLinkCodeAndRevocation,
 	} {
 		t.Run(name, func(t *testing.T) { run(t, open(t)) })
 	}
@@ -136,4 +139,58 @@ func testLinkRevokedAtOnce(t *testing.T, store LinkStore) {
 	for _, got := range told {
 		sameLink(t, got, told[0], nil)
 	}
+}
+
+func testLinkCodeSwapped(t *testing.T, store LinkStore) {
+	l, other := linkRecord("lnk_1"), linkRecord("lnk_2")
+	if done, err := store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, "", "a"); done || err != nil {
+		t.Fatalf("of no link: %v, %v", done, err)
+	}
+	must(t, store.PutLink(t.Context(), l))
+	must(t, store.PutLink(t.Context(), other))
+	if done, err := store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, "a", "b"); done || err != nil {
+		t.Fatalf("from what it never was: %v, %v", done, err)
+	}
+	for _, from := range []string{"", "0"} {
+		won := make([]bool, 8)
+		for _, err := range Together(len(won), func(i int) (err error) {
+			won[i], err = store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, from, from+numbered("", i))
+			return err
+		}) {
+			must(t, err)
+		}
+		got, err := store.Link(t.Context(), l.Tenant, l.Run, l.ID)
+		must(t, err)
+		for i, is := range won {
+			if is != (got.Code == from+numbered("", i)) {
+				t.Fatalf("%v: %q", won, got.Code)
+			}
+		}
+		_, err = store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, got.Code, "0")
+		must(t, err)
+	}
+	must(t, store.PutLink(t.Context(), l)) // a put that comes late forgets no tries
+	l.Code = "0"
+	got, err := store.Link(t.Context(), l.Tenant, l.Run, l.ID)
+	sameLink(t, got, l, err)
+	got, err = store.Link(t.Context(), l.Tenant, l.Run, other.ID)
+	sameLink(t, got, other, err)
+}
+
+func testLinkCodeAndRevocation(t *testing.T, store LinkStore) {
+	l := linkRecord("lnk_1")
+	must(t, store.PutLink(t.Context(), l))
+	if done, err := store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, "", "a"); !done || err != nil {
+		t.Fatalf("%v, %v", done, err)
+	}
+	l.Code, l.Revoked, l.RevokedBy = "a", 2000, "token:anna"
+	got, err := store.RevokeLink(t.Context(), l.Tenant, l.Run, l.ID, 2000, "token:anna")
+	sameLink(t, got, l, err)
+	if done, err := store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, "a", "b"); !done || err != nil {
+		t.Fatalf("%v, %v", done, err)
+	}
+	l.Code = "b"
+	all, err := store.Links(t.Context(), l.Tenant, l.Run)
+	must(t, err)
+	sameLink(t, all[0], l, nil)
 }

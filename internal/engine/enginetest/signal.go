@@ -41,7 +41,7 @@ func testSignalWrites(t *storeTest) {
 
 func testDecisionByLink(t *storeTest) {
 	req := decide(t.waiting(thread), "sus_1", "lnk_1")
-	req.Signal.By, req.Signal.Via, req.Signal.Link, req.Signal.Mint = "link:anna@example.com", core.ViaLink, "lnk_1", "token:mailer"
+	req.Signal.By, req.Signal.Via, req.Signal.Link, req.Signal.Mint, req.Signal.Ver = "link:anna@example.com", core.ViaLink, "lnk_1", "token:mailer", core.VerifiedByCode
 	got := t.signal(req)
 	t.equal("signal", got.Inbox["sus_1"], req.Signal)
 	t.unchanged(got)

@@ -33,6 +33,14 @@ type LinkOrder struct {
 	Require           string // see [engine.RequireToken]
 }
 
+// mail is the address that one-time codes are sent to.
+func (o LinkOrder) mail() string {
+	if o.Require == engine.RequireCode {
+		return o.For
+	}
+	return ""
+}
+
 // MakeLink records an approval link for one recipient and one suspension that waits for an
 // approval. The record is stored before the link can be signed, so every link that was ever handed
 // out is listed. A link whose recipient could only deny is refused with
@@ -62,7 +70,7 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 	}
 	now := f.Now()
 	l := engine.Link{Tenant: c.Tenant, Run: run, ID: f.linkID(now), Suspension: call.Suspension.ID, Call: call.CallID, Tool: call.ToolName, For: o.For,
-		Edit: o.Edit, Require: o.Require, Maker: o.Name, Fingerprint: o.Fingerprint, Made: now, Expires: now + o.Life.Milliseconds(), Deadline: call.Deadline}
+		Edit: o.Edit, Require: o.Require, Mail: o.mail(), Maker: o.Name, Fingerprint: o.Fingerprint, Made: now, Expires: now + o.Life.Milliseconds(), Deadline: call.Deadline}
 	if err := f.couldApprove(ctx, l, p, call); err != nil {
 		return engine.Link{}, err
 	}

@@ -54,6 +54,11 @@ const (
 	CodeHookMismatch         Code = "hook_mismatch"
 	CodeInvalidSignature     Code = "invalid_signature"
 	CodeTooManyLinks         Code = "too_many_links"
+	CodeCodeRequired         Code = "code_required"
+	CodeCodeWrong            Code = "code_wrong"
+	CodeCodeExpired          Code = "code_expired"
+	CodeTooManyCodes         Code = "too_many_codes"
+	CodeCodeNotSent          Code = "code_not_sent"
 	CodeWebhookNotFound      Code = "webhook_not_found"
 	CodeWebhookChanged       Code = "webhook_changed"
 	CodeTooManyWebhooks      Code = "too_many_webhooks"
@@ -82,7 +87,7 @@ func Codes() []Code {
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
 		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
-		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeWebhookNotFound, CodeWebhookChanged,
+		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeCodeRequired, CodeCodeWrong, CodeCodeExpired, CodeTooManyCodes, CodeCodeNotSent, CodeWebhookNotFound, CodeWebhookChanged,
 		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeTestUnavailable, CodeInboxFull,
 		CodeTooManyRuns, CodeBudgetExceeded, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
 		CodeUnreadable, CodeUnavailable}

@@ -91,6 +91,21 @@ func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) de
 		}
 		messages = append(messages, message)
 	}
+	return s.deliver(ctx, messages, results)
+}
+
+// Post implements notify.Poster.
+func (s *Sender) Post(ctx context.Context, to string, l notify.Letter) delivery.Result {
+	message, err := s.message(l, to)
+	if err != nil {
+		return delivery.Result{Outcome: notice.Hopeless, Error: err.Error()}
+	}
+	return s.deliver(ctx, []*mail.Msg{message}, nil)
+}
+
+// deliver hands the server the mails, and adds what became of them to the results of those that
+// could not be written.
+func (s *Sender) deliver(ctx context.Context, messages []*mail.Msg, results []delivery.Result) delivery.Result {
 	if len(messages) == 0 {
 		return notify.Together(results)
 	}

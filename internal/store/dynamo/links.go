@@ -16,6 +16,7 @@ import (
 const (
 	attrRevoked   = "revoked" // in milliseconds; absent until the link is revoked
 	attrRevokedBy = "revoked_by"
+	attrCode      = "code" // what is known of one-time codes; absent before the first
 )
 
 // PutLink implements frontend.LinkStore. It never replaces a record, so a late or repeated put does
@@ -70,8 +71,29 @@ func (s *Store) RevokeLink(ctx context.Context, tenant, run, id string, at int64
 	return engine.Link{}, s.unavailable("revoking an approval link", err)
 }
 
+// SwapLinkCode implements frontend.LinkStore.
+func (s *Store) SwapLinkCode(ctx context.Context, tenant, run, id, from, to string) (bool, error) {
+	u := &update{key: linkKey(tenant, run, id)}
+	u.set(attrCode, text(to))
+	u.require("attribute_exists({pk})")
+	if from == "" {
+		u.require("attribute_not_exists({code})")
+	} else {
+		u.require("{code} = " + u.value("before", text(from)))
+	}
+	_, err := s.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &s.o.Table, Key: u.key.attributes(), UpdateExpression: u.changes(),
+		ConditionExpression: u.condition(), ExpressionAttributeNames: u.names, ExpressionAttributeValues: u.values})
+	if err == nil {
+		return true, nil
+	}
+	if _, refused := refusal(err); refused {
+		return false, nil
+	}
+	return false, s.unavailable("storing the one-time code of an approval link", err)
+}
+
 func readLink(tenant, run string, it item) (engine.Link, error) {
-	l := engine.Link{Tenant: tenant, Run: run, Revoked: numberAt(it, attrRevoked), RevokedBy: textAt(it, attrRevokedBy)}
+	l := engine.Link{Tenant: tenant, Run: run, Revoked: numberAt(it, attrRevoked), RevokedBy: textAt(it, attrRevokedBy), Code: textAt(it, attrCode)}
 	if err := json.Unmarshal([]byte(textAt(it, attrBody)), &l); err != nil {
 		return l, unreadable("item "+keyOf(it).String(), err)
 	}

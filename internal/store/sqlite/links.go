@@ -11,7 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
 
-const linkColumns = "SELECT id, body, revoked, revoked_by FROM links WHERE tenant = ? AND run = ?"
+const linkColumns = "SELECT id, body, revoked, revoked_by, code FROM links WHERE tenant = ? AND run = ?"
 
 // PutLink implements frontend.LinkStore. It also deletes a few expired records.
 func (db *DB) PutLink(ctx context.Context, l engine.Link) error {
@@ -63,9 +63,18 @@ func (db *DB) RevokeLink(ctx context.Context, tenant, run, id string, at int64, 
 	})
 }
 
+// SwapLinkCode implements frontend.LinkStore.
+func (db *DB) SwapLinkCode(ctx context.Context, tenant, run, id, from, to string) (bool, error) {
+	const swap = "UPDATE links SET code = ? WHERE tenant = ? AND run = ? AND id = ? AND code = ?"
+	return write(ctx, db, func(t *tx) (bool, error) {
+		n, err := t.Exec(swap, to, tenant, run, id, from)
+		return n == 1, err
+	})
+}
+
 func scanLink(s dbfile.Scanner, tenant, run string) (l engine.Link, err error) {
 	var body []byte
-	if err := s.Scan(&l.ID, &body, &l.Revoked, &l.RevokedBy); err != nil {
+	if err := s.Scan(&l.ID, &body, &l.Revoked, &l.RevokedBy, &l.Code); err != nil {
 		return l, dbfile.Unavailable(err)
 	}
 	l.Tenant, l.Run = tenant, run

@@ -13,6 +13,7 @@ func notifyPart() part {
 		"url": shaped("The address that gets a POST request for each notice: https, or http with allow_private. {secret:NAME} in its path or query is the value of a secret.", `^[hH][tT][tT][pP][sS]?://[^#]+$`),
 		"mail": listOf("Mail addresses, instead of url.", part{"type": "string", "pattern": notice.MailAddress}).
 			with(part{"minItems": 1, "maxItems": notice.MostAddresses, "uniqueItems": true}),
+		"require": word("code: a link in the mail asks for a one-time code, which is sent to the same address. The target then has one address.", notice.RequireCode),
 		"slack": closed("A channel to which a Slack app posts, instead of url. It asks with buttons, and shows the decision in their place.", part{
 			"channel": shaped("The id of the channel, as in C0ABCDEF1. The app must be in the channel.", notice.ChannelForm),
 			"token":   shaped("The name of the secret that holds the app's bot token (xoxb-).", notice.SecretName),
@@ -25,6 +26,8 @@ func notifyPart() part {
 	}, "name", "on").holds(
 		exactlyOne(given("url"), given("mail"), given("slack")),
 		when(given("mail"), without("format", "template", "secret")),
+		when(given("require"), given("mail")),
+		when(given("require"), part{"properties": part{"mail": part{"maxItems": 1}}}),
 		when(given("slack"), without("format", "template", "secret")),
 		when(given("slack"), part{"properties": part{"allow_private": part{"const": false}}}),
 		when(given("mail"), part{"properties": part{"allow_private": part{"const": false}}}),

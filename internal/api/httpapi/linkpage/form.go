@@ -34,6 +34,7 @@ func (v questionView) form(m *markup) {
 	m.typed(v.Typed.Get("reason"))
 	m.add(`</textarea>`)
 	v.signIn(m)
+	v.oneTime(m)
 	m.add(`<div class="answers"><button id="yes" class="yes" name="action" value="resume">`, yes, `</button>`,
 		`<button id="no" class="no" name="action" value="cancel">`, no, `</button></div>`)
 	v.edit(m)
@@ -50,6 +51,16 @@ func (v questionView) signIn(m *markup) {
 	if v.Token {
 		m.add(`<label for="token"><strong>Access token</strong> <span class="hint">yours: the decision is recorded under its name</span></label>`,
 			`<input type="password" id="token" name="token" autocomplete="off">`)
+	}
+}
+
+// oneTime asks for a code, and has one sent. The page doesn't show the address: it may have been
+// passed on.
+func (v questionView) oneTime(m *markup) {
+	if v.Code {
+		m.add(`<label for="code"><strong>One-time code</strong> <span class="hint">six digits; sent to the mail address that this link is for</span></label>`,
+			`<input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12">`,
+			`<p><button name="action" value="code">Send me a code</button></p>`)
 	}
 }
 

@@ -32,7 +32,8 @@ type Question struct {
 	Typed url.Values
 	Wrong map[string]string
 	// what the link allows and asks for besides
-	Edit, SignIn bool
+	Edit, SignIn, Code bool
+	CodeSent           bool // just now
 	// where the person signs in before the question can be answered, and who has; empty for a
 	// link that doesn't ask for it
 	SignInAt, Person string

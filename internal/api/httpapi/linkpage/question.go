@@ -27,12 +27,14 @@ type questionView struct {
 	Wrong map[string]string
 	Edit  bool
 	Token bool
+	Code  bool
+	Sent  bool // a code, just now
 
 	SignInAt, Person string // as in [Question]
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }
@@ -79,7 +81,11 @@ func (v questionView) page() string {
 		m.foreign(printable.Spell(v.Again))
 		m.add(`</strong></p>`)
 	}
-	v.ready(&m)
+	if v.Sent {
+		m.add(`<p class="again"><strong>A code was sent.</strong> Enter it below within 10 minutes. Nothing is decided yet.</p>`)
+	} else {
+		v.ready(&m)
+	}
 	m.add(`<p class="asks">`)
 	m.named(v.Agent)
 	if v.asksInput() || v.client() {

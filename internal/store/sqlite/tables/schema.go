@@ -18,5 +18,8 @@ var votes string
 //go:embed posted.sql
 var posted string
 
+//go:embed linkcodes.sql
+var linkCodes string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines, webhooks, votes, posted}
+var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes}
