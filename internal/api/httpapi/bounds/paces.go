@@ -24,7 +24,7 @@ func NewPaces(perSecond float64) *Paces {
 // burst is how many may come at once: what the rate lets through in ten seconds, and one at least.
 func (p *Paces) burst() int { return max(1, int(10*p.perSecond)) }
 
-// Take counts a request. One that comes too early isn't counted, and told how long to wait.
+// Take counts a request. One that comes too early isn't counted; wait is how long it has to wait.
 func (p *Paces) Take(tenant string, now time.Time) (wait time.Duration) {
 	if p.perSecond <= 0 {
 		return 0
