@@ -425,7 +425,7 @@ var members = map[string]member{
 	"Link.tool":       {"The tool of the call.", nil},
 	"Link.for":        {"The recipient.", nil},
 	"Link.edit":       {"Whether the recipient may edit the arguments of the call.", nil},
-	"Link.require":    {"`token` if the link is answered with an access token, `code` if with a one-time code.", nil},
+	"Link.require":    {"`token` if the link is answered with an access token, `sign_in` if after a sign-in, `code` if with a one-time code.", nil},
 	"Link.created_by": {"Who created the link. Omitted if the server runs without tokens.", nil},
 	"Link.created_at": {"When the link was created.", nil},
 	"Link.expires_at": {"When the link expires: after `expires_in`, or at the deadline of the call if that is earlier.", nil},
