@@ -134,7 +134,7 @@ type api struct {
 	streamURL string
 	buffered  bool
 	limits    Limits
-	streams   *streams
+	streams   *bounds.Streams
 	paces     *bounds.Paces
 	outgoing  *bounds.Outgoing
 	guesses   *bounds.Guesses
@@ -152,7 +152,7 @@ func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
-		streams: newStreams(limits), paces: bounds.NewPaces(limits.StartsPerSecond), outgoing: bounds.NewOutgoing(), guesses: bounds.NewGuesses(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
+		streams: bounds.NewStreams(limits.Streams, limits.TenantStreams), paces: bounds.NewPaces(limits.StartsPerSecond), outgoing: bounds.NewOutgoing(), guesses: bounds.NewGuesses(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -54,7 +55,7 @@ func (a *api) ask(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) readAsk(w http.ResponseWriter, r *http.Request) error {
-	wait := preferredWait(r)
+	wait := params.PreferredWait(r)
 	if wait > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}

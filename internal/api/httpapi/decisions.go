@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -16,10 +17,10 @@ func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
 	values := r.URL.Query()
 	q := query.DecisionQuery{By: values.Get("by"), Via: values.Get("via"), Agent: values.Get("agent"), Action: values.Get("action"), Cursor: values.Get("cursor")}
 	var err error
-	if q.Limit, err = number(values, "limit"); err != nil {
+	if q.Limit, err = params.Number(values, "limit"); err != nil {
 		return err
 	}
-	if q.CreatedAfter, q.CreatedBefore, err = period(values); err != nil {
+	if q.CreatedAfter, q.CreatedBefore, err = params.Period(values); err != nil {
 		return err
 	}
 	page, err := a.reads.Decisions(r.Context(), caller(r), q)

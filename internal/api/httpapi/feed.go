@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -64,17 +65,17 @@ func feedQuery(values url.Values) (q query.FeedQuery, err error) {
 
 func (a *api) feedPage(w http.ResponseWriter, r *http.Request, q query.FeedQuery) error {
 	values := r.URL.Query()
-	wait, err := number(values, "wait")
+	wait, err := params.Number(values, "wait")
 	if err != nil {
 		return err
 	}
-	if q.Limit, err = number(values, "limit"); err != nil {
+	if q.Limit, err = params.Number(values, "limit"); err != nil {
 		return err
 	}
 	if q.Tail, err = fromTail(values); err != nil {
 		return err
 	}
-	q.After, q.Wait = values.Get("after"), inTime(r, seconds(wait))
+	q.After, q.Wait = values.Get("after"), inTime(r, params.Seconds(wait))
 	page, err := a.readFeed(r, q)
 	if err != nil {
 		return err
@@ -136,7 +137,7 @@ func feedRoles(p access.Principal) []access.Role {
 //
 // A reader that loses the stream resumes from the last id.
 func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery) error {
-	leave, err := a.streams.enter(principal(r).Tenant)
+	leave, err := a.enterStream(principal(r).Tenant)
 	if err != nil {
 		return err
 	}

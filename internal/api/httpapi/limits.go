@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"fmt"
-	"sync"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -40,39 +39,14 @@ func set[T comparable](member *T, usual T) {
 	}
 }
 
-// streams counts the open ones.
-type streams struct {
-	most, tenantMost int
-
-	mu     sync.Mutex
-	open   int
-	tenant map[string]int
-}
-
-func newStreams(l Limits) *streams {
-	return &streams{most: l.Streams, tenantMost: l.TenantStreams, tenant: map[string]int{}}
-}
-
-// enter counts one more, until leave is called.
-func (s *streams) enter(tenant string) (leave func(), err error) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	if s.open >= s.most || s.tenant[tenant] >= s.tenantMost {
+// enterStream counts an open stream, until leave is called.
+func (a *api) enterStream(tenant string) (leave func(), err error) {
+	leave, open, ok := a.streams.Enter(tenant)
+	if !ok {
 		return nil, &refusal.Error{Code: codeTooManyStreams, RetryAfter: 5 * time.Second,
-			Detail: fmt.Sprintf("too many event streams are open, %d of them by this tenant; close some, or read pages", s.tenant[tenant])}
+			Detail: fmt.Sprintf("too many event streams are open, %d of them by this tenant; close some, or read pages", open)}
 	}
-	s.open++
-	s.tenant[tenant]++
-	return func() { s.leave(tenant) }, nil
-}
-
-func (s *streams) leave(tenant string) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.open--
-	if s.tenant[tenant]--; s.tenant[tenant] == 0 {
-		delete(s.tenant, tenant)
-	}
+	return leave, nil
 }
 
 // pace holds a tenant to its rate.

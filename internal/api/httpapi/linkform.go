@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"encoding/json"
 	"errors"
 	"io"
 	"mime"
@@ -43,7 +42,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 		err = &refusal.Error{Code: refusal.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question; open the link again"}
 	}
 	if err == nil && v.Action == "resume" {
-		err = answerMissing(q, *call, v)
+		err = q.Complete(*call, v)
 	}
 	if core.IsNull(v.Result) {
 		v.Result = nil
@@ -54,26 +53,13 @@ func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: by}, proof, err
 }
 
-// answerMissing refuses an answer without a value where one is asked for, and a form with values
-// that don't fit.
-func answerMissing(q *linkpage.Question, call wire.Pending, v wire.Verdict) error {
-	switch {
-	case len(q.Wrong) > 0:
-		return &refusal.Error{Code: refusal.CodeSchemaMismatch, Detail: "some fields of your answer need another value"}
-	case call.Kind != core.KindApproval.String() && v.Result == nil:
-		return &refusal.Error{Code: refusal.CodeResultRequired, Detail: "the call needs an answer; send it as result, or deny the call"}
-	}
-	return nil
-}
-
 const (
 	mediaForm = "application/x-www-form-urlencoded"
 	maxForm   = 64 << 10
 )
 
 func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, proof string, err error) {
-	fields, has := formOf(call)
-	form, err := readFields(w, r, slices.Concat(formFields, fields.Names(), []string{"token", "code", "arguments"}))
+	form, err := readFields(w, r, slices.Concat(formFields, linkpage.FieldsOf(call), []string{"token", "code", "arguments"}))
 	switch {
 	case err != nil:
 		return v, "", err
@@ -87,52 +73,8 @@ func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call
 	proof = form.Get("token") + form.Get("code") // a link asks for one of them
 	form.Del("token")
 	form.Del("code")
-	q.Typed = form
-	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
-	switch {
-	case v.Action == actionEdit || v.Action == core.ActionResume.String() && form.Has("arguments"):
-		err = readEdit(&v, form.Get("arguments"), call)
-	case v.Action != core.ActionResume.String():
-	case has && !form.Has("result"):
-		v.Result, q.Wrong = fields.Read(form)
-	default:
-		// a form's line breaks
-		v.Result = typedResult(strings.ReplaceAll(form.Get("result"), "\r\n", "\n"), call)
-	}
+	v, err = q.Read(form, call)
 	return v, proof, err
-}
-
-// actionEdit is the button that approves a call with other arguments.
-const actionEdit = "edit"
-
-// readEdit reads the arguments of the page. There are two buttons, so that a person who has changed
-// them can't approve the original ones by mistake, nor the other way round.
-func readEdit(v *wire.Verdict, typed string, call *wire.Pending) error {
-	edited, err := core.Canonical(json.RawMessage(typed))
-	original, _ := core.Canonical(call.Arguments)
-	changed := err != nil || string(edited) != string(original)
-	wrong := func(detail string) error { return &refusal.Error{Code: refusal.CodeInvalidArguments, Detail: detail} }
-	switch edit := v.Action == actionEdit; {
-	// of a call that doesn't wait any more, the original is nil
-	case !edit && changed && original != nil && strings.TrimSpace(typed) != "":
-		return wrong("the arguments were changed; choose \"Approve with edited arguments\", or undo the change")
-	case !edit:
-		return nil
-	case err != nil:
-		return wrong("the arguments aren't JSON; put names and texts in double quotes")
-	case !changed:
-		return wrong("the arguments are the original ones; change them, or choose \"Approve\"")
-	}
-	v.Action, v.Arguments = core.ActionResume.String(), json.RawMessage(typed)
-	return nil
-}
-
-// formOf is the form on the page of a call, if it has one.
-func formOf(call *wire.Pending) (f linkpage.Form, has bool) {
-	if !linkpage.Answers(*call) {
-		return f, false
-	}
-	return linkpage.FormOf(call.Suspension.ResponseSchema)
 }
 
 // readFields reads a form that has no other fields, and each of them once.
@@ -164,16 +106,3 @@ func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Va
 var pageField = regexp.MustCompile(`^f[0-9]+(\.[0-9]+)?$`)
 
 var formFields = []string{"action", "reason", "result", "shown"}
-
-// typedResult is the result of a call as a person typed it into the page: text, or JSON if the
-// result's schema asks for another type. Input that isn't JSON then stays text, and the schema
-// refuses it.
-func typedResult(text string, call *wire.Pending) json.RawMessage {
-	switch {
-	case strings.TrimSpace(text) == "":
-		return nil
-	case linkpage.TakesJSON(call.Suspension.ResponseSchema) && json.Valid([]byte(text)):
-		return json.RawMessage(text)
-	}
-	return core.Encode(text)
-}

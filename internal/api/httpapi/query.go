@@ -6,10 +6,10 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -43,22 +43,6 @@ func isParam(name, known string) bool {
 	return name == known
 }
 
-func number(values url.Values, name string) (int, error) {
-	text := values.Get(name)
-	if text == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(text)
-	if err != nil || n < 0 {
-		return 0, &refusal.Error{Code: refusal.CodeInvalid, Detail: name + " must be a non-negative whole number"}
-	}
-	return n, nil
-}
-
-// seconds is a number of seconds as a duration. Larger numbers than anyone waits for are cut,
-// before they overflow.
-func seconds(n int) time.Duration { return time.Duration(min(n, 3600)) * time.Second }
-
 // answerTime is kept back, of a request that has a deadline, for the answer.
 const answerTime = time.Second
 
@@ -70,26 +54,9 @@ func inTime(r *http.Request, wait time.Duration) time.Duration {
 	return wait
 }
 
-// instant reads a time in RFC 3339; the zero time if there is none.
-func instant(values url.Values, name string) (time.Time, error) {
-	text := values.Get(name)
-	if text == "" {
-		return time.Time{}, nil
-	}
-	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
-	if err != nil {
-		return at, &refusal.Error{Code: refusal.CodeInvalid,
-			Detail: name + " must be a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, write the + of an offset as %2B"}
-	}
-	if at.IsZero() {
-		at = time.Unix(0, 0) // the zero time would be none
-	}
-	return at, nil
-}
-
 func list(r *http.Request) (query.List, error) {
 	values := r.URL.Query()
-	limit, err := number(values, "limit")
+	limit, err := params.Number(values, "limit")
 	return query.List{Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
 }
 
@@ -108,29 +75,6 @@ func runList(r *http.Request) (q query.List, err error) {
 			q.Metadata[key] = values.Get(name)
 		}
 	}
-	q.CreatedAfter, q.CreatedBefore, err = period(values)
+	q.CreatedAfter, q.CreatedBefore, err = params.Period(values)
 	return q, err
-}
-
-// period reads the times that a list is limited to; zero times do not limit it.
-func period(values url.Values) (after, before time.Time, err error) {
-	if after, err = instant(values, "created_after"); err != nil {
-		return after, before, err
-	}
-	before, err = instant(values, "created_before")
-	return after, before, err
-}
-
-// preferredWait reads "Prefer: wait=N". A preference that is not understood is none.
-func preferredWait(r *http.Request) time.Duration {
-	for _, header := range r.Header.Values("Prefer") {
-		for _, p := range strings.FieldsFunc(header, func(c rune) bool { return c == ',' || c == ';' }) {
-			name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
-			n, err := strconv.Atoi(strings.Trim(value, `"`))
-			if strings.EqualFold(name, "wait") && err == nil && n > 0 {
-				return seconds(n)
-			}
-		}
-	}
-	return 0
 }

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -38,7 +39,7 @@ func (a *api) writeStarted(w http.ResponseWriter, r *http.Request, s frontend.St
 }
 
 func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
-	wait := preferredWait(r)
+	wait := params.PreferredWait(r)
 	if wait > 0 {
 		w.Header().Set("Preference-Applied", "wait")
 	}
@@ -154,11 +155,11 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	if values.Has("follow") {
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "follow applies to streams, not to pages; send Accept: text/event-stream, or use wait"}
 	}
-	wait, err := number(values, "wait")
+	wait, err := params.Number(values, "wait")
 	if err != nil {
 		return err
 	}
-	limit, err := number(values, "limit")
+	limit, err := params.Number(values, "limit")
 	if err != nil {
 		return err
 	}
@@ -167,7 +168,7 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	page, err := a.readEvents(r, r.PathValue("id"),
-		query.EventQuery{After: values.Get("after"), Tail: tail, Limit: limit, Wait: inTime(r, seconds(wait)), Live: wait > 0 && !a.buffered})
+		query.EventQuery{After: values.Get("after"), Tail: tail, Limit: limit, Wait: inTime(r, params.Seconds(wait)), Live: wait > 0 && !a.buffered})
 	if err != nil {
 		return err
 	}

@@ -88,7 +88,7 @@ func wantsJSON(r *http.Request) bool {
 // If the stream breaks, is stopped or reaches its maximum age, it ends after a whole event, and the
 // reader resumes from there.
 func (a *api) eventStream(r *http.Request, f *openStream) error {
-	leave, err := a.streams.enter(principal(r).Tenant)
+	leave, err := a.enterStream(principal(r).Tenant)
 	if err != nil {
 		return err
 	}

@@ -279,7 +279,7 @@ const mostResult = 20_000
 // resultField takes an answer that has no fields.
 func (v questionView) resultField(m *markup) {
 	m.add(`<label for="result"><strong>Result</strong> <span class="hint">`)
-	if TakesJSON(v.Suspension.ResponseSchema) {
+	if takesJSON(v.Suspension.ResponseSchema) {
 		m.add(`JSON that fits the schema below; the assistant reads it as the result of the call`)
 	} else {
 		m.add(`text; the assistant reads it as the result of the call`)
@@ -294,9 +294,9 @@ func (v questionView) resultField(m *markup) {
 	}
 }
 
-// TakesJSON says whether a result that fits the schema is written as JSON. Without a schema, or
+// takesJSON says whether a result that fits the schema is written as JSON. Without a schema, or
 // with one of a text, it is typed as it is.
-func TakesJSON(schema json.RawMessage) bool {
+func takesJSON(schema json.RawMessage) bool {
 	var of struct {
 		Type any `json:"type"`
 	}

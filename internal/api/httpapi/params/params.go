@@ -1,0 +1,70 @@
+// Package params reads the parameters of requests: of queries, and of the header Prefer. Errors are
+// refusals.
+package params
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// Number reads a whole number; 0 if there is none.
+func Number(values url.Values, name string) (int, error) {
+	text := values.Get(name)
+	if text == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(text)
+	if err != nil || n < 0 {
+		return 0, &refusal.Error{Code: refusal.CodeInvalid, Detail: name + " must be a non-negative whole number"}
+	}
+	return n, nil
+}
+
+// Seconds is a number of seconds as a duration. Larger numbers than anyone waits for are cut,
+// before they overflow.
+func Seconds(n int) time.Duration { return time.Duration(min(n, 3600)) * time.Second }
+
+// Instant reads a time in RFC 3339; the zero time if there is none.
+func Instant(values url.Values, name string) (time.Time, error) {
+	text := values.Get(name)
+	if text == "" {
+		return time.Time{}, nil
+	}
+	at, err := time.Parse(time.RFC3339, strings.ToUpper(text))
+	if err != nil {
+		return at, &refusal.Error{Code: refusal.CodeInvalid,
+			Detail: name + " must be a time in RFC 3339, such as 2026-03-01T09:30:00Z; in a query, write the + of an offset as %2B"}
+	}
+	if at.IsZero() {
+		at = time.Unix(0, 0) // the zero time would be none
+	}
+	return at, nil
+}
+
+// Period reads the times that a list is limited to; zero times do not limit it.
+func Period(values url.Values) (after, before time.Time, err error) {
+	if after, err = Instant(values, "created_after"); err != nil {
+		return after, before, err
+	}
+	before, err = Instant(values, "created_before")
+	return after, before, err
+}
+
+// PreferredWait reads "Prefer: wait=N". A preference that is not understood is none.
+func PreferredWait(r *http.Request) time.Duration {
+	for _, header := range r.Header.Values("Prefer") {
+		for _, p := range strings.FieldsFunc(header, func(c rune) bool { return c == ',' || c == ';' }) {
+			name, value, _ := strings.Cut(strings.TrimSpace(p), "=")
+			n, err := strconv.Atoi(strings.Trim(value, `"`))
+			if strings.EqualFold(name, "wait") && err == nil && n > 0 {
+				return Seconds(n)
+			}
+		}
+	}
+	return 0
+}
