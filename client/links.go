@@ -50,7 +50,8 @@ type Link struct {
 	For string `json:"for"`
 	// Whether the recipient may edit the arguments of the call.
 	Edit bool `json:"edit,omitempty"`
-	// What the link asks for besides: [RequireToken], [RequireSignIn] or [RequireCode]; or nothing.
+	// What the link asks for besides: [RequireToken], [RequireSignIn] or [RequireCode]. Empty:
+	// nothing.
 	Require string `json:"require,omitempty"`
 	// Who created the link. Empty if the server runs without tokens.
 	CreatedBy string `json:"created_by,omitempty"`

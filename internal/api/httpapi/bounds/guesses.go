@@ -1,4 +1,5 @@
-// Package bounds holds callers to what they may have at once: starts, streams, bytes of answers and wrong guesses.
+// Package bounds holds callers to what they may have at once: starts, streams, bytes of answers and
+// wrong guesses.
 package bounds
 
 import (
