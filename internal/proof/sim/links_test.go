@@ -48,6 +48,11 @@ func (m linkRecords) RevokeLink(ctx context.Context, tenant, run, id string, _ i
 	return m.Link(ctx, tenant, run, id)
 }
 
+// SwapLinkCode replaces nothing: no link of a simulation asks for a code.
+func (m linkRecords) SwapLinkCode(context.Context, string, string, string, string, string) (bool, error) {
+	return false, nil
+}
+
 // byLink lets a principal make an approval link for the newest approval that anybody saw, and its
 // recipient answer by it.
 func (t *thread) byLink(ctx context.Context) {
