@@ -5,9 +5,17 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsdecision"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsapitest"
 )
+
+// decisions assembles the function of package lambdadecision, which has the rest of the API.
+func decisions(p dormouse.Program, s awsenv.Settings, out io.Writer) (any, error) {
+	return awsdecision.Open(s, binding.New(p).Lambda, out)
+}
 
 // Each event is as API Gateway sends it.
 func TestAnswersOfDecisionsToEvents(t *testing.T) {
@@ -24,7 +32,7 @@ func TestAnswersOfDecisionsToEvents(t *testing.T) {
 
 func TestAFunctionForDecisionsThatCannotServeDoesNotStart(t *testing.T) {
 	settings, _ := awsenv.Read(func(string) string { return "" })
-	if _, err := assemble(desk, settings, io.Discard, decisions); err == nil {
+	if _, err := decisions(desk, settings, io.Discard); err == nil {
 		t.Error("it starts without an authorizer")
 	}
 }

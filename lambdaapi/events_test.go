@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
@@ -29,6 +30,9 @@ func environment(t *testing.T) map[string]string {
 	return awsapitest.Environment(t, tools, "../examples/refund-desk")
 }
 
+// part assembles the handler of one function.
+type part func(dormouse.Program, awsenv.Settings, io.Writer) (any, error)
+
 // started is the handler of a function with this environment, some of it changed.
 func started(t *testing.T, of part, env map[string]string, change ...string) any {
 	t.Helper()
@@ -40,7 +44,7 @@ func started(t *testing.T, of part, env map[string]string, change ...string) any
 	if err != nil {
 		t.Fatal(err)
 	}
-	h, err := assemble(desk, settings, io.Discard, of)
+	h, err := of(desk, settings, io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -51,9 +55,9 @@ func started(t *testing.T, of part, env map[string]string, change ...string) any
 func TestAnswersOfTheAPIToEvents(t *testing.T) {
 	env := environment(t)
 	handlers := map[string]any{
-		"api": started(t, whole, env),
-		"iam": started(t, whole, env, "DORMOUSE_AUTH", "IAM", "DORMOUSE_TENANT", "acme"),
-		"url": started(t, whole, env, "DORMOUSE_STREAM", "1"),
+		"api": started(t, assemble, env),
+		"iam": started(t, assemble, env, "DORMOUSE_AUTH", "IAM", "DORMOUSE_TENANT", "acme"),
+		"url": started(t, assemble, env, "DORMOUSE_STREAM", "1"),
 	}
 	for _, file := range awsapitest.Events(t, "testdata/api/*.json") {
 		of := "api"
@@ -69,10 +73,10 @@ func TestAnswersOfTheAPIToEvents(t *testing.T) {
 
 func TestTheFunctionStreamsWhereItIsToldTo(t *testing.T) {
 	env := environment(t)
-	if _, ok := started(t, whole, env).(awsapi.Gateway); !ok {
+	if _, ok := started(t, assemble, env).(awsapi.Gateway); !ok {
 		t.Error("it does not answer the gateway")
 	}
-	if _, ok := started(t, whole, env, "DORMOUSE_STREAM", "1").(awsapi.URL); !ok {
+	if _, ok := started(t, assemble, env, "DORMOUSE_STREAM", "1").(awsapi.URL); !ok {
 		t.Error("it does not stream")
 	}
 }
@@ -86,7 +90,7 @@ func TestAFunctionThatCannotServeDoesNotStart(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := assemble(desk, settings, io.Discard, whole); err == nil {
+		if _, err := assemble(desk, settings, io.Discard); err == nil {
 			t.Errorf("%s: it starts", name)
 		}
 	}

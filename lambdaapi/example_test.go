@@ -11,8 +11,3 @@ var program dormouse.Program // the same program as in package lambdastep
 func ExampleMain() {
 	lambdaapi.Main(program)
 }
-
-// The main function of the Lambda function decision.
-func ExampleDecisions() {
-	lambdaapi.Decisions(program)
-}

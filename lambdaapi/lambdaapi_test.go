@@ -43,7 +43,7 @@ func settings(t *testing.T, p dormouse.Program) awsenv.Settings {
 
 func TestAnAgentIsDescribedByTheToolsOfTheProgram(t *testing.T) {
 	p := dormouse.Program{Tools: []dormouse.Tool{book}}
-	handler, err := assemble(p, settings(t, p), io.Discard, whole)
+	handler, err := assemble(p, settings(t, p), io.Discard)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,19 +64,16 @@ func TestAnAgentIsDescribedByTheToolsOfTheProgram(t *testing.T) {
 func TestAProgramThatIsWrongDoesNotStart(t *testing.T) {
 	s := settings(t, dormouse.Program{Tools: []dormouse.Tool{book}})
 	twice := dormouse.Program{Tools: []dormouse.Tool{book, book}}
-	if _, err := assemble(twice, s, io.Discard, whole); err == nil || !strings.Contains(err.Error(), "registered twice") {
+	if _, err := assemble(twice, s, io.Discard); err == nil || !strings.Contains(err.Error(), "registered twice") {
 		t.Errorf("two tools of one name: %v", err)
 	}
 }
 
-func TestItStreamsWhereItIsToldToAndDecides(t *testing.T) {
+func TestItStreamsWhereItIsToldTo(t *testing.T) {
 	p := dormouse.Program{Tools: []dormouse.Tool{book}}
 	s := settings(t, p)
-	if h, err := assemble(p, s, io.Discard, decisions); err != nil || h == nil {
-		t.Errorf("decisions: %v", err)
-	}
 	s.Access.Stream = true
-	h, err := assemble(p, s, io.Discard, whole)
+	h, err := assemble(p, s, io.Discard)
 	if _, streams := h.(awsapi.URL); !streams || err != nil {
 		t.Errorf("it is a %T, %v", h, err)
 	}

@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/dormouse-dev/dormouse"
-	"github.com/dormouse-dev/dormouse/lambdaapi"
+	"github.com/dormouse-dev/dormouse/lambdadecision"
 )
 
-func main() { lambdaapi.Decisions(dormouse.Program{}) }
+func main() { lambdadecision.Main(dormouse.Program{}) }

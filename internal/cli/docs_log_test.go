@@ -40,7 +40,7 @@ var logged = map[string]string{
 	"starting a run from the intake queue panicked":                                                                  "A bug. The request is retried.",
 	"starting a run from the intake queue failed":                                                                    "A bug. The request is retried, then moved to the dead letters.",
 	"request failed":                           "The caller got 500. Report the line.",
-	"the identity provider failed":             "People can't sign in to answer links; `error` says why. Check `--oidc-issuer` and the secret `OIDC_CLIENT_SECRET`.",
+	"the identity provider failed":             "People can't sign in to answer links; `error` says why. Check `--oidc-issuer` (`SignInIssuer` on AWS) and the secret `OIDC_CLIENT_SECRET`.",
 	"a person who signed in is not admitted":   "The account may not answer; `reason` says why.",
 	"a request was refused with 503":           "Each `code` is logged at most once every ten seconds; `others_since_last` counts the omitted lines. If a retry can help, the level is WARN.",
 	"handler panicked":                         "A bug; the caller got 500.",
@@ -139,7 +139,7 @@ type logLine struct {
 
 func TestTheLogPageHasEveryLine(t *testing.T) {
 	lines := map[string]*logLine{}
-	for _, dir := range []string{"../../internal", "../../functions", "../../lambdastep", "../../lambdaapi", "../../lambdanotify", "../../lambdasweep", "../../command"} {
+	for _, dir := range []string{"../../internal", "../../functions", "../../lambdastep", "../../lambdaapi", "../../lambdadecision", "../../lambdanotify", "../../lambdasweep", "../../command"} {
 		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

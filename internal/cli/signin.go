@@ -1,10 +1,9 @@
 package cli
 
 import (
-	"net/url"
-
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/local"
 )
@@ -20,14 +19,14 @@ func (f *signInFlags) add(cmd *cobra.Command) {
 
 func (f *signInFlags) read(public bool) (local.SignIn, error) {
 	s := local.SignIn{Issuer: f.issuer, ClientID: f.client}
-	switch u, err := url.Parse(f.issuer); {
+	switch err := access.CheckIssuer(f.issuer); {
 	case f.issuer == "" && f.client == "":
 	case f.issuer == "":
 		return s, cmdline.Usagef("--oidc-client-id needs --oidc-issuer, the provider that knows this client")
 	case f.client == "":
 		return s, cmdline.Usagef("--oidc-issuer needs --oidc-client-id, the id of this server at the provider")
-	case err != nil || u.Scheme != "https" && u.Hostname() != "localhost" && u.Hostname() != "127.0.0.1" || u.Host == "":
-		return s, cmdline.Usagef("--oidc-issuer: %q is not an address with https; write it as the provider's tokens name it, such as https://accounts.example.com", f.issuer)
+	case err != nil:
+		return s, cmdline.Usagef("--oidc-issuer: %v", err)
 	case !public:
 		return s, cmdline.Usagef("--oidc-issuer needs --public-url, the address that people come back to")
 	}

@@ -14,7 +14,7 @@ import (
 type SignIn struct{ Issuer, ClientID string }
 
 // SignInSecret is the name of the secret that the provider knows this server by.
-const SignInSecret = "OIDC_CLIENT_SECRET"
+const SignInSecret = signin.SecretName
 
 // signIn is the provider of the options; nil for none.
 func (o Options) signIn() people.SignIn {

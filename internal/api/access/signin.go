@@ -2,6 +2,8 @@ package access
 
 import (
 	"errors"
+	"fmt"
+	"net/url"
 	"time"
 )
 
@@ -22,6 +24,16 @@ var (
 	// the provider did not answer, or its answer can't be read
 	ErrProviderDown = errors.New("access: the provider did not answer")
 )
+
+// CheckIssuer says what is wrong with the address of an identity provider, which must have https
+// unless it is on this machine.
+func CheckIssuer(text string) error {
+	u, err := url.Parse(text)
+	if err != nil || u.Host == "" || u.Scheme != "https" && u.Hostname() != "localhost" && u.Hostname() != "127.0.0.1" {
+		return fmt.Errorf("%q is not an address with https; write it as the provider's tokens name it, such as https://accounts.example.com", text)
+	}
+	return nil
+}
 
 // SigningIn is what the browser of a person keeps who was sent to the identity provider from the
 // page of a link. It comes back only in a cookie: who has not begun can't finish.
@@ -50,6 +62,18 @@ func Person(tenant string, claims map[string]string) (Principal, error) {
 	}
 	of := claims["iss"] + "\x00" + claims["sub"]
 	return Principal{Tenant: tenant, Name: nameFor(name, of), Person: true, Roles: []Role{Decide}, Claims: claims, Fingerprint: digestOf(of)}, nil
+}
+
+// SignedIn is who has signed in by these claims, where they name the tenant and the roles as those
+// of a caller's token do.
+func (a Admission) SignedIn(_ string, claims map[string]string) (Principal, error) {
+	p, err := a.JWT(claims)
+	if err != nil {
+		return p, err
+	}
+	known, err := Person(p.Tenant, claims)
+	known.Roles = p.Roles
+	return known, err
 }
 
 // The first words of what is signed tell these from links and tickets.

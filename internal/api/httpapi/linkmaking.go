@@ -52,7 +52,7 @@ func (a *api) canMake(p access.Principal, req wire.LinkRequest) error {
 	case req.Require != "" && req.Require != engine.RequireToken && req.Require != engine.RequireSignIn && req.Require != engine.RequireCode:
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "require must be token, sign_in, code or omitted"}
 	case req.Require == engine.RequireSignIn && a.people == nil:
-		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server has no identity provider to sign in at; omit require, or ask the operator to set one"}
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server has no identity provider to sign in at; omit require, or ask the operator to set one (--oidc-issuer, or the parameter SignInIssuer on AWS)"}
 	case req.Require == engine.RequireToken && !a.checksTokens():
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server can't check access tokens on the page of a link; omit require, or have the person decide by the API"}
 	case req.Require == engine.RequireCode && a.codes == nil:

@@ -18,6 +18,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
+// SecretName is the name of the client's secret among the secrets of the operator.
+const SecretName = "OIDC_CLIENT_SECRET"
+
 // Options are what a [Provider] needs.
 type Options struct {
 	Issuer   string // its address, as its tokens name it
@@ -26,7 +29,7 @@ type Options struct {
 	// Secret is the client's secret. It is read for each sign-in, so that it can be replaced.
 	Secret func(context.Context) (string, error)
 
-	// Who says who a person is, and for whom; [access.Person] or [access.Admission.JWT].
+	// Who says who a person is, and for whom; [access.Person] or [access.Admission.SignedIn].
 	Who func(tenant string, claims map[string]string) (access.Principal, error)
 
 	Client *http.Client
@@ -118,7 +121,7 @@ func (p *Provider) config(ctx context.Context, a access.SignInAttempt) (oauth2.C
 	}
 	secret, err := p.o.Secret(ctx)
 	if err != nil {
-		return oauth2.Config{}, nil, err
+		return oauth2.Config{}, nil, fmt.Errorf("the secret %s: %w", SecretName, err)
 	}
 	return oauth2.Config{ClientID: p.o.ClientID, ClientSecret: secret, Endpoint: found.Endpoint(), RedirectURL: a.Redirect, Scopes: []string{oidc.ScopeOpenID, "profile", "email"}}, found, nil
 }

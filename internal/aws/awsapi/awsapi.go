@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/api/lambdahttp"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -28,7 +29,11 @@ type Options struct {
 	Clock    engine.Clock
 	Access   stack.Access
 	// Links reads the keys of approval links, at the first request that needs them
-	Links   func(context.Context) (access.LinkKeys, error)
+	Links func(context.Context) (access.LinkKeys, error)
+	// SignIn is the provider at which people sign in who answer by a link; nil for none. It
+	// needs Public.
+	SignIn  people.SignIn
+	Public  access.PublicURL // links begin with it
 	Version string
 	Logger  *slog.Logger // for faults and for one line per request
 }
@@ -72,7 +77,7 @@ func (o Options) gateway(part httpapi.Part) (Gateway, error) {
 
 func (o Options) served(part httpapi.Part) httpapi.Options {
 	log := lambdahttp.Logger(o.Logger)
-	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: o.keys(),
+	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: o.keys(), SignIn: o.SignIn, PublicURL: o.Public,
 		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
 }
 

@@ -66,7 +66,9 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 			"internal/notify/webhook", "internal/notify/teams", "internal/notify/ses", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web)},
 		{"api", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},
-		{"decision", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},
+		// it signs people in
+		{"decision", slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/service/ssm", "github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4",
+			"golang.org/x/oauth2"}), slices.Concat(noFunction, steps, senders)},
 	} {
 		t.Run(tt.function, func(t *testing.T) {
 			for _, line := range linked(t, tt.function) {

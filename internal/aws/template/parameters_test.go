@@ -22,7 +22,7 @@ var parameterChecks = []check{
 	{"what costs or tells more is off until somebody asks for it", func(t Template) (wrong []string) {
 		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
 			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": "", "EventBusName": "", "NoticeTopicArn": "", "NoticeMailFrom": "",
-			"NoticeMailIdentity": ""} {
+			"NoticeMailIdentity": "", "SignInIssuer": "", "SignInClientId": ""} {
 			if p, _ := t.Parameter(name); p.Default != off {
 				wrong = append(wrong, name+" must be off by default")
 			}

@@ -29,6 +29,7 @@ var rightsChecks = []check{
 		{"dynamodb:UpdateItem, dynamodb:DeleteItem]", "dynamodb:UpdateItem]"},
 		{"[!GetAtt WakeQueue.Arn, !GetAtt NotifyQueue.Arn]", "!GetAtt WakeQueue.Arn"},
 		{"- Effect: Deny\n", "- Effect: Allow\n"},
+		{"                    - !Sub \"arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}OIDC_CLIENT_SECRET\"\n", ""},
 		{"sqs:ChangeMessageVisibility, ", ""}}},
 	{"what is beyond the stack may be reached where a parameter names it, and not by default", reachWrongs, []breakage{
 		{"                - InvokesFunctions\n", "                - AsksBedrock\n"},
@@ -53,7 +54,7 @@ var grants = map[string][]string{
 		"dynamodb:Query Table/index/approvals", "dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "dynamodb:DeleteItem Table",
 		"sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 	"DecisionFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table",
-		"dynamodb:Query Table/index/approvals", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue"},
+		"dynamodb:Query Table/index/approvals", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
 	"HookFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
 		"dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + hookParameters,
 		"ssm:GetParameter " + slackParameters, "kms:Decrypt SecretsKeyArn"},
@@ -64,10 +65,10 @@ var grants = map[string][]string{
 		"sqs:GetQueueAttributes IntakeQueue", "sqs:GetQueueAttributes WakeQueue", "sqs:ReceiveMessage IntakeQueue", "sqs:ReceiveMessage WakeQueue",
 		"sqs:SendMessage IntakeDeadQueue", "sqs:SendMessage IntakeQueue", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue",
 		"bedrock:InvokeModel BedrockModels", "bedrock:InvokeModelWithResponseStream BedrockModels", "bedrock:ApplyGuardrail BedrockGuardrails",
-		"lambda:InvokeFunction ToolFunctions", "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "kms:Decrypt SecretsKeyArn"},
+		"lambda:InvokeFunction ToolFunctions", "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "not ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
 	"NotifyFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
 		"sqs:ChangeMessageVisibility NotifyQueue", "sqs:DeleteMessage NotifyQueue", "sqs:GetQueueAttributes NotifyQueue", "sqs:ReceiveMessage NotifyQueue",
-		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ses:SendEmail " + mailIdentity, "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "kms:Decrypt SecretsKeyArn"},
+		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ses:SendEmail " + mailIdentity, "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "not ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
 	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 }
 
@@ -75,11 +76,12 @@ var grants = map[string][]string{
 // one name long: its pattern sees to that.
 const parameters = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}*"
 
-// hookParameters are the secrets of hooks, which no other function may read, and slackParameters
-// the tokens of Slack apps.
+// hookParameters are the secrets of hooks, which no other function may read, slackParameters the
+// tokens of Slack apps, and signInParameter the secret at the provider where people sign in.
 const (
 	hookParameters  = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}HOOK_*"
 	slackParameters = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}SLACK_*"
+	signInParameter = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}OIDC_CLIENT_SECRET"
 )
 
 // eventBus is one of the account, in the region of the stack.
@@ -100,7 +102,7 @@ var beyond = map[string][2]string{
 
 func reachWrongs(t Template) (wrong []string) {
 	var all []statement
-	for _, id := range []string{"StepFunction", "NotifyFunction", "HookFunction"} {
+	for _, id := range []string{"StepFunction", "NotifyFunction", "HookFunction", "DecisionFunction"} {
 		all = append(all, statements(t.roleOf(t.Resource(id)))...)
 	}
 	for _, one := range all {

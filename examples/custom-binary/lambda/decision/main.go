@@ -5,9 +5,9 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/examples/custom-binary/partsdesk"
-	"github.com/dormouse-dev/dormouse/lambdaapi"
+	"github.com/dormouse-dev/dormouse/lambdadecision"
 )
 
 func main() {
-	lambdaapi.Decisions(partsdesk.Program(partsdesk.Shop{Now: time.Now}))
+	lambdadecision.Main(partsdesk.Program(partsdesk.Shop{Now: time.Now}))
 }

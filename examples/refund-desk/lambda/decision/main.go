@@ -4,7 +4,7 @@ package main
 
 import (
 	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
-	"github.com/dormouse-dev/dormouse/lambdaapi"
+	"github.com/dormouse-dev/dormouse/lambdadecision"
 )
 
-func main() { lambdaapi.Decisions(refunddesk.Program()) }
+func main() { lambdadecision.Main(refunddesk.Program()) }

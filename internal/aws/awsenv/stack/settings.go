@@ -25,6 +25,7 @@ type Settings struct {
 	Intake      Intake
 	Access      Access
 	Sinks       Sinks
+	SignIn      SignIn
 	MailFrom    string // the address that sends notices as mail; empty: mail is off
 
 	Stack    string // the name of the stack, the dimension of its metrics
@@ -115,6 +116,7 @@ func Read(getenv func(string) string) (Settings, error) {
 		PrivateHosts: list(getenv("DORMOUSE_PRIVATE_HOSTS")),
 	}
 	s.Intake, s.Access, s.Sinks, s.Public = r.intake(), r.access(), r.sinks(), r.public()
+	s.SignIn = r.signIn(s.Public)
 	return s, errors.Join(r.wrong...)
 }
 

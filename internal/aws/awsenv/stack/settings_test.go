@@ -56,6 +56,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"AWS_ENDPOINT_URL_EVENTBRIDGE": "http://127.0.0.1:7", "AWS_ENDPOINT_URL_SNS": "http://127.0.0.1:8", "AWS_ENDPOINT_URL_SESV2": "http://127.0.0.1:9",
 		"DORMOUSE_NOTICE_MAIL_FROM": "desk@example.com",
 		"DORMOUSE_PUBLIC_URL":       "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
+		"DORMOUSE_OIDC_ISSUER": "https://accounts.example.com/t", "DORMOUSE_OIDC_CLIENT_ID": "dormouse",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
 		"DORMOUSE_PRODUCT_NAME": "Refund Desk", "DORMOUSE_TENANT_NAMES": "acme=Acme Ltd; zoo=Zoo = Co;",
 	}))
@@ -76,6 +77,9 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 	}
 	endpoints := stack.Endpoints{All: "http://127.0.0.1:1", DynamoDB: "http://127.0.0.1:2", SQS: "http://127.0.0.1:3", Bedrock: "http://127.0.0.1:4",
 		Lambda: "http://127.0.0.1:5", SSM: "http://127.0.0.1:6", EventBridge: "http://127.0.0.1:7", SNS: "http://127.0.0.1:8", SES: "http://127.0.0.1:9"}
+	if want := (stack.SignIn{Issuer: "https://accounts.example.com/t", ClientID: "dormouse"}); s.SignIn != want {
+		t.Errorf("people sign in at %+v", s.SignIn)
+	}
 	if s.Public.String() != "https://desk.example.com" {
 		t.Errorf("people reach it at %s", s.Public)
 	}
@@ -103,6 +107,10 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 		{"an address that is none", map[string]string{"DORMOUSE_PUBLIC_URL": "desk"}, []string{`DORMOUSE_PUBLIC_URL: "desk" is not a URL`}},
 		{"sinks that are none", map[string]string{"DORMOUSE_NOTICE_TOPIC_ARN": "runs", "DORMOUSE_NOTICE_KINDS": "done,paused"},
 			[]string{`DORMOUSE_NOTICE_TOPIC_ARN is "runs", which is not the ARN of a topic`, `DORMOUSE_NOTICE_KINDS contains "paused"; use some of [suspended`}},
+		{"a provider that does not know the stack", map[string]string{"DORMOUSE_OIDC_ISSUER": "accounts.example.com"},
+			[]string{`DORMOUSE_OIDC_ISSUER (the stack's parameter SignInIssuer): "accounts.example.com" is not an address`, "set the stack's parameter SignInClientId", "DORMOUSE_PUBLIC_URL is missing"}},
+		{"a client of no provider", map[string]string{"DORMOUSE_OIDC_CLIENT_ID": "dormouse", "DORMOUSE_PUBLIC_URL": "https://desk.example.com"},
+			[]string{"set the stack's parameter SignInIssuer"}},
 		{"a sender with a name", map[string]string{"DORMOUSE_NOTICE_MAIL_FROM": "Desk <desk@example.com>"}, []string{`DORMOUSE_NOTICE_MAIL_FROM is "Desk <desk@example.com>", which is not a mail address`}},
 		{"a sender without a domain", map[string]string{"DORMOUSE_NOTICE_MAIL_FROM": "desk"}, []string{`DORMOUSE_NOTICE_MAIL_FROM is "desk", which is not a mail address`}},
 		{"half an intake queue", map[string]string{"DORMOUSE_INTAKE_QUEUE_ARN": "intake"},

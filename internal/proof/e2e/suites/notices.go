@@ -189,8 +189,7 @@ func (n *noticeStory) decided(ctx context.Context) bool {
 	if len(got) == 0 || got[0].Links == nil {
 		return n.b.check("the notice has links", errors.New("it has none"))
 	}
-	_, path, _ := strings.Cut(got[0].Links.Show, "/v1/")
-	code, answer, err := n.t.status(ctx, "POST", "/v1/"+path, "", `{"action":"resume","reason":"as ordered"}`)
+	code, answer, err := n.t.status(ctx, "POST", pathOf(got[0].Links.Show), "", `{"action":"resume","reason":"as ordered"}`)
 	if err == nil && code/100 != 2 {
 		err = fmt.Errorf("it was answered with %d: %s", code, answer)
 	}
