@@ -11,7 +11,9 @@ import (
 type Lines interface {
 	// HandOver adds a notice to its line, makes the line if it is not there, and makes it due.
 	// Nothing is written if the line has had a notice of this event or of a later one; that is
-	// no error. Woken says that a wake-up for the line was sent in the same transaction.
+	// no error. Then the line is trimmed to its bound, see [notice.Line.Trim]: what it gives up
+	// has a record before it leaves the line. After a crash in between, the next hand-over
+	// trims the line. Woken says that a wake-up was sent in the same transaction.
 	HandOver(ctx context.Context, req HandOver) (woken bool, err error)
 }
 
@@ -48,10 +50,14 @@ type LineWrite struct {
 	// Record is stored before anything else; a crash may leave it beside the entry.
 	Record *notice.Record
 
-	// Release gives the claim up, with the line due at Due, or in no index if that is 0, on
-	// condition that no entry was added since Adds.
-	Release   bool
-	Due, Adds int64
+	// Release gives the claim up, with the line due at Due, or in no index if that is 0.
+	Release bool
+	Due     int64
+
+	// Adds, unless it is 0, is a condition: no entry was added since. A write that releases has
+	// it, and one that gives a notice up: an operator who finds the record may redrive the
+	// notice before the line is without it.
+	Adds int64
 }
 
 // RecordQuery says which records of a tenant are wanted, newest first, from behind the cursor.

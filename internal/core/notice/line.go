@@ -66,39 +66,6 @@ func (l Line) Next(now int64) (event int64, ok bool) {
 	return event, ok
 }
 
-// A line is bounded, so that it fits a DynamoDB item (400 KB).
-const (
-	MostFailed = 200  // entries that were attempted before, with up to [MostAttempts] each
-	MostNew    = 2000 // entries that were not
-)
-
-// Excess returns the entry to give up because the line is full: of those that were attempted
-// before, or of the others, whichever are too many, the one that has waited longest; false if the
-// line has room. It becomes a dead letter, which an operator can redrive once the endpoint works.
-func (l Line) Excess() (event int64, ok bool) {
-	if len(l.Entries) <= MostFailed {
-		return 0, false
-	}
-	var failed, fresh []int64
-	for ev, e := range l.Entries {
-		if e.Tries > 0 {
-			failed = append(failed, ev)
-		} else {
-			fresh = append(fresh, ev)
-		}
-	}
-	longest := func(a, b int64) int {
-		return cmp.Or(cmp.Compare(l.Entries[a].Since, l.Entries[b].Since), cmp.Compare(a, b))
-	}
-	switch {
-	case len(failed) > MostFailed:
-		return slices.MinFunc(failed, longest), true
-	case len(fresh) > MostNew:
-		return slices.MinFunc(fresh, longest), true
-	}
-	return 0, false
-}
-
 // Leave returns when the line is due if the worker gives it up now; 0 if nothing is left, and the
 // line leaves the index. The write that gives it up demands that Adds is as the worker saw it:
 //
@@ -139,6 +106,7 @@ const (
 // After returns the entry after an attempt and what becomes of it. random is in [0, 1).
 func (e Entry) After(o Outcome, a Attempt, random float64) (Entry, State) {
 	e.Tries++
+	a.Error = cutText(a.Error, MostError)
 	e.Attempts = append(slices.Clone(e.Attempts), a)
 	if extra := len(e.Attempts) - MostAttempts; extra > 0 {
 		e.Attempts = e.Attempts[extra:]
@@ -161,8 +129,10 @@ const (
 	// GiveUp is how long, in ms, a notice is tried before it is dead.
 	GiveUp = 24 * 60 * 60_000
 
-	// MostAttempts is how many attempts an entry remembers.
+	// MostAttempts is how many attempts an entry remembers, and MostError how many bytes of
+	// the error of each.
 	MostAttempts = 8
+	MostError    = 300
 
 	firstPause   = 5_000
 	longestPause = 2 * 60 * 60_000
@@ -179,7 +149,7 @@ func pause(tries int, random float64) int64 {
 }
 
 // HandOver adds a notice to the line, due at now. It returns false, and the line as it is, if the
-// line has had a notice of this event or of a later one.
+// line has had a notice of this event or of a later one. [Line.Trim] comes next.
 func (l Line) HandOver(event int64, kind Kind, seq, now int64) (Line, bool) {
 	if event <= l.Last {
 		return l, false
@@ -188,7 +158,7 @@ func (l Line) HandOver(event int64, kind Kind, seq, now int64) (Line, bool) {
 	return l.add(event, Entry{Kind: kind, Seq: seq, Since: now}, now), true
 }
 
-// Redrive adds a dead notice to the line again, due at now.
+// Redrive adds a dead notice to the line again, due at now. [Line.Trim] comes next.
 func (l Line) Redrive(r Record, now int64) Line {
 	return l.add(r.Event, Entry{Kind: r.Kind, Seq: r.Seq, Since: now, NotBefore: now, Tries: max(r.Tries, 1), Attempts: r.Attempts}, now)
 }

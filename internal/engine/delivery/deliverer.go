@@ -14,7 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Options are a deliverer's surroundings. All but Logger and the times are required.
+// Options are a deliverer's surroundings. All but Logger, Bound and the times are required.
 type Options struct {
 	Lines     Lines
 	Journal   Journal
@@ -23,6 +23,7 @@ type Options struct {
 	Clock     engine.Clock
 	Random    engine.Random
 	Logger    *slog.Logger
+	Bound     notice.Bound // of lines; zero: [notice.Most]
 
 	// Lease is how long one claim may deliver, where the context has no deadline; Margin of it
 	// is kept for recording the last attempt. Skew and Grain are as for an engine.
@@ -37,6 +38,7 @@ func New(o Options) *Deliverer {
 	o.Lease = cmp.Or(o.Lease, 2*time.Minute)
 	o.Margin = cmp.Or(o.Margin, 15*time.Second)
 	o.Grain = cmp.Or(o.Grain, 5*time.Second)
+	o.Bound = cmp.Or(o.Bound, notice.Most)
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -101,7 +103,7 @@ type attempts struct {
 func (a *attempts) work(ctx context.Context) error {
 	for {
 		event, some := a.line.Next(a.now())
-		excess, full := a.line.Excess()
+		excess, full := a.line.Excess(a.o.Bound)
 		var err error
 		over := false
 		switch going := a.timeLeft() > 0 && ctx.Err() == nil; {
@@ -127,7 +129,7 @@ func (a *attempts) timeLeft() time.Duration {
 }
 
 // tooMany is the end of a notice in a line without room for it. Nothing is sent.
-var tooMany = Result{Outcome: notice.Hopeless, Error: "given up: too many notices wait for the endpoint; redrive this one once the endpoint works"}
+var tooMany = Result{Outcome: notice.Hopeless, Error: notice.TooMany}
 
 // attempt sends one notice and records what came of it. Over says that the line was given up with
 // the same write.
@@ -153,20 +155,33 @@ func (a *attempts) record(ctx context.Context, event int64, result Result, began
 	if state != notice.StateWaiting {
 		record := after.Record(a.key, event, state, a.now())
 		req.Entry, req.Record = nil, &record
-		over = len(a.line.Entries) == 1
+		if len(a.line.Entries) == 1 {
+			req = a.release(req)
+		}
 	}
-	if over {
-		req = a.release(req)
+	dead := state == notice.StateDead
+	if dead {
+		req.Adds = a.line.Adds
 	}
-	if err = a.write(ctx, req); errors.Is(err, engine.ErrRefused) {
-		// the last that was known is not the last any more
-		over, req.Release = false, false
+	err = a.write(ctx, req)
+	for errors.Is(err, engine.ErrRefused) && !a.redriven(event, entry) {
+		// more was handed over: the last that was known is not the last any more
+		if req.Release, req.Adds = false, 0; dead {
+			req.Adds = a.line.Adds
+		}
 		err = a.write(ctx, req)
 	}
 	if err == nil {
 		a.count(event, after, state)
 	}
-	return over, err
+	return req.Release, err
+}
+
+// redriven says that the line has the notice of an event again: an operator found it dead while the
+// worker was about to remove entry.
+func (a *attempts) redriven(event int64, entry notice.Entry) bool {
+	now, waits := a.line.Entries[event]
+	return waits && (now.Since != entry.Since || now.Tries != entry.Tries)
 }
 
 // send finds the event in the journal and makes the attempt. An error means that the journal could

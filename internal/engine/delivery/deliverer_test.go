@@ -252,13 +252,13 @@ func TestAfterADayANoticeIsDeadAndCanBeRedriven(t *testing.T) {
 func TestALineThatIsFullGivesUpItsOldestNotices(t *testing.T) {
 	b := newBench(t)
 	b.answer = func(delivery.Notice) delivery.Result { return busy }
-	const all = notice.MostFailed + 5
+	all := notice.Most.Failed + 5
 	for event := range int64(all) {
 		b.handOver(event + 1)
 		b.deliver()
 	}
 	line, states := b.line(), b.state()
-	if len(line.Entries) > notice.MostFailed || len(line.Entries)+len(states) != all {
+	if len(line.Entries) > notice.Most.Failed || len(line.Entries)+len(states) != all {
 		t.Errorf("%d wait and %d are dead, of %d", len(line.Entries), len(states), all)
 	}
 	for i, state := range states {
@@ -280,11 +280,13 @@ func TestALineThatIsFullGivesUpItsOldestNotices(t *testing.T) {
 // is dead.
 func TestALongBacklogIsAttemptedInOrder(t *testing.T) {
 	b := newBench(t)
-	for event := range int64(notice.MostNew + 2) {
+	b.store.Bound = notice.Bound{Failed: 10, New: 200, Bytes: notice.Most.Bytes}
+	for event := range int64(b.store.Bound.New + 2) {
 		b.handOver(event + 1)
 	}
-	if r := b.deliver(); r.Buried != 2 || b.sent[0] != "3 suspended 204" {
-		t.Errorf("%+v, first %q", r, b.sent[0])
+	b.wantState("1 dead after 1", "2 dead after 1")
+	if b.deliver(); b.sent[0] != "3 suspended 204" {
+		t.Errorf("first %q", b.sent[0])
 	}
 }
 

@@ -8,9 +8,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// HandOver is one operation. No wake-up rides in it.
+// HandOver is one operation, or several if the inner store lets its parts be seen. No wake-up rides
+// in it.
 func (s Store) HandOver(ctx context.Context, req engine.HandOver) (bool, error) {
 	req.Wake = false
+	if inner, ok := s.Inner.(lineHalves); ok {
+		return false, s.handOverInParts(ctx, inner, req)
+	}
 	return write(ctx, s, "hand over", func(ctx context.Context) (bool, error) {
 		woken, err := s.Inner.HandOver(ctx, req)
 		s.Faults.World.tell(func() string {
@@ -18,6 +22,35 @@ func (s Store) HandOver(ctx context.Context, req engine.HandOver) (bool, error) 
 		})
 		return woken, err
 	})
+}
+
+func (s Store) handOverInParts(ctx context.Context, inner lineHalves, req engine.HandOver) error {
+	l, err := write(ctx, s, "hand over", func(context.Context) (notice.Line, error) {
+		s.Faults.World.tell(func() string { return fmt.Sprintf("hands event %d over to %s", req.Event, req.Endpoint) })
+		return inner.AddEntry(req), nil
+	})
+	for err == nil {
+		_, dead := l.Trim(req.Key, inner.LineBound(), req.Now)
+		if len(dead) == 0 {
+			return nil
+		}
+		for _, r := range dead {
+			if err := s.putRecord(ctx, inner, r); err != nil {
+				return err
+			}
+		}
+		adds := l.Adds
+		l, err = write(ctx, s, "give up", func(context.Context) (notice.Line, error) {
+			s.Faults.World.tell(func() string { return fmt.Sprintf("gives %d notices to %s up", len(dead), req.Endpoint) })
+			return inner.RemoveEntries(req.Key, dead, adds), nil
+		})
+	}
+	return err
+}
+
+func (s Store) putRecord(ctx context.Context, inner lineHalves, r notice.Record) error {
+	_, err := write(ctx, s, "put record", func(context.Context) (struct{}, error) { inner.PutRecord(r); return struct{}{}, nil })
+	return err
 }
 
 func (s Store) ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line, error) {
@@ -34,7 +67,7 @@ func (s Store) ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line
 func (s Store) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line, error) {
 	if inner, ok := s.Inner.(lineHalves); ok {
 		if req.Record != nil {
-			if _, err := write(ctx, s, "put record", func(context.Context) (struct{}, error) { inner.PutRecord(*req.Record); return struct{}{}, nil }); err != nil {
+			if err := s.putRecord(ctx, inner, *req.Record); err != nil {
 				return notice.Line{}, err
 			}
 		}
@@ -49,5 +82,11 @@ func (s Store) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line
 	})
 }
 
-// lineHalves is a store that stores the record of a notice before it writes the line.
-type lineHalves interface{ PutRecord(r notice.Record) }
+// lineHalves is a store that stores the record of a notice before it writes the line, and adds a
+// notice before it gives others up.
+type lineHalves interface {
+	PutRecord(r notice.Record)
+	AddEntry(req engine.HandOver) notice.Line
+	RemoveEntries(k notice.Key, of []notice.Record, adds int64) notice.Line
+	LineBound() notice.Bound
+}

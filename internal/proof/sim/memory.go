@@ -25,6 +25,9 @@ type Memory struct {
 	// Lag is how old the index is that the sweep reads, in ms.
 	Lag int64
 
+	// Bound is that of delivery lines.
+	Bound notice.Bound
+
 	mu       sync.Mutex
 	items    map[place]*item
 	keys     map[place]engine.Key
@@ -50,7 +53,7 @@ type indexed struct{ at, due int64 }
 
 // NewMemory is empty.
 func NewMemory(clock engine.Clock) *Memory {
-	return &Memory{Clock: clock, items: map[place]*item{}, keys: map[place]engine.Key{}, archive: map[place]core.Record{}, payloads: map[place][]byte{},
+	return &Memory{Clock: clock, Bound: notice.Most, items: map[place]*item{}, keys: map[place]engine.Key{}, archive: map[place]core.Record{}, payloads: map[place][]byte{},
 		feed: map[string][]engine.FeedEntry{}, lines: map[notice.Key]*line{}, records: map[recordPlace]notice.Record{}}
 }
 

@@ -41,19 +41,61 @@ func (m *Memory) readLine(l notice.Line) notice.Line {
 	return l
 }
 
-// HandOver implements [engine.Lines].
+// HandOver implements [engine.Lines]: all of its parts at once.
 func (m *Memory) HandOver(_ context.Context, req engine.HandOver) (bool, error) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
+	m.trim(req.Key, m.addEntry(req), req.Now)
+	return false, nil
+}
+
+// AddEntry is the first part of a hand-over. The others are those of what is too much for its line:
+// PutRecord for each, and RemoveEntries.
+func (m *Memory) AddEntry(req engine.HandOver) notice.Line {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.readLine(m.addEntry(req))
+}
+
+func (m *Memory) addEntry(req engine.HandOver) notice.Line {
 	var old notice.Line
 	if it := m.lines[req.Key]; it != nil {
 		old = it.Line
 	}
-	if l, added := old.HandOver(req.Event, req.Kind, req.Seq, req.Now); added {
+	l, added := old.HandOver(req.Event, req.Kind, req.Seq, req.Now)
+	if added {
 		m.putLine(req.Key, l)
 	}
-	return false, nil
+	return l
 }
+
+// trim stores a line without what is too much for it.
+func (m *Memory) trim(k notice.Key, l notice.Line, now int64) {
+	left, dead := l.Trim(k, m.Bound, now)
+	for _, r := range dead {
+		m.putRecord(r)
+	}
+	if len(dead) > 0 {
+		m.putLine(k, left)
+	}
+}
+
+// RemoveEntries removes the entries of these notices, on condition that none was added.
+func (m *Memory) RemoveEntries(k notice.Key, of []notice.Record, adds int64) notice.Line {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	l := m.lines[k].Line
+	if l.Adds != adds {
+		return m.readLine(l)
+	}
+	for _, r := range of {
+		l = l.With(r.Event, nil)
+	}
+	return m.putLine(k, l)
+}
+
+// LineBound is that of delivery lines.
+func (m *Memory) LineBound() notice.Bound { return m.Bound }
 
 // ClaimLine implements delivery.Lines.
 func (m *Memory) ClaimLine(_ context.Context, req engine.LineClaim) (notice.Line, error) {
@@ -100,7 +142,7 @@ func (m *Memory) WriteLine(_ context.Context, req engine.LineWrite) (notice.Line
 	if req.Record != nil {
 		m.putRecord(*req.Record)
 	}
-	if req.Release && it.Adds != req.Adds {
+	if req.Adds != 0 && it.Adds != req.Adds {
 		return m.readLine(it.Line), engine.ErrRefused
 	}
 	l := it.With(req.Event, req.Entry)
@@ -120,7 +162,9 @@ func (m *Memory) RedriveNotice(_ context.Context, k notice.Key, event, now int64
 		return engine.ErrNotFound
 	}
 	delete(m.records, at)
-	m.putLine(k, m.lines[k].Redrive(r, now))
+	l := m.lines[k].Redrive(r, now)
+	m.putLine(k, l)
+	m.trim(k, l, now)
 	return nil
 }
 

@@ -2,12 +2,13 @@ package sim_test
 
 import (
 	"context"
-	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -26,9 +27,9 @@ func TestTheSimulatedStoreKeepsTheContractOfStores(t *testing.T) {
 func TestTheSimulatedLinesKeepTheContractOfLines(t *testing.T) {
 	for name, written := range map[string]bool{"values": false, "stored form": true} {
 		t.Run(name, func(t *testing.T) {
-			linestest.Test(t, func(*testing.T) linestest.Store {
+			linestest.Test(t, func(_ *testing.T, b notice.Bound) linestest.Store {
 				m := sim.NewMemory(enginetest.AtMilli(1000))
-				m.Written = written
+				m.Written, m.Bound = written, b
 				return m
 			})
 		})

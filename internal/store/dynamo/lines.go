@@ -30,7 +30,7 @@ func lineKey(k notice.Key) key {
 	return key{threadPK(k.Tenant, k.Thread), prefixLine + escape(k.Endpoint)}
 }
 
-// HandOver implements [engine.Lines]. It is one conditional write.
+// HandOver implements [engine.Lines]. It is one conditional write, and more if the line is full.
 func (s *Store) HandOver(ctx context.Context, req engine.HandOver) (woken bool, err error) {
 	u := &update{key: lineKey(req.Key)}
 	u.set(entryAttribute(req.Event), text(encoded(notice.Entry{Kind: req.Kind, Seq: req.Seq, Since: req.Now})))
@@ -39,8 +39,46 @@ func (s *Store) HandOver(ctx context.Context, req engine.HandOver) (woken bool, 
 	u.set(attrAt, number(req.Now))
 	s.setDue(u, req.Now)
 	u.require("attribute_not_exists({last}) OR {last} < :last")
-	_, _, err = s.changeLine(ctx, "handing a notice over", u)
-	return false, err
+	l, _, err := s.changeLine(ctx, "handing a notice over", u)
+	if err != nil {
+		return false, err
+	}
+	return false, s.trim(ctx, req.Key, l, req.Now)
+}
+
+// mostTrimmed is how many entries one update removes: an expression has at most 4 KB.
+const mostTrimmed = 50
+
+// trim gives up what is too much for a line. Records are stored first, so that a notice is in its
+// line or has a record at any time. The update demands that no entry was added: an operator who
+// finds a record may have redriven its notice before the line is without it.
+func (s *Store) trim(ctx context.Context, k notice.Key, l notice.Line, now int64) error {
+	const doing = "giving up notices of a line that is full"
+	for conflicts := 0; ; {
+		_, dead := l.Trim(k, s.o.Bound, now)
+		if len(dead) == 0 {
+			return nil
+		}
+		u := &update{key: lineKey(k)}
+		for _, r := range dead[:min(len(dead), mostTrimmed)] {
+			if err := s.putRecord(ctx, r); err != nil {
+				return err
+			}
+			u.remove(entryAttribute(r.Event))
+		}
+		u.require("{adds} = :adds")
+		u.value("adds", number(l.Adds))
+		left, won, err := s.changeLine(ctx, doing, u)
+		if err != nil {
+			return err
+		}
+		if l = left; won {
+			continue
+		}
+		if conflicts++; conflicts == mostConflicts {
+			return s.unavailable(doing, fmt.Errorf("the line of %s changes all the time", k.Endpoint))
+		}
+	}
 }
 
 // ClaimLine implements delivery.Lines. It expresses [notice.Line.Claimable]; as for a run, a claim
@@ -86,6 +124,8 @@ func (s *Store) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Lin
 		u.remove(attrLease)
 		u.put(attrAt, unlessZero(req.Due))
 		s.setDue(u, req.Due)
+	}
+	if req.Adds != 0 {
 		u.require("{adds} = :adds")
 		u.value("adds", number(req.Adds))
 	}
@@ -195,6 +235,12 @@ func (s *Store) RedriveNotice(ctx context.Context, k notice.Key, event, now int6
 			return engine.ErrNotFound
 		}
 		moved, err := s.tryRedrive(ctx, r, now)
+		if err == nil && !moved {
+			var l notice.Line
+			if l, err = s.Line(ctx, k); err == nil {
+				err = s.trim(ctx, k, l, now)
+			}
+		}
 		if !moved {
 			return err
 		}

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/credentials"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
@@ -100,6 +101,12 @@ func (restless) AfterFunc(_ time.Duration, f func()) (stop func()) {
 func (s server) on(t *testing.T, clock engine.Clock) *dynamo.Store {
 	t.Helper()
 	return s.store(t, s.client(), s.table(t), clock)
+}
+
+// bounded is a store on a new table whose delivery lines have a bound.
+func (s server) bounded(t *testing.T, b notice.Bound) *dynamo.Store {
+	t.Helper()
+	return dynamo.New(s.client(), dynamo.Options{Table: s.table(t), Clock: standing{at: enginetest.AtMilli(1000)}, Random: enginetest.NewRandom(t, 1), Bound: b})
 }
 
 func (s server) store(t *testing.T, api dynamo.API, table string, clock engine.Clock) *dynamo.Store {

@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"time"
 
@@ -9,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -33,6 +35,8 @@ type Options struct {
 	// Shards is the number of partitions of the index of due entries; 0 means 4. It may rise
 	// and must never fall: a sweep with fewer shards does not see the entries of the others.
 	Shards int
+
+	Bound notice.Bound // of delivery lines; zero: [notice.Most]
 }
 
 // Store stores its data in one table. It keeps nothing in memory and is safe for concurrent use by
@@ -52,6 +56,7 @@ func New(api API, o Options) *Store {
 	if o.Shards <= 0 {
 		o.Shards = usualShards
 	}
+	o.Bound = cmp.Or(o.Bound, notice.Most)
 	return &Store{api: api, o: o, clock: o.Clock, random: o.Random}
 }
 

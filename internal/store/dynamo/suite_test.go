@@ -4,6 +4,7 @@ import (
 	"flag"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -36,7 +37,7 @@ func TestLinks(t *testing.T) {
 func TestLines(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
-		linestest.Test(t, func(t *testing.T) linestest.Store { return s.on(t, nil) })
+		linestest.Test(t, func(t *testing.T, b notice.Bound) linestest.Store { return s.bounded(t, b) })
 	})
 }
 

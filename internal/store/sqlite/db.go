@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/examine"
@@ -46,6 +47,8 @@ type Options struct {
 	// LogMost limits the write-ahead log, in bytes; 1 GiB if zero.
 	LogMost int64
 
+	Bound notice.Bound // of delivery lines; zero: [notice.Most]
+
 	// NoRoom, for tests, reports whether the disk is full: nothing can be written and no file
 	// can be created.
 	NoRoom func() bool
@@ -64,6 +67,7 @@ type DB struct {
 	random      engine.Random
 	visibility  time.Duration
 	maxAttempts int
+	bound       notice.Bound
 
 	arrived <-chan struct{}
 	turns   turns
@@ -83,7 +87,7 @@ func Open(ctx context.Context, path string, opts Options) (*DB, error) {
 		return nil, fmt.Errorf("sqlite: open %s: %w", path, err)
 	}
 	db := &DB{File: file, clock: opts.Clock, random: opts.Random, visibility: cmp.Or(opts.Visibility, defaultVisibility),
-		maxAttempts: cmp.Or(opts.MaxAttempts, defaultMaxAttempts)}
+		maxAttempts: cmp.Or(opts.MaxAttempts, defaultMaxAttempts), bound: cmp.Or(opts.Bound, notice.Most)}
 	db.arrived, _ = txfile.Watch(file, arrival{})
 	return db, nil
 }

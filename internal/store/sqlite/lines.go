@@ -21,19 +21,40 @@ const (
 
 // HandOver implements [engine.Lines]. The wake-up is sent in the same transaction.
 func (db *DB) HandOver(ctx context.Context, req engine.HandOver) (woken bool, err error) {
-	const add = `INSERT INTO delivery_lines (tenant, thread, endpoint, last, adds, at, due) VALUES (?1, ?2, ?3, ?4, 1, ?5, ?5)
-		ON CONFLICT (tenant, thread, endpoint) DO UPDATE SET last = excluded.last, adds = adds + 1, at = excluded.at, due = excluded.due WHERE last < excluded.last`
-	entry := tables.Text(notice.Entry{Kind: req.Kind, Seq: req.Seq, Since: req.Now})
 	return write(ctx, db, func(t *tx) (bool, error) {
-		n, err := t.Exec(add, req.Tenant, req.Thread, req.Endpoint, req.Event, req.Now)
-		if err != nil || n == 0 {
+		old, err := t.line(req.Key)
+		if err != nil && !errors.Is(err, engine.ErrNotFound) {
 			return false, err
 		}
-		if err := t.putEntry(req.Key, req.Event, entry); err != nil || !req.Wake {
+		l, added := old.HandOver(req.Event, req.Kind, req.Seq, req.Now)
+		if !added {
+			return false, nil
+		}
+		if err := db.addEntry(t, req.Key, l, req.Event, req.Now); err != nil || !req.Wake {
 			return false, err
 		}
 		return true, t.send(engine.Wakeup{Tenant: req.Tenant, Thread: req.Thread, Endpoint: req.Endpoint}, db.now())
 	})
+}
+
+// addEntry stores the entry of a line that was added to it just now, and gives up what is
+// too much for it.
+func (db *DB) addEntry(t *tx, k notice.Key, l notice.Line, event, now int64) error {
+	const put = `INSERT INTO delivery_lines (tenant, thread, endpoint, last, adds, at, due) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7)
+		ON CONFLICT (tenant, thread, endpoint) DO UPDATE SET last = excluded.last, adds = excluded.adds, at = excluded.at, due = excluded.due`
+	if _, err := t.Exec(put, k.Tenant, k.Thread, k.Endpoint, l.Last, l.Adds, l.At, l.Due); err != nil {
+		return err
+	}
+	if err := t.putEntry(k, event, tables.Text(l.Entries[event])); err != nil {
+		return err
+	}
+	_, dead := l.Trim(k, db.bound, now)
+	for _, r := range dead {
+		if err := t.writeLine(engine.LineWrite{Key: k, Event: r.Event, Record: &r}, db.now()); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (t *tx) putEntry(k notice.Key, event int64, entry string) error {
@@ -70,7 +91,7 @@ func (db *DB) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line,
 			return notice.Line{}, engine.ErrFenced
 		case err != nil:
 			return notice.Line{}, err
-		case req.Release && old.Adds != req.Adds:
+		case req.Adds != 0 && old.Adds != req.Adds:
 			return old, engine.ErrRefused
 		}
 		if err := t.writeLine(req, db.now()); err != nil {
@@ -118,7 +139,6 @@ func (t *tx) putRecord(r notice.Record, now int64) error {
 // RedriveNotice implements delivery.Lines.
 func (db *DB) RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error {
 	const take = "DELETE FROM notice_records" + ofLine + " AND event = ?4 AND dead = 1 RETURNING " + recordColumns
-	const add = "UPDATE delivery_lines SET adds = adds + 1, at = ?4, due = ?4" + ofLine
 	return exec(ctx, db, func(t *tx) error {
 		var r notice.Record
 		err := t.Row(func(s dbfile.Scanner) error { return scanNoticeRecord(s, k.Tenant, &r) }, take, k.Tenant, k.Thread, k.Endpoint, event)
@@ -128,10 +148,11 @@ func (db *DB) RedriveNotice(ctx context.Context, k notice.Key, event, now int64)
 		if err != nil {
 			return err
 		}
-		if _, err := t.Exec(add, k.Tenant, k.Thread, k.Endpoint, now); err != nil {
+		l, err := t.line(k)
+		if err != nil {
 			return err
 		}
-		if err := t.putEntry(k, event, tables.Text(notice.Line{}.Redrive(r, now).Entries[event])); err != nil {
+		if err := db.addEntry(t, k, l.Redrive(r, now), event, now); err != nil {
 			return err
 		}
 		return t.send(engine.Wakeup{Tenant: k.Tenant, Thread: k.Thread, Endpoint: k.Endpoint}, db.now())

@@ -2,12 +2,13 @@ package sqlite_test
 
 import (
 	"context"
-	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"path/filepath"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks/webhookstest"
@@ -84,7 +85,11 @@ func (q queue) Dead(ctx context.Context) (dead []queuetest.Dead, err error) {
 
 func TestLines(t *testing.T) {
 	t.Parallel()
-	linestest.Test(t, func(t *testing.T) linestest.Store { return fresh(t) })
+	linestest.Test(t, func(t *testing.T, b notice.Bound) linestest.Store {
+		o := options(t, enginetest.AtMilli(1000))
+		o.Bound = b
+		return open(t, newFile(t), o)
+	})
 }
 
 func TestWebhooks(t *testing.T) {

@@ -35,8 +35,19 @@ type records interface {
 	Records(ctx context.Context, tenant string, q engine.RecordQuery) (records []notice.Record, next string, err error)
 }
 
-// Test checks a store. Open returns an empty one, closed by the test's cleanup.
-func Test(t *testing.T, open func(t *testing.T) Store) {
+// Test checks a store. Open returns an empty one, whose lines have this bound. The test's cleanup
+// closes it.
+func Test(t *testing.T, open func(t *testing.T, b notice.Bound) Store) {
+	bounded := map[string]func(*lineTest){
+		"a full line gives up its oldest notices":                      testFullLine,
+		"a line that is full of bytes gives up what failed":            testFullOfBytes,
+		"a line that is full takes a dead notice for another":          testRedriveFull,
+		"what was redriven meanwhile is not removed":                   testRedriveMeanwhile,
+		"many hand over to a full line, and each notice waits or died": testHandOverFullAtOnce,
+	}
+	for name, run := range bounded {
+		t.Run(name, func(t *testing.T) { run(&lineTest{t, open(t, bound)}) })
+	}
 	for name, run := range map[string]func(*lineTest){
 		"a notice makes its line, which is due":                      testFirstNotice,
 		"a notice is handed over once, and none before it any more":  testHandOverOnce,
@@ -54,7 +65,7 @@ func Test(t *testing.T, open func(t *testing.T) Store) {
 		"a dead notice is forgotten once, and no other":              testForgetNotice,
 		"many hand over and one works, and each notice is seen once": testHandOverAtOnce,
 	} {
-		t.Run(name, func(t *testing.T) { run(&lineTest{t, open(t)}) })
+		t.Run(name, func(t *testing.T) { run(&lineTest{t, open(t, notice.Most)}) })
 	}
 }
 

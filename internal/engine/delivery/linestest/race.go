@@ -14,17 +14,7 @@ import (
 func testHandOverAtOnce(t *lineTest) {
 	const events = 30
 	seen := map[int64]int{}
-	errs := make([]error, 4)
-	var all sync.WaitGroup
-	for i := range errs {
-		all.Go(func() { errs[i] = t.part(i, seen, events) })
-	}
-	all.Wait()
-	for _, err := range errs {
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
+	t.atOnce(4, func(i int) error { return t.part(i, seen, events) })
 	for ev := int64(1); ev <= events; ev++ {
 		if seen[ev] != 1 {
 			t.Errorf("event %d was seen %d times", ev, seen[ev])
@@ -32,6 +22,20 @@ func testHandOverAtOnce(t *lineTest) {
 	}
 	t.wantEvents(t.line(ops))
 	t.want("due", t.due(1<<40), []string(nil))
+}
+
+// atOnce does something several times at once.
+func (t *lineTest) atOnce(times int, do func(i int) error) {
+	t.Helper()
+	errs := make([]error, times)
+	var all sync.WaitGroup
+	for i := range errs {
+		all.Go(func() { errs[i] = do(i) })
+	}
+	all.Wait()
+	if err := errors.Join(errs...); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // part is what one of them does: the first works on the line, the others hand the notices over.
@@ -64,7 +68,7 @@ func (t *lineTest) drain(seen map[int64]int, events int) error {
 			held = !req.Release
 			l, err = t.store.WriteLine(t.Context(), req)
 			if errors.Is(err, engine.ErrRefused) { // more came meanwhile
-				held, req.Release = true, false
+				held, req.Release, req.Adds = true, false, 0
 				l, err = t.store.WriteLine(t.Context(), req)
 			}
 		}
