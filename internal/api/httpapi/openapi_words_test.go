@@ -452,7 +452,7 @@ var members = map[string]member{
 	"WebhookChange.template":      {"The JSON that is sent.", anyValue},
 	"WebhookChange.secret":        {"The name of the secret that signs.", nil},
 	"WebhookChange.allow_private": {"The URL may lead to a private address.", nil},
-	"WebhookChange.revision":      {"Refuse the change unless the webhook has this revision.", nil},
+	"WebhookChange.revision":      {"Refuse the change unless the webhook has this revision.", &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(float64(1 << 53))}},
 
 	"Webhook.id":         {"Opaque, with the prefix `wh_`. It is also the id of the endpoint.", nil},
 	"Webhook.revision":   {"1 at first. Each change adds 1.", nil},
