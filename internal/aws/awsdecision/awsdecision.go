@@ -23,7 +23,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 	if err != nil {
 		return nil, err
 	}
-	return awsapi.Decisions(awsapi.Options{Frontend: f.Frontend, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, SignIn: provider(s.Settings), Public: s.Public,
+	return awsapi.Decisions(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, SignIn: provider(s.Settings), Public: s.Public,
 		Version: s.Version, Logger: f.Logger})
 }
 

@@ -10,6 +10,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-lambda-go/lambda"
@@ -17,10 +18,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -316,5 +319,21 @@ func TestASecretThatIsNotInTheParameterStore(t *testing.T) {
 	got := b.open("GET", b.link(run, maker)+"/sign-in", "", nil)
 	if got.StatusCode != 503 || strings.Contains(got.Body, "OIDC_CLIENT_SECRET") || !strings.Contains(s.log.String(), "OIDC_CLIENT_SECRET") {
 		t.Errorf("%d %s\n%s", got.StatusCode, got.Body, s.log.String())
+	}
+}
+
+// The links that a webhook was sent end with it.
+func TestALinkOfAWebhookThatWasRemoved(t *testing.T) {
+	s := newStand(t)
+	run := s.waiting()
+	expires := time.Now().Add(time.Hour)
+	l := engine.Link{Tenant: tenant, Run: run.ID, ID: "lnk_1", Suspension: run.Pending[0].Suspension.ID, Call: run.Pending[0].CallID, Tool: "pay", For: "ops",
+		Endpoint: notice.TenantEndpoint + "gone", Made: time.Now().UnixMilli(), Expires: expires.UnixMilli()}
+	s.must(s.step.Store.PutLink(t.Context(), l))
+	keys, err := s.step.Store.LinkKeys(t.Context())
+	s.must(err)
+	link := access.LinkPath + access.LinkKeys(keys).Sign(access.Link{ID: l.ID, Tenant: tenant, Run: run.ID, Suspension: l.Suspension, Expires: expires})
+	if got := s.browser().open("GET", link, "", nil); got.StatusCode != 410 || !strings.Contains(got.Body, "link_revoked") {
+		t.Errorf("%d %s", got.StatusCode, got.Body)
 	}
 }
