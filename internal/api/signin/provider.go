@@ -67,8 +67,9 @@ func (p *Provider) Begin(ctx context.Context, a access.SignInAttempt) (string, e
 	return c.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
 }
 
-// Finish exchanges the code that the person came back with, and returns the claims of the token:
-// texts as they are, everything else as JSON.
+// Finish exchanges the code that the person came back with, and returns the claims of the ID token
+// and, for those that it lacks, of the provider's UserInfo: texts as they are, everything else as
+// JSON.
 func (p *Provider) Finish(ctx context.Context, a access.SignInAttempt, code string) (map[string]string, error) {
 	ctx, cancel := context.WithTimeout(p.with(ctx), timeout)
 	defer cancel()
@@ -91,12 +92,46 @@ func (p *Provider) Finish(ctx context.Context, a access.SignInAttempt, code stri
 	if id.Nonce != a.Nonce {
 		return nil, fmt.Errorf("%w: the token is of another sign-in", access.ErrSignInRefused)
 	}
-	return claimsOf(id)
+	claims, err := claimsOf(id)
+	if err != nil || found.UserInfoEndpoint() == "" {
+		return claims, err
+	}
+	return complete(ctx, found, token, claims)
 }
 
-func claimsOf(id *oidc.IDToken) (map[string]string, error) {
+// complete asks the provider for what the token does not say of the person. It is asked always:
+// which claims a rule needs is known only when the person decides.
+func complete(ctx context.Context, found *oidc.Provider, token *oauth2.Token, claims map[string]string) (map[string]string, error) {
+	info, err := found.UserInfo(ctx, oauth2.StaticTokenSource(token))
+	if err != nil {
+		return nil, fmt.Errorf("%w: UserInfo: %v", access.ErrProviderDown, err)
+	}
+	if info.Subject != claims["sub"] {
+		return nil, fmt.Errorf("%w: UserInfo is about another account", access.ErrSignInRefused)
+	}
+	more, err := claimsOf(info)
+	if err != nil {
+		return nil, err
+	}
+	// An address is verified if whoever says the address says so.
+	switch claims["email"] {
+	case more["email"]:
+	case "":
+		delete(claims, "email_verified")
+	default:
+		delete(more, "email_verified")
+	}
+	for name, value := range more {
+		if claims[name] == "" {
+			claims[name] = value
+		}
+	}
+	return claims, nil
+}
+
+func claimsOf(said interface{ Claims(into any) error }) (map[string]string, error) {
 	var raw map[string]json.RawMessage
-	if err := id.Claims(&raw); err != nil {
+	if err := said.Claims(&raw); err != nil {
 		return nil, fmt.Errorf("%w: %v", access.ErrSignInRefused, err)
 	}
 	claims := map[string]string{}

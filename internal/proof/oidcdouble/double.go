@@ -36,15 +36,19 @@ type Provider struct {
 	redirect string // registered
 	count    int
 	change   func(claims map[string]any)
+	info     map[string]any // of UserInfo; nil: there is none
 	down     bool
 }
 
 type grant struct{ redirect, challenge, nonce string }
 
+// signingKey is made once: it takes longer than the rest of most tests.
+var signingKey = sync.OnceValues(func() (*rsa.PrivateKey, error) { return rsa.GenerateKey(rand.Reader, 2048) })
+
 // New starts a provider, which its caller closes. redirect is the address that the client
 // registered.
 func New(redirect string) (*Provider, error) {
-	key, err := rsa.GenerateKey(rand.Reader, 2048)
+	key, err := signingKey()
 	if err != nil {
 		return nil, err
 	}
@@ -54,6 +58,7 @@ func New(redirect string) (*Provider, error) {
 	mux.HandleFunc("GET /keys", p.keys)
 	mux.HandleFunc("GET /authorize", p.authorize)
 	mux.HandleFunc("POST /token", p.token)
+	mux.HandleFunc("GET /userinfo", p.userInfo)
 	p.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
@@ -80,6 +85,14 @@ func (p *Provider) Change(change func(claims map[string]any)) {
 	p.change = change
 }
 
+// Inform makes the provider have a UserInfo with these claims, beside those of its tokens. Call it
+// first: clients read once what a provider has.
+func (p *Provider) Inform(claims map[string]any) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.info = claims
+}
+
 // Down makes the provider answer nothing but 503, or work again.
 func (p *Provider) Down(down bool) {
 	p.mu.Lock()
@@ -88,8 +101,12 @@ func (p *Provider) Down(down bool) {
 }
 
 func (p *Provider) discovery(w http.ResponseWriter, _ *http.Request) {
-	write(w, http.StatusOK, map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
-		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}})
+	about := map[string]any{"issuer": p.URL, "authorization_endpoint": p.URL + "/authorize", "token_endpoint": p.URL + "/token", "jwks_uri": p.URL + "/keys",
+		"response_types_supported": []string{"code"}, "subject_types_supported": []string{"public"}, "id_token_signing_alg_values_supported": []string{"RS256"}}
+	if p.info != nil {
+		about["userinfo_endpoint"] = p.URL + "/userinfo"
+	}
+	write(w, http.StatusOK, about)
 }
 
 func (p *Provider) keys(w http.ResponseWriter, _ *http.Request) {
@@ -132,7 +149,17 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if p.change != nil {
 		p.change(claims)
 	}
-	write(w, http.StatusOK, map[string]any{"access_token": "a", "token_type": "Bearer", "expires_in": 3600, "id_token": p.sign(claims)})
+	write(w, http.StatusOK, map[string]any{"access_token": accessToken, "token_type": "Bearer", "expires_in": 3600, "id_token": p.sign(claims)})
+}
+
+const accessToken = "access-token"
+
+func (p *Provider) userInfo(w http.ResponseWriter, r *http.Request) {
+	if r.Header.Get("Authorization") != "Bearer "+accessToken {
+		write(w, http.StatusUnauthorized, map[string]any{"error": "invalid_token"})
+		return
+	}
+	write(w, http.StatusOK, p.info)
 }
 
 func (p *Provider) sign(claims map[string]any) string {
