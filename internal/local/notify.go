@@ -1,6 +1,7 @@
 package local
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"net/mail"
@@ -58,10 +59,14 @@ func (o Options) secrets() secret.Source {
 	return secret.Environment(os.Getenv)
 }
 
+// slackAPI is for tests of the whole program, which build it with the address of a double of Slack
+// (-ldflags -X). Every other build has no such address, and an operator can't set one.
+var slackAPI string
+
 // slackApp posts to channels and answers buttons.
 func (o Options) slackApp(messages slack.Messages) *slack.App {
 	return slack.NewApp(slack.AppOptions{Messages: messages, Secrets: o.secrets(), Guard: netguard.New(netguard.Options{Clock: machine.Clock{}, Private: o.Private}),
-		Clock: o.clock, API: o.SlackAPI, Agent: "dormouse/" + o.Version})
+		Clock: o.clock, API: cmp.Or(o.SlackAPI, slackAPI), Agent: "dormouse/" + o.Version})
 }
 
 // Mail is how notices are sent as mail; the zero value sends none.
