@@ -56,7 +56,7 @@ func TestAskInAShell(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	s := shop{t: t, program: filepath.Join(buildDormouse(t), "dormouse"), dir: t.TempDir(), addr: "127.0.0.1:0"}
+	s := shop{t: t, program: filepath.Join(buildDormouse(t, ""), "dormouse"), dir: t.TempDir(), addr: "127.0.0.1:0"}
 	s.serve()
 	t.Cleanup(func() { s.kill() })
 	for answer, want := range map[string]string{"--approve": "deployed", "--deny": "kept, 1", "--approve --arguments '{}'": "kept, 5"} {

@@ -26,6 +26,17 @@ type session struct {
 	server  *exec.Cmd
 
 	module bool // the page makes a module of its own, in dir
+
+	outside
+}
+
+// outside is what a page needs beside the server. The zero value is nothing.
+type outside struct {
+	doubles map[string]string // what stands for what is on the page, such as addresses
+	flags   string            // of the server, beside those of the page
+
+	// told is called with the prose before each block, and shown with each block of text.
+	told, shown func(t *testing.T, s *session, text string)
 }
 
 func newSession(t *testing.T, bin string) *session {
@@ -58,13 +69,21 @@ func pattern(shown string) *regexp.Regexp {
 	return regexp.MustCompile(`\A` + blanks.ReplaceAllString(text, ` +`) + `\s*\z`)
 }
 
-// known puts the real ids and the real address into a command.
+// here puts the real addresses into a text, and what stands for others' secrets.
+func (s *session) here(text string) string {
+	if s.page != "" {
+		text = strings.ReplaceAll(text, s.page, s.url)
+	}
+	for there, here := range s.doubles {
+		text = strings.ReplaceAll(text, there, here)
+	}
+	return text
+}
+
+// known puts the real ids and the real addresses into a command.
 func (s *session) known(t *testing.T, command string) string {
 	t.Helper()
-	if s.page != "" {
-		command = strings.ReplaceAll(command, s.page, s.url)
-	}
-	return idForm.ReplaceAllStringFunc(command, func(id string) string {
+	return idForm.ReplaceAllStringFunc(s.here(command), func(id string) string {
 		if s.ids[id] == "" {
 			t.Fatalf("%s: the page has not shown %s before", command, id)
 		}
@@ -86,7 +105,8 @@ func (s *session) do(t *testing.T, command, shown string) {
 	if err != nil {
 		t.Fatalf("%s: %v\n%s", command, err, out)
 	}
-	found := pattern(shown).FindSubmatch(out)
+	out = bytes.ReplaceAll(out, []byte("\r\n"), []byte("\n")) // a terminal shows them alike
+	found := pattern(s.here(shown)).FindSubmatch(out)
 	if found == nil {
 		t.Fatalf("%s prints\n%s\nand the page shows\n%s", command, out, shown)
 	}
@@ -100,7 +120,7 @@ func (s *session) do(t *testing.T, command, shown string) {
 func (s *session) serve(t *testing.T, command, shown string) {
 	t.Helper()
 	s.kill()
-	s.server = exec.Command("sh", "-c", "exec env "+s.known(t, command)+" --addr 127.0.0.1:0")
+	s.server = exec.Command("sh", "-c", "exec env "+s.known(t, command)+" --addr 127.0.0.1:0"+s.flags)
 	s.server.Dir, s.server.Env = s.dir, s.environ()
 	var stderr bytes.Buffer
 	s.server.Stderr = &stderr
@@ -134,6 +154,13 @@ func (s *session) kill() {
 func (s *session) write(t *testing.T, b block) {
 	t.Helper()
 	path := filepath.Join(s.dir, filepath.FromSlash(b.file))
+	if b.added {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		b.text = string(text) + b.text
+	}
 	if b.language == "go" && !s.module {
 		path = filepath.Join(t.TempDir(), filepath.Base(b.file))
 		s.sources[b.file] = path
@@ -218,6 +245,12 @@ func (s *session) play(t *testing.T, page string) {
 	t.Helper()
 	t.Cleanup(s.kill)
 	for _, b := range blocksOf(page) {
+		if s.told != nil {
+			s.told(t, s, b.prose)
+		}
+		if s.shown != nil && b.language == "text" {
+			s.shown(t, s, b.text)
+		}
 		if b.file != "" {
 			s.write(t, b)
 		}

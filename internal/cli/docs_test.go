@@ -49,22 +49,27 @@ func pages(t *testing.T) map[string]string {
 }
 
 // block is a fenced block of a page. If the paragraph before it ends in a file's name and a colon,
-// it is that file.
-type block struct{ language, text, file string }
+// it is that file, or its last lines if they are to be added to it.
+type block struct {
+	language, text, file string
+	added                bool
+	prose                string // between the block before and this one
+}
 
 var (
 	fenced = regexp.MustCompile("(?ms)^```([^\n]*)\n(.*?)^```$")
-	named  = regexp.MustCompile("`([\\w./-]+\\.\\w+)`:\n\n$")
+	named  = regexp.MustCompile("(Add to )?`([\\w./-]+\\.\\w+)`:\n\n$")
 )
 
 func blocksOf(page string) []block {
 	var found []block
+	end := 0
 	for _, m := range fenced.FindAllStringSubmatchIndex(page, -1) {
-		b := block{language: page[m[2]:m[3]], text: page[m[4]:m[5]]}
+		b := block{language: page[m[2]:m[3]], text: page[m[4]:m[5]], prose: page[end:m[0]]}
 		if name := named.FindStringSubmatch(page[:m[0]]); name != nil {
-			b.file = name[1]
+			b.added, b.file = name[1] != "", name[2]
 		}
-		found = append(found, b)
+		found, end = append(found, b), m[1]
 	}
 	return found
 }
@@ -133,7 +138,7 @@ func TestAgentFilesOnPagesLoad(t *testing.T) {
 	for name, page := range pages(t) {
 		dir, files := t.TempDir(), 0
 		for _, b := range blocksOf(page) {
-			if b.language != "yaml" || !strings.HasPrefix(b.file, "agents/") {
+			if b.language != "yaml" || b.added || !strings.HasPrefix(b.file, "agents/") {
 				continue
 			}
 			files++
@@ -211,11 +216,11 @@ func TestTheFlagsOfServeAreExplained(t *testing.T) {
 	}
 }
 
-// buildDormouse builds the program, and returns the directory it is in.
-func buildDormouse(t *testing.T) string {
+// buildDormouse builds the program, and returns the directory it is in. flags are for the linker.
+func buildDormouse(t *testing.T, flags string) string {
 	t.Helper()
 	bin := t.TempDir()
-	if out, err := exec.Command("go", "build", "-o", filepath.Join(bin, "dormouse"), root+"/cmd/dormouse").CombinedOutput(); err != nil {
+	if out, err := exec.Command("go", "build", "-ldflags", flags, "-o", filepath.Join(bin, "dormouse"), root+"/cmd/dormouse").CombinedOutput(); err != nil {
 		t.Fatalf("building dormouse: %v\n%s", err, out)
 	}
 	return bin
@@ -225,7 +230,8 @@ func TestPagesShowWhatHappens(t *testing.T) {
 	if _, err := exec.LookPath("curl"); err != nil {
 		t.Skip("there is no curl, with which the pages talk to the API")
 	}
-	bin := buildDormouse(t)
+	chat := newWorkspace(t)
+	bin := buildDormouse(t, chat.linked())
 	played := 0
 	for name, page := range pages(t) {
 		if isGenerated(page) || !strings.Contains(page, "\n```console\n") {
@@ -244,9 +250,18 @@ func TestPagesShowWhatHappens(t *testing.T) {
 			if name != "docs/reference/agent-file.md" {
 				s.exampleOfAgents(t, page)
 			}
+			switch name {
+			case "docs/guides/approve-from-slack.md":
+				chat.joins(s)
+			case "docs/guides/approve-by-mail.md":
+				newMailbox(t).joins(s)
+			}
 			s.play(t, page)
-			if name == "docs/guides/approve-from-github-actions.md" {
+			switch name {
+			case "docs/guides/approve-from-github-actions.md":
 				s.runsWorkflow(t, page)
+			case "docs/guides/approve-from-slack.md":
+				chat.ends(t)
 			}
 		})
 	}

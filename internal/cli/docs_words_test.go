@@ -115,7 +115,7 @@ func TestTroubleshootingQuotesTheProgram(t *testing.T) {
 	_, start, _ := strings.Cut(page, "\n## The server does not start\n")
 	start, _, _ = strings.Cut(start, "\n## ")
 	messages := regexp.MustCompile("(?m)^- `([^`]+)`:").FindAllStringSubmatch(start, -1)
-	if len(messages) < 5 {
+	if len(messages) < 2 {
 		t.Errorf("the page has the messages %v", messages)
 	}
 	for _, m := range messages {

@@ -37,7 +37,7 @@ func TestThePictureOfTheFirstRun(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds the program")
 	}
-	f := film{t: t, program: filepath.Join(buildDormouse(t), "dormouse"), dir: t.TempDir()}
+	f := film{t: t, program: filepath.Join(buildDormouse(t, ""), "dormouse"), dir: t.TempDir()}
 	f.serve()
 	id := regexp.MustCompile(`run_[a-z0-9]+_0`).FindString(f.run([]string{`^run `, `approval of send_refund`, `^ +Refunds above`}, "run", "refunds", "Refund order A-2", "--wait"))
 	f.kill()

@@ -203,8 +203,8 @@ func TestTheHooksOfThePagePassThePublishedSchema(t *testing.T) {
 	}
 	of := published(t, schema.Hook)
 	hooks := fenced.FindAllStringSubmatch(string(page), -1)
-	if len(hooks) != 4 {
-		t.Errorf("the page has %d hooks, want 4", len(hooks))
+	if len(hooks) != 3 {
+		t.Errorf("the page has %d hooks, want 3", len(hooks))
 	}
 	for _, m := range hooks {
 		if err := of.Validate(instance(t, m[2])); err != nil {
