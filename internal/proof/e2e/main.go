@@ -89,7 +89,7 @@ const help = `Proves on this machine, without an account, that what would be dep
 are killed, and servers that others wrote. The first run installs these, which takes minutes; what it needs: docs/contributing/emulators.md.
 
   go run ./internal/proof/e2e [FLAGS]                                      all suites, or those of --only
-  go run ./internal/proof/e2e servers [dynamodb|sqs|NAME] -- COMMAND...         COMMAND against each server that stands for the service
+  go run ./internal/proof/e2e servers [dynamodb|sqs|openid|NAME] -- COMMAND...  COMMAND against each server that stands for the service
 
 `
 

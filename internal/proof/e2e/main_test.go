@@ -16,7 +16,7 @@ func TestAWrongCommandLineIsSaidAndNothingIsStarted(t *testing.T) {
 		"--table t":                             "go with --api",
 		"--limit -1":                            "--limit is a number from 1",
 		"--limit 0":                             "or 0 for all of --recordings",
-		"servers":                               "usage: go run ./internal/proof/e2e servers [dynamodb|sqs|NAME] -- COMMAND",
+		"servers":                               "usage: go run ./internal/proof/e2e servers [dynamodb|sqs|openid|NAME] -- COMMAND",
 		"--torture-for soon":                    "invalid value",
 		"--only doors,nothing --dynamodb no-db": "there is no suite",
 	} {
@@ -59,7 +59,7 @@ func TestTheHelpSaysWhatForAndNamesTheVerb(t *testing.T) {
 	if code := run(t.Context(), []string{"--help"}, io.Discard, &said); code != exitOK {
 		t.Errorf("exit %d", code)
 	}
-	for _, want := range []string{"what would be deployed works", "servers [dynamodb|sqs|NAME] -- COMMAND", "docs/contributing/emulators.md", "-gate", "doors, demo, notices, iam"} {
+	for _, want := range []string{"what would be deployed works", "servers [dynamodb|sqs|openid|NAME] -- COMMAND", "docs/contributing/emulators.md", "-gate", "doors, demo, notices, iam"} {
 		if !strings.Contains(said.String(), want) {
 			t.Errorf("%q is missing in\n%s", want, said.String())
 		}

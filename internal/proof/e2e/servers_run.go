@@ -19,6 +19,7 @@ var stands = []struct{ service, server, variable string }{
 	{"dynamodb", "moto", "DORMOUSE_TEST_DYNAMODB"},
 	{"sqs", "elasticmq", "DORMOUSE_TEST_SQS"},
 	{"sqs", "moto", "DORMOUSE_TEST_SQS"},
+	{"openid", "oidc", "DORMOUSE_TEST_OIDC"},
 }
 
 // chosen says whether what was named, a service or a server, is this one; nothing named is all.
@@ -32,11 +33,11 @@ func chosen(named, service, server string) bool {
 // everything must run.
 func runServers(ctx context.Context, args []string, out, progress io.Writer) int {
 	named := ""
-	if len(args) > 0 && slices.Contains([]string{"dynamodb", "sqs", "dynoxide", "elasticmq", "moto"}, args[0]) {
+	if len(args) > 0 && slices.Contains([]string{"dynamodb", "sqs", "openid", "dynoxide", "elasticmq", "moto", "oidc"}, args[0]) {
 		named, args = args[0], args[1:]
 	}
 	if len(args) < 2 || args[0] != "--" {
-		fmt.Fprintln(progress, "usage: go run ./internal/proof/e2e servers [dynamodb|sqs|NAME] -- COMMAND...")
+		fmt.Fprintln(progress, "usage: go run ./internal/proof/e2e servers [dynamodb|sqs|openid|NAME] -- COMMAND...")
 		return exitUsage
 	}
 	args = args[1:]

@@ -18,6 +18,10 @@ func moto(tool, _ string, port int) (*exec.Cmd, error) {
 	return cmd, nil
 }
 
+func oidc(tool, _ string, port int) (*exec.Cmd, error) {
+	return exec.Command("node", filepath.Join(tool, "server.mjs"), strconv.Itoa(port)), nil
+}
+
 // elasticmqConfig lets the server count accounts and regions as the others do, so that an ARN in a
 // redrive policy names the same queue.
 const elasticmqConfig = `include classpath("reference.conf")

@@ -113,7 +113,7 @@ func TestAWaitIsTakenOutOfAReceiveAlone(t *testing.T) {
 
 func TestAServerThatThereIsNotIsSaid(t *testing.T) {
 	_, err := Start(context.Background(), "localdb", t.TempDir(), io.Discard)
-	if err == nil || errors.Is(err, ErrNotRun) || !strings.Contains(err.Error(), "there are dynoxide, moto and elasticmq") {
+	if err == nil || errors.Is(err, ErrNotRun) || !strings.Contains(err.Error(), "there are dynoxide, moto, elasticmq and oidc") {
 		t.Errorf("the error is %v", err)
 	}
 }

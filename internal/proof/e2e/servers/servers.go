@@ -1,6 +1,6 @@
 // Package servers starts the local servers that stand for DynamoDB and SQS: dynoxide, moto and
-// ElasticMQ, each at the version that .ci/servers pins. It does not judge them: what each does
-// differently from AWS stands in docs/contributing/emulators.md.
+// ElasticMQ, and an OpenID provider, each at the version that .ci/servers pins. It does not judge
+// them: what each does differently from AWS stands in docs/contributing/emulators.md.
 package servers
 
 import (
@@ -28,7 +28,7 @@ const (
 
 // Server is one server that runs.
 type Server struct {
-	Name string // dynoxide, moto or elasticmq
+	Name string // dynoxide, moto, elasticmq or oidc
 	URL  string
 	Log  string // file
 
@@ -47,6 +47,7 @@ var kinds = map[string]kind{
 	"dynoxide":  {command: dynoxide},
 	"moto":      {command: moto, serial: true},
 	"elasticmq": {command: elasticmq},
+	"oidc":      {command: oidc},
 }
 
 // ErrNotRun means that a server cannot be had here; the error says why. It is no failure of what
@@ -61,7 +62,7 @@ const readyLimit = 60 * time.Second
 func Start(ctx context.Context, name, dir string, progress io.Writer) (*Server, error) {
 	k, known := kinds[name]
 	if !known {
-		return nil, fmt.Errorf("there is no server %q; there are dynoxide, moto and elasticmq", name)
+		return nil, fmt.Errorf("there is no server %q; there are dynoxide, moto, elasticmq and oidc", name)
 	}
 	tool, err := Install(ctx, name, progress)
 	if err != nil {
