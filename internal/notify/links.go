@@ -18,13 +18,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// Links say how links are signed. Without keys or a public URL there are none: a path alone leads
-// nowhere from a mail or a chat.
+// Links says how links are signed. Without keys or a public URL, notices have no links, because a
+// path alone is useless in a mail or a chat.
 type Links struct {
-	// Keys are those of the API, which opens the links.
+	// Keys returns the keys of the API that serves the links.
 	Keys   func(context.Context) (access.LinkKeys, error)
 	Public access.PublicURL
-	Life   time.Duration // at most; 7 days if zero
+	Life   time.Duration // how long a link works at most; 7 days if zero
 	Codes  bool          // the API can send one-time codes
 }
 
@@ -41,9 +41,9 @@ func newLinker(f *frontend.Frontend, l Links) *linker {
 	return &linker{l, links.New(f)}
 }
 
-// of returns the links for a call; nil if it can't be answered by one. Endpoints that the start of
-// a run names get none: otherwise a caller who may only start runs could approve their calls. Sinks
-// get none either: a rule or a subscription may pass them on to anybody.
+// of returns the links for a call, or nil if no link can answer it. Endpoints that the start of a
+// run names get no links, because a caller who may only start runs could use them to approve calls.
+// Sinks get no links, because a rule or a subscription may pass them on to anyone.
 func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, to notice.Target, a *client.Approval) (*client.NoticeLinks, error) {
 	if a == nil || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) || notice.OfSink(n.Endpoint) {
 		return nil, nil
@@ -53,7 +53,7 @@ func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, t
 		code = to.Mail[0]
 	}
 	if to.Require != "" && (code == "" || !l.Codes) {
-		return nil, nil // no link rather than one that asks for less
+		return nil, nil // a link without the code would be too weak
 	}
 	record, approve, err := l.maker.EndpointLink(ctx, c, links.EndpointOrder{Run: a.RunID, Suspension: a.Suspension.ID, Since: a.Since.UnixMilli(),
 		At: n.Event.At, Endpoint: n.Endpoint, For: recipient(n.Endpoint, to), Code: code, Life: l.Life})
@@ -70,17 +70,18 @@ func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, t
 	show := l.Public.To(access.LinkPath + keys.Sign(access.Link{ID: record.ID, Tenant: record.Tenant, Run: record.Run,
 		Suspension: record.Suspension, Expires: time.UnixMilli(record.Expires)}))
 	made := &client.NoticeLinks{Show: show, Deny: show + "?answer=deny", ExpiresAt: wire.Millis(record.Ends())}
-	if approve && a.Kind == core.KindApproval.String() { // other kinds take more than a click
+	if approve && a.Kind == core.KindApproval.String() { // answers of other kinds need a form
 		made.Approve = show + "?answer=approve"
 	}
 	return made, nil
 }
 
-// mostRecipient is how many bytes of a recipient a record holds.
+// mostRecipient is how many bytes a link's record has for its recipient.
 const mostRecipient = 120
 
-// recipient is whom a link is for, as its record and the decision say. A tenant's webhook has the
-// name and the addresses that a caller chose, and must not pass for a target of the agent's file.
+// recipient names whom a link is for, in its record and in the decision. A caller chooses the name
+// and the addresses of a tenant's webhook, so they don't count: with them, the webhook could pass
+// for a target of the agent's file.
 func recipient(endpoint string, to notice.Target) string {
 	switch {
 	case notice.OfTenant(endpoint):

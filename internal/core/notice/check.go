@@ -13,7 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
-// How many targets a list may have, and how long the members of one may be, in bytes.
+// Limits on the number of targets and addresses, and on the bytes of a URL and a template.
 const (
 	MostAgentTargets = 10
 	MostRunTargets   = 5
@@ -23,15 +23,15 @@ const (
 	longestTemplate = 8 << 10
 )
 
-// FieldError is a mistake in one member of a target. Field is the member's name as in JSON, behind
-// its place in the list if there is one: notify[1].url. Problem says what is wrong and what to do,
-// and repeats no text that may be a secret.
+// FieldError is a mistake in one member of a target. Field is the member's JSON name, such as url,
+// or notify[1].url for a target in a list. Problem says what is wrong and what to do. It never
+// quotes text that could be a secret.
 type FieldError struct{ Field, Problem string }
 
 func (e *FieldError) Error() string { return e.Field + ": " + e.Problem }
 
-// CheckTargets checks a list of targets from outside agent files that the member field holds. The
-// error is a [*FieldError].
+// CheckTargets checks a list of targets that doesn't come from an agent file. field is the name of
+// the list's member. The error is a [*FieldError].
 func CheckTargets(field string, targets []Target, most int) error {
 	if len(targets) > most {
 		return &FieldError{field, fmt.Sprintf("%d targets are too many; name at most %d", len(targets), most)}
@@ -49,8 +49,8 @@ func CheckTargets(field string, targets []Target, most int) error {
 	return nil
 }
 
-// Check returns the first mistake in a target, as a [*FieldError]; nil if there is none. It knows
-// nothing of addresses and secrets that exist.
+// Check returns the first mistake in a target as a [*FieldError], or nil. It doesn't check whether
+// addresses and secrets exist.
 func (t Target) Check() error {
 	for _, check := range []struct {
 		field   string
@@ -64,9 +64,9 @@ func (t Target) Check() error {
 	return nil
 }
 
-// CheckOutside is [Target.Check] for a target that comes from outside agent files: its URL and its
-// template name no secrets. Otherwise who may add a target could have any secret of the server sent
-// to an address of theirs.
+// CheckOutside is [Target.Check] for a target that doesn't come from an agent file. It refuses
+// secrets in the URL and the template. Otherwise a caller who may add a target could have any
+// secret of the server sent to an address of their choice.
 func (t Target) CheckOutside() error {
 	if err := t.Check(); err != nil {
 		return err
@@ -79,11 +79,11 @@ func (t Target) CheckOutside() error {
 	return nil
 }
 
-// placeholder is a secret in the URL or the template of a target.
+// placeholder matches a secret in the URL or the template of a target.
 var placeholder = regexp.MustCompile(`\{secret:([A-Z][A-Z0-9_]*)\}`)
 
-// Placeholders are the names of the secrets in the URL and the template, each once. No sender puts
-// another secret into them.
+// Placeholders returns the names of the secrets in the URL and the template, each once. Senders
+// fill in only these secrets.
 func (t Target) Placeholders() []string {
 	names := t.placeholdersIn("url")
 	for _, name := range t.placeholdersIn("template") {
@@ -94,7 +94,7 @@ func (t Target) Placeholders() []string {
 	return names
 }
 
-// SecretsBy returns the names of all secrets of the target, each with the member that names it.
+// SecretsBy returns all names of secrets in the target, each with the member that contains it.
 func (t Target) SecretsBy() (names []NamedBy) {
 	if t.Secret != "" {
 		names = append(names, NamedBy{"secret", t.Secret})
@@ -107,11 +107,11 @@ func (t Target) SecretsBy() (names []NamedBy) {
 	return names
 }
 
-// NamedBy is the name of a secret, and the member of a target that has it.
+// NamedBy is the name of a secret, and the member of a target that contains it.
 type NamedBy struct{ Field, Name string }
 
-// placeholdersIn are the names of the secrets in a member. Those in the template are read as a
-// sender reads them, since JSON can write a brace as \u007b.
+// placeholdersIn returns the names of the secrets in a member. It decodes the template's JSON
+// first, as senders do, because JSON can write a brace as \u007b.
 func (t Target) placeholdersIn(field string) (names []string) {
 	texts := []string{t.URL}
 	if field == "template" {
@@ -127,7 +127,7 @@ func (t Target) placeholdersIn(field string) (names []string) {
 	return names
 }
 
-// textsIn are the texts and names of members in a JSON value, as far as it can be read.
+// textsIn returns the strings and member names in a JSON value, up to the first syntax error.
 func textsIn(raw json.RawMessage) (texts []string) {
 	d := json.NewDecoder(bytes.NewReader(raw))
 	for {
@@ -141,8 +141,8 @@ func textsIn(raw json.RawMessage) (texts []string) {
 	}
 }
 
-// FilledURL is the URL with the values of secrets in their places; false if it is none then, or
-// they would change the host.
+// FilledURL returns the URL with the values of its secrets filled in. It returns false if the
+// result isn't a valid URL, or if a value would change the scheme or the host.
 func (t Target) FilledURL(values map[string]string) (*url.URL, bool) {
 	plain, err := url.Parse(placeholder.ReplaceAllString(t.URL, "x"))
 	if err != nil {
@@ -162,7 +162,7 @@ var (
 	mailAddress = regexp.MustCompile(MailAddress)
 )
 
-// The forms of texts in a target.
+// Regular expressions for the texts of a target.
 const (
 	TargetName  = `^[a-z0-9][a-z0-9_-]{0,31}$`
 	SecretName  = `^[A-Z][A-Z0-9_]{0,127}$`
@@ -231,7 +231,7 @@ func (t Target) wrongURL() string {
 	return ""
 }
 
-// authority is what stands before the path, the query and the fragment of a URL.
+// authority returns the part of a URL between :// and the path, query or fragment.
 func authority(text string) string {
 	_, behind, _ := strings.Cut(text, "://")
 	if i := strings.IndexAny(behind, "/?#"); i >= 0 {
@@ -240,7 +240,7 @@ func authority(text string) string {
 	return behind
 }
 
-// unprintable says whether a character can't be in a URL as it is.
+// unprintable reports whether a URL must percent-encode a character.
 func unprintable(r rune) bool { return r <= ' ' || r > '~' || r == '\\' }
 
 func (t Target) wrongMail() string {

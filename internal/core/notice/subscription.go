@@ -2,13 +2,13 @@ package notice
 
 import "slices"
 
-// Subscription says what one endpoint is notified of.
+// Subscription is the kinds of notices that one endpoint receives.
 type Subscription struct {
 	Endpoint string
 	On       Set
 }
 
-// All returns what anyone is notified of.
+// All returns each kind of notice that at least one subscription lists.
 func All(subscriptions []Subscription) (all Set) {
 	for _, s := range subscriptions {
 		for _, kind := range s.On {

@@ -21,11 +21,11 @@ const (
 	mostReason = 500 // bytes
 )
 
-// check refuses a webhook that could never be delivered to, or that reaches for what is not its
-// tenant's. Names are looked up, and their addresses checked, at each attempt.
+// check refuses a webhook that could never receive anything, or that uses secrets of other tenants.
+// It doesn't resolve host names: each delivery does, and checks the addresses.
 func check(w notice.Webhook) error {
 	t := w.Target
-	t.Name = cmp.Or(t.Name, "unnamed") // a webhook needs none
+	t.Name = cmp.Or(t.Name, "unnamed") // webhooks need no name
 	if err := t.Check(); err != nil {
 		return invalid(err)
 	}
@@ -59,7 +59,7 @@ func checkAgents(agents []string) error {
 	return nil
 }
 
-// checkHost refuses addresses that are never allowed, as far as the URL itself says where it leads.
+// checkHost refuses addresses that are never allowed, if the URL contains the address itself.
 func checkHost(t notice.Target) error {
 	if t.URL == "" {
 		return nil
@@ -89,7 +89,7 @@ func looksNumeric(host string) bool {
 	return err == nil
 }
 
-// checkTemplate refuses a template that can't be filled in.
+// checkTemplate refuses a template whose placeholders are invalid.
 func checkTemplate(t notice.Target) error {
 	if len(t.Template) == 0 {
 		return nil
@@ -100,8 +100,8 @@ func checkTemplate(t notice.Target) error {
 	return nil
 }
 
-// checkSecrets refuses the secrets of agents and of other tenants. With one of those, the holder of
-// a token could sign as another tenant, or have its value sent to an address of their choice.
+// checkSecrets refuses secrets of agents and of other tenants. With such a secret, a caller could
+// sign as another tenant, or have the secret sent to an address of their choice.
 func checkSecrets(tenant string, t notice.Target) error {
 	prefix := secretPrefix(tenant)
 	for _, named := range t.SecretsBy() {
@@ -114,8 +114,8 @@ func checkSecrets(tenant string, t notice.Target) error {
 	return nil
 }
 
-// secretPrefix is how the names of a tenant's secrets begin. No two tenants have the same, and none
-// begins another:
+// secretPrefix returns the beginning of the names of a tenant's secrets. It is unique, and no
+// prefix of another tenant begins with it:
 //
 //	default: WEBHOOK_PAGER    acme: WEBHOOK_ACME__PAGER    team-a: WEBHOOK_TEAM_DA__PAGER
 func secretPrefix(tenant string) string {

@@ -1,4 +1,4 @@
-// Package sink has what the services of AWS that take notices have in common.
+// Package sink has what EventBridge and SNS have in common as receivers of notices.
 package sink
 
 import (
@@ -15,28 +15,28 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 )
 
-// MostBytes is how long a message may be, with all that belongs to it.
+// MostBytes is the size limit of a message, including its attributes.
 const MostBytes = 256 << 10
 
-// Message returns the notice as JSON. It has no links: a rule or a subscription may pass it on to
-// anybody, and each receiver of a link can answer the call.
+// Message returns the notice as JSON, without its links. A rule or a subscription may pass the
+// notice on to anyone, and anyone with a link can answer the call.
 func Message(n client.Notice) (string, error) {
 	n.Links = nil
 	text, err := core.EncodeAny(n)
 	return unsendable.Replace(string(text)), err
 }
 
-// unsendable are the characters that JSON may contain and the services refuse. They are escaped,
-// which means the same, because JSON has them in strings alone.
+// unsendable escapes characters that the services refuse although JSON allows them. They occur only
+// in strings, where the escape means the same.
 var unsendable = strings.NewReplacer("\ufffe", `\ufffe`, "\uffff", `\uffff`)
 
-// TooLarge is the result of a notice that never fits.
+// TooLarge is the result for a notice that is over the limit. Sending it again doesn't help.
 func TooLarge(size int) delivery.Result {
 	return delivery.Result{Outcome: notice.Hopeless, Error: fmt.Sprintf("the notice takes up %d bytes, and the service takes %d", size, MostBytes)}
 }
 
-// Failed is the result of a request that failed. What is shown has the service's code and none of
-// its text, which names resources of the account.
+// Failed is the result of a request that failed. It shows the service's error code, but not the
+// message, which names resources of the account.
 func Failed(service string, err error) delivery.Result {
 	r := delivery.Result{Outcome: notice.Refused, Error: service + " did not answer"}
 	if answer, ok := errors.AsType[*smithyhttp.ResponseError](err); ok {

@@ -22,18 +22,18 @@ import (
 // API is the address of Slack's API.
 const API = "https://slack.com/api"
 
-// Messages remember which message asks for a decision.
+// Messages stores which Slack message asks for which decision.
 type Messages interface {
-	// PutPosted records a message, unless one is recorded for its tenant, run, target and
-	// suspension. A repeat changes nothing.
+	// PutPosted records a message. If one is recorded for the same tenant, run, target and
+	// suspension, it changes nothing.
 	PutPosted(ctx context.Context, p notice.Posted) error
 
-	// Posted is the message for the tenant, run, target and suspension of p.
-	// [engine.ErrNotFound] if none is recorded.
+	// Posted returns the message recorded for the tenant, run, target and suspension of p. The
+	// error is [engine.ErrNotFound] if there is none.
 	Posted(ctx context.Context, p notice.Posted) (notice.Posted, error)
 }
 
-// AppOptions are the surroundings of an app. All but API, Agent and Limit are required.
+// AppOptions are what an app needs. All but API, Agent and Limit are required.
 type AppOptions struct {
 	Messages Messages
 	Secrets  secret.Source
@@ -41,13 +41,14 @@ type AppOptions struct {
 	Clock    engine.Clock
 	API      string        // [API] if empty
 	Agent    string        // the User-Agent; "dormouse" if empty
-	Limit    time.Duration // of one call of the API; 10 seconds if zero
+	Limit    time.Duration // how long one call of the API may take; 10 seconds if zero
 }
 
-// App posts as a Slack app: it implements notify.Sender, and hooks.SlackApp for its buttons.
+// App is a Slack app. It posts messages as a notify.Sender, and responds to their buttons as a
+// hooks.SlackApp.
 type App struct{ o AppOptions }
 
-// NewApp returns an app. Its token is the one that a target or a hook names.
+// NewApp returns an app. Each call uses the bot token that its target or hook names.
 func NewApp(o AppOptions) *App {
 	o.API = strings.TrimSuffix(cmp.Or(o.API, API), "/")
 	o.Agent = cmp.Or(o.Agent, "dormouse")
@@ -60,14 +61,14 @@ type post struct {
 	message
 	Channel   string `json:"channel"`
 	TS        string `json:"ts,omitempty"`
-	Thread    string `json:"thread_ts,omitempty"`       // the message that it is about
-	Broadcast bool   `json:"reply_broadcast,omitempty"` // the channel sees it, too
+	Thread    string `json:"thread_ts,omitempty"`       // the message that this one replies to
+	Broadcast bool   `json:"reply_broadcast,omitempty"` // show a reply in the channel, too
 }
 
-// Send implements notify.Sender. One message asks for each suspension, and the decision, from
-// wherever it comes, takes its place. Slack knows no idempotency key: if the answer to a post is
-// lost, the message is posted again, and the first one keeps its buttons. A member who presses one
-// of them reads what was decided, and the message is changed then.
+// Send implements notify.Sender. It posts one message for each suspension, and replaces it with the
+// decision, however the decision was made. Slack has no idempotency keys: if Slack's response to a
+// post is lost, the message is posted again, and the first one keeps its buttons. A member who
+// presses one of these reads what was decided, and the press updates the message.
 func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) delivery.Result {
 	if to.Slack == nil {
 		return delivery.Result{Outcome: notice.Hopeless, Error: "the target names no channel"}
@@ -87,11 +88,11 @@ func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) deliv
 		return a.update(ctx, to, posted, n, s)
 	case decided:
 		return a.announce(ctx, to, n, s)
-	case n.Approval == nil: // it no longer waits, and the decision says why
+	case n.Approval == nil: // the call no longer waits; the notice of its decision says why
 		return delivery.Result{Outcome: notice.Delivered}
 	case there && again(n):
 		return a.post(ctx, to, post{message: reminder(s), Channel: posted.Channel, Thread: posted.TS, Broadcast: true}, nil)
-	// A worker posted it and crashed before it recorded the delivery.
+	// A worker posted the question and crashed before it recorded the delivery.
 	case there:
 		return delivery.Result{Outcome: notice.Delivered}
 	}
@@ -99,7 +100,7 @@ func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) deliv
 	return a.post(ctx, to, post{message: question(s, *n.Approval), Channel: key.Channel}, &key)
 }
 
-// suspension is the id of the suspension that a notice is about; "" if it is about none.
+// suspension returns the id of the suspension that a notice is about, or "".
 func suspension(n client.Notice) string {
 	if n.Approval != nil {
 		return n.Approval.Suspension.ID
@@ -107,16 +108,16 @@ func suspension(n client.Notice) string {
 	return notify.SuspensionOf(n.Event.Data)
 }
 
-// again says whether a notice is about a question that people may have been asked before.
+// again reports whether people may have been asked the question of a notice before.
 func again(n client.Notice) bool { return notice.Kind(n.Type) != notice.Suspended }
 
-// reminder points to the question above it, which has the buttons.
+// reminder is a reply to the question. It has no buttons, because the question has them.
 func reminder(s notify.Summary) message {
 	return compose(notify.Summary{Title: s.Title, Facts: s.Facts})
 }
 
-// question has buttons. If arguments are cut, it has no Approve button: an approver must see all of
-// them.
+// question is a message with buttons. It omits the Approve button if the arguments don't fit,
+// because an approver must see all of them.
 func question(s notify.Summary, a client.Approval) message {
 	m := compose(s)
 	if a.Kind != client.KindApproval || a.Fingerprint == "" {
@@ -144,20 +145,21 @@ func question(s notify.Summary, a client.Approval) message {
 
 const mostButton = 75
 
-// whole says whether the title and each text fit into their blocks.
+// whole reports whether the title and each text fit into their blocks.
 func whole(s notify.Summary) bool {
 	cut := func(t notify.Passage) bool { return !fits(t.Text, mostText) }
 	return fits(s.Title, mostHeader) && !slices.ContainsFunc(s.Texts, cut) && len(s.Facts)+2*len(s.Texts) < mostBlocks/2
 }
 
-// update puts the decision in the place of the question.
+// update replaces the question with the decision.
 func (a *App) update(ctx context.Context, to notice.Target, p notice.Posted, n client.Notice, s notify.Summary) delivery.Result {
 	m := decided(n, s, p.Tool)
 	_, failed := a.call(ctx, to.Slack.Token, "chat.update", post{message: m, Channel: p.Channel, TS: p.TS})
 	return failed.result()
 }
 
-// announce posts a decision on a question that was never posted, to those who want decisions.
+// announce posts the decision about a question that was never posted, if the target lists
+// decisions.
 func (a *App) announce(ctx context.Context, to notice.Target, n client.Notice, s notify.Summary) delivery.Result {
 	if _, wanted := (notice.Set)(to.On).Of(core.Event{Type: core.EventType(n.Event.Type), Data: n.Event.Data}); !wanted {
 		return delivery.Result{Outcome: notice.Delivered}
@@ -165,7 +167,7 @@ func (a *App) announce(ctx context.Context, to notice.Target, n client.Notice, s
 	return a.post(ctx, to, post{message: decided(n, s, ""), Channel: to.Slack.Channel}, nil)
 }
 
-// post posts a message, and records it if it asks.
+// post posts a message. If asks isn't nil, post records the message as the question.
 func (a *App) post(ctx context.Context, to notice.Target, m post, asks *notice.Posted) delivery.Result {
 	answer, failed := a.call(ctx, to.Slack.Token, "chat.postMessage", m)
 	if failed != nil || asks == nil {
@@ -177,7 +179,7 @@ func (a *App) post(ctx context.Context, to notice.Target, m post, asks *notice.P
 	if asks.TS = answer.TS; answer.Channel != "" {
 		asks.Channel = answer.Channel
 	}
-	// what was posted is recorded, even if ctx ended with the answer
+	// record the post even if ctx has ended
 	if err := a.o.Messages.PutPosted(context.WithoutCancel(ctx), *asks); err != nil {
 		return refused("the message was posted, and could not be recorded")
 	}

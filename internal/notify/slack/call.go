@@ -18,7 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// answer is what Slack's API says.
+// answer is a response of Slack's API.
 type answer struct {
 	OK      bool   `json:"ok"`
 	Error   string `json:"error"`
@@ -26,20 +26,20 @@ type answer struct {
 	TS      string `json:"ts"`
 }
 
-// failure is a call of the API that did not succeed. It holds nothing secret.
+// failure says why a call of the API failed. It contains no secret.
 type failure struct {
 	status int
-	code   string // of Slack; empty if it said none
+	code   string // Slack's error code, if any
 	why    string
 }
 
 func (f *failure) Error() string { return f.why }
 
-// hopeless are errors that stay, however often the same message is sent.
+// hopeless are errors that don't go away if the message is sent again.
 var hopeless = []string{"is_archived", "message_not_found", "cant_update_message", "edit_window_closed", "msg_too_long", "no_text", "invalid_blocks", "invalid_blocks_format"}
 
-// result says what a call came to. An app that lacks a token, a permission or the channel is
-// corrected by its operator, so the notice is sent again until it is too old.
+// result is the outcome of a call. If the app lacks a token, a permission or the channel, its
+// operator can correct that, so such a notice is sent again until it is too old.
 func (f *failure) result() delivery.Result {
 	switch {
 	case f == nil:
@@ -50,13 +50,13 @@ func (f *failure) result() delivery.Result {
 	return delivery.Result{Outcome: notice.Refused, Status: f.status, Error: f.why}
 }
 
-// mostAnswer is how much of an answer is read.
+// mostAnswer is how many bytes of a response are read.
 const mostAnswer = 256 << 10
 
 var errorCode = regexp.MustCompile(`^[a-z_]{1,64}$`)
 
-// call calls a method of the API once, with the token that is the value of a secret. The token is
-// in no error.
+// call calls a method of the API once. token is the name of the secret with the bot token. No error
+// contains the secret's value.
 func (a *App) call(ctx context.Context, token, method string, body any) (answer, *failure) {
 	found, err := a.o.Secrets.Values(ctx, []string{token})
 	if err != nil {

@@ -9,10 +9,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/notify"
 )
 
-// decided says what became of a question.
+// decided is the message that says how a question was answered.
 func decided(n client.Notice, s notify.Summary, tool string) message {
 	var d client.DecisionRecordedData
-	_ = json.Unmarshal(n.Event.Data, &d) // what is left out of it is not shown
+	_ = json.Unmarshal(n.Event.Data, &d) // missing members aren't shown
 	what := s.Title
 	if by := who(s); by != "" && !d.TimedOut {
 		s.Title += " by " + by
@@ -29,7 +29,7 @@ func decided(n client.Notice, s notify.Summary, tool string) message {
 
 const viaHook = "hook"
 
-// member is a caller who pressed a button in Slack. Its id is all that may become markup.
+// member matches a caller who pressed a button in Slack. Only the id may become markup.
 var member = regexp.MustCompile(`^hook:[a-z0-9_-]+/([UW][A-Z0-9]{2,30})$`)
 
 func who(s notify.Summary) string {

@@ -9,7 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// view is a dialog.
+// view is a dialog, which Slack calls a modal.
 type view struct {
 	Type     string `json:"type"`
 	Callback string `json:"callback_id"`
@@ -34,7 +34,7 @@ type element struct {
 	Longest   int    `json:"max_length"`
 }
 
-// mostTitle is how many characters the title and the buttons of a dialog have.
+// mostTitle is how many characters the title and the buttons of a dialog may have.
 const mostTitle = 24
 
 // OpenReason implements hooks.SlackApp.
@@ -49,7 +49,7 @@ func (a *App) OpenReason(ctx context.Context, token, trigger string, m hooks.Sla
 	return failed.err()
 }
 
-// mostReason is how many characters of a reason Slack takes.
+// mostReason is how many characters a reason may have.
 const mostReason = 1000
 
 // Whisper implements hooks.SlackApp.
@@ -69,8 +69,8 @@ func (a *App) Close(ctx context.Context, token string, m hooks.SlackMessage, wor
 	return failed.err()
 }
 
-// spoken is a sentence in which only the caller may be mentioned. The rest is plain text, in which
-// Slack reads no markup.
+// spoken writes a sentence that can mention only the caller. The rest is plain text, in which Slack
+// interprets no markup.
 func spoken(words hooks.SlackWords) []block {
 	b := block{Type: "context"}
 	for i, part := range words.Parts() {
@@ -82,7 +82,7 @@ func spoken(words hooks.SlackWords) []block {
 	return []block{b}
 }
 
-// said is the same as one text, for notifications.
+// said writes the same sentence as one text, for notifications.
 func said(words hooks.SlackWords) string {
 	parts := words.Parts()
 	for i, part := range parts {
@@ -94,7 +94,8 @@ func said(words hooks.SlackWords) string {
 	return strings.Join(parts, " ")
 }
 
-// mentioned is a part of a sentence with a mention of the caller, if it names a member of Slack.
+// mentioned turns the caller's name in part i of a sentence into a mention. It returns false if
+// that part doesn't name a member of Slack.
 func mentioned(words hooks.SlackWords, i int, part string) (string, bool) {
 	id := member.FindStringSubmatch(words.By)
 	if i != 1 || id == nil {

@@ -1,7 +1,6 @@
-// Package slack writes notices as messages for an incoming webhook of Slack, and posts them as a
-// Slack app, whose buttons decide. Text of models and
-// callers goes into plain text objects, in which Slack reads no markup, and its control characters
-// are escaped as well: it can mention no one and hide no link.
+// Package slack sends notices to Slack in two ways: as messages for an incoming webhook, and as
+// posts of a Slack app, whose buttons decide. Text from models and callers goes into plain text
+// objects with Slack's control characters escaped, so it can't mention anyone or disguise a link.
 package slack
 
 import (
@@ -15,7 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
-// What Slack accepts, in characters.
+// The limits of Slack, in characters and blocks.
 const (
 	mostHeader = 150
 	mostText   = 3000
@@ -24,11 +23,11 @@ const (
 
 // message is the body of an incoming webhook.
 type message struct {
-	Text        string  `json:"text"` // of notifications
+	Text        string  `json:"text"` // what notifications show
 	Mrkdwn      bool    `json:"mrkdwn"`
 	Parse       string  `json:"parse"`
 	LinkNames   bool    `json:"link_names"`
-	UnfurlLinks bool    `json:"unfurl_links"` // false: Slack opens no link for a preview
+	UnfurlLinks bool    `json:"unfurl_links"` // false: Slack doesn't open links to preview them
 	UnfurlMedia bool    `json:"unfurl_media"`
 	Blocks      []block `json:"blocks"`
 }
@@ -42,7 +41,7 @@ type block struct {
 type text struct {
 	Type string `json:"type"`
 	Text string `json:"text"`
-	// false: Slack puts no picture in the place of :name:. It refuses this member in mrkdwn
+	// False shows :name: as it is. Slack refuses this member in mrkdwn.
 	Emoji *bool `json:"emoji,omitempty"`
 }
 
@@ -65,7 +64,7 @@ func Message(n client.Notice, _ notice.Target, _ secret.Values) ([]byte, error) 
 	return core.EncodeAny(m)
 }
 
-// compose writes a message with room for one more block.
+// compose writes a message and leaves room for one more block, such as buttons.
 func compose(s notify.Summary) message {
 	m := message{Text: escaped(s.Title, mostText), Parse: "none", Blocks: []block{{Type: "header", Text: plain(s.Title, mostHeader)}}}
 	var facts []string
@@ -111,13 +110,13 @@ func plain(words string, most int) *text {
 	return &text{Type: "plain_text", Text: escaped(words, most), Emoji: new(false)}
 }
 
-// marked is text in which Slack reads markup. It must hold nothing that others wrote.
+// marked returns text in which Slack interprets markup. Don't pass it text from callers or models.
 func marked(words string) *text { return &text{Type: "mrkdwn", Text: words} }
 
 var controls = strings.NewReplacer("&", "&amp;", "<", "&lt;", ">", "&gt;")
 
-// escaped is text with Slack's control characters escaped, cut so that it still fits then and no
-// escape is split. A text that fits is not cut.
+// escaped escapes Slack's control characters. If the result has more than most characters, escaped
+// shortens the text first, so that it splits no escape.
 func escaped(words string, most int) string {
 	if out := controls.Replace(words); len([]rune(out)) <= most {
 		return out
@@ -130,5 +129,5 @@ func escaped(words string, most int) string {
 	}
 }
 
-// fits says whether a text is shown in full.
+// fits reports whether [escaped] keeps the whole text.
 func fits(words string, most int) bool { return escaped(words, most) == controls.Replace(words) }
