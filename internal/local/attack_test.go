@@ -20,6 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
+	"github.com/dormouse-dev/dormouse/internal/proof/maildouble"
 	"github.com/dormouse-dev/dormouse/internal/proof/slackdouble"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
@@ -39,7 +40,7 @@ type group struct {
 }
 
 func groups() []group {
-	return []group{linkAttacks(), personAttacks(), voteAttacks(), escalationAttacks(), hookAttacks(), slackAttacks(), targetAttacks()}
+	return []group{linkAttacks(), codeAttacks(), personAttacks(), voteAttacks(), escalationAttacks(), hookAttacks(), slackAttacks(), targetAttacks()}
 }
 
 // arena is a server that all attacks are sent to, with what is around it.
@@ -50,6 +51,7 @@ type arena struct {
 	paid    *atomic.Int64
 	clock   *settable
 	slack   *slackdouble.Slack
+	mail    *maildouble.Office
 	in      inboxOf
 	tokens  string
 	keys    access.LinkKeys
@@ -105,6 +107,7 @@ func newArena(t *testing.T) *arena {
 	if o.Private, err = netguard.ReadPrivate([]string{strings.TrimPrefix(a.slack.URL, "http://"), strings.TrimPrefix(a.in.URL, "http://")}); err != nil {
 		t.Fatal(err)
 	}
+	a.sendsMail(&o)
 	a.running = r.startWith(o)
 	if a.keys, err = o.linkKeys(); err != nil {
 		t.Fatal(err)

@@ -139,6 +139,41 @@ func TestALinkSendsFiveCodesInAnHour(t *testing.T) {
 	}
 }
 
+func TestALinkHasTwentyTriesHoweverManyCodesItSends(t *testing.T) {
+	s, clock, run, box, links := codeLinks(t, 2, nil)
+	for code := range 4 {
+		s.send("POST", links[0], askCode)
+		for i := range 5 {
+			s.refusedBy(links[0], fmt.Sprintf(yes, box.wrong(code*5+i)), "code_wrong")
+		}
+		clock.AfterFunc(time.Hour, func() {})
+	}
+	s.refusedBy(links[0], askCode, "code_locked")
+	s.refusedBy(links[0], fmt.Sprintf(yes, box.last()), "code_locked")
+	if page := s.send("POST", links[0], "action=code", asPage, asForm); page.StatusCode != 403 || !strings.Contains(page.text, "ask for a new link") || len(box.code) != 4 || !s.waits(run) {
+		t.Errorf("%d %v %s", page.StatusCode, box.code, page.text)
+	}
+	s.send("POST", links[1], askCode) // another link has its own
+	if got := s.send("POST", links[1], fmt.Sprintf(yes, box.last())); got.StatusCode != 202 {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+func TestALinkSendsTwentyCodesAndTheLastIsGood(t *testing.T) {
+	s, clock, _, box, links := codeLinks(t, 1, nil)
+	for range 20 {
+		clock.AfterFunc(time.Hour/4, func() {})
+		s.send("POST", links[0], askCode)
+	}
+	s.refusedBy(links[0], askCode, "code_locked")
+	if len(box.code) != 20 {
+		t.Errorf("%d codes were sent", len(box.code))
+	}
+	if got := s.send("POST", links[0], fmt.Sprintf(yes, box.last())); got.StatusCode != 202 {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
 // countsSwaps counts the tries that were stored.
 type countsSwaps struct {
 	frontend.LinkStore

@@ -209,7 +209,7 @@ const changedText = "This has changed since you read it. Nothing was stored; ple
 // answeredAgain are the refusals after which the recipient of a link can answer otherwise.
 var answeredAgain = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaMismatch, refusal.CodeInvalid, refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties,
 	refusal.CodeInvalidArguments, codeUnauthorized, codeRoleRequired, codeRateLimited,
-	refusal.CodeCodeRequired, refusal.CodeCodeWrong, refusal.CodeCodeExpired, refusal.CodeTooManyCodes, refusal.CodeCodeNotSent}
+	refusal.CodeCodeRequired, refusal.CodeCodeWrong, refusal.CodeCodeExpired, refusal.CodeTooManyCodes, refusal.CodeCodeNotSent, refusal.CodeCodeLocked}
 
 // answerRefused answers a refused decision. A person whose answer came second or too late sees what
 // counts instead; one who can correct the answer, or may only deny, sees the question again. A

@@ -66,6 +66,7 @@ var problems = []problem{
 	{refusal.CodeCodeRequired, 403, "Code required", "The link is answered with a one-time code. Send `action: code` to have one sent to the link's mail address, then answer with `code`."},
 	{refusal.CodeCodeWrong, 403, "Wrong code", "The code isn't the newest one that was sent. A code may be tried 5 times."},
 	{refusal.CodeCodeExpired, 403, "Code expired", "No code was sent, the newest one is older than 10 minutes, or it was tried 5 times. Have another one sent."},
+	{refusal.CodeCodeLocked, 403, "Codes used up", "The link has sent 20 codes, or 20 were tried. It can't be answered any more; ask for a new link."},
 	{codeNotFound, 404, "Not found", "The path doesn't exist."},
 	{refusal.CodeRunNotFound, 404, "Run not found", "The run doesn't exist or belongs to another tenant."},
 	{refusal.CodeThreadNotFound, 404, "Thread not found", "The thread doesn't exist or belongs to another tenant."},

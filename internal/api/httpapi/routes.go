@@ -171,7 +171,7 @@ var verdictCodes = []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked
 	refusal.CodeBadAction, refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeUnclearDecision, refusal.CodeSchemaMismatch, refusal.CodeResultRequired,
 	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
 	refusal.CodeInvalidArguments, codeUnauthorized, codeRoleRequired, codeForbidden, codeRateLimited,
-	refusal.CodeCodeRequired, refusal.CodeCodeWrong, refusal.CodeCodeExpired, refusal.CodeTooManyCodes, refusal.CodeCodeNotSent,
+	refusal.CodeCodeRequired, refusal.CodeCodeWrong, refusal.CodeCodeExpired, refusal.CodeTooManyCodes, refusal.CodeCodeNotSent, refusal.CodeCodeLocked,
 	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended}
 
 // hookCodes are the errors of starts, messages and decisions, and of what comes before them.

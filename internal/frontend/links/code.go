@@ -20,12 +20,15 @@ import (
 )
 
 // The bounds of one-time codes. A code has a million values, so that who can open a link, and reads
-// no mail, guesses one in an hour with a chance of 1 in 40,000.
+// no mail, guesses one with a chance of 1 in 50,000, however long the link is good for.
 const (
 	codeLife  = 10 * time.Minute
 	codeTries = 5
-	codesSent = 5 // by one link
+	codesSent = 5 // by one link in an hour
 	codesSpan = time.Hour
+
+	linkTries = 20 // of all codes of one link, for its whole life
+	linkCodes = 20
 )
 
 // oneTime is what is stored of a link's one-time codes. The code itself is not in it.
@@ -38,6 +41,17 @@ type oneTime struct {
 	Tries int `json:"tries"`
 	// when codes were made in the last hour
 	Sent []int64 `json:"sent"`
+	// since the link was made: answers compared with any of its codes, and codes
+	Tried int `json:"tried"`
+	Made  int `json:"made"`
+}
+
+// locked says whether the link has used up its codes or its tries, for good.
+func (o oneTime) locked(makes bool) error {
+	if o.Tried < linkTries && (!makes || o.Made < linkCodes) {
+		return nil
+	}
+	return refusal.New(refusal.CodeCodeLocked, "this link has used up its %d codes or %d tries; ask for a new link", linkCodes, linkTries)
 }
 
 func oneTimeOf(l engine.Link) (o oneTime, err error) {
@@ -62,9 +76,12 @@ func (o oneTime) sumOf(l engine.Link, code string) string {
 
 // NewCode makes a one-time code for a link, in place of the one before, and counts it as sent. The
 // caller sends it to the link's address, and keeps it nowhere. [refusal.CodeTooManyCodes] if the
-// link has had its codes for now.
+// link has had its codes for now, and [refusal.CodeCodeLocked] if it gets no more.
 func (f *Maker) NewCode(ctx context.Context, l engine.Link) (code string, err error) {
 	err = f.swapCode(ctx, l, func(o oneTime) (oneTime, error) {
+		if err := o.locked(true); err != nil {
+			return o, err
+		}
 		now := f.Now()
 		o.Sent = slices.DeleteFunc(o.Sent, func(at int64) bool { return at <= now-codesSpan.Milliseconds() })
 		if len(o.Sent) >= codesSent {
@@ -73,7 +90,7 @@ func (f *Maker) NewCode(ctx context.Context, l engine.Link) (code string, err er
 				Detail: fmt.Sprintf("this link has sent %d codes in an hour; use the newest one, or wait", codesSent)}
 		}
 		code = f.sixDigits()
-		next := oneTime{Salt: f.Random.Text(26), Until: now + codeLife.Milliseconds(), Sent: append(o.Sent, now)}
+		next := oneTime{Salt: f.Random.Text(26), Until: now + codeLife.Milliseconds(), Sent: append(o.Sent, now), Tried: o.Tried, Made: o.Made + 1}
 		next.Sum = next.sumOf(l, code)
 		return next, nil
 	})
@@ -94,7 +111,7 @@ var codeForm = regexp.MustCompile(`^[0-9]{6}$`)
 
 // UseCode returns nil if typed is the link's newest code, and it is still good. It counts a try in
 // the store before it compares, so that however many guess at once, no more than 5 of them are
-// compared with one code.
+// compared with one code, and 20 with all codes of the link.
 func (f *Maker) UseCode(ctx context.Context, l engine.Link, typed string) error {
 	typed = strings.ReplaceAll(strings.TrimSpace(typed), " ", "")
 	switch {
@@ -105,10 +122,14 @@ func (f *Maker) UseCode(ctx context.Context, l engine.Link, typed string) error 
 	}
 	var counted oneTime
 	err := f.swapCode(ctx, l, func(o oneTime) (oneTime, error) {
+		if err := o.locked(false); err != nil {
+			return o, err
+		}
 		if o.Sum == "" || o.Until <= f.Now() || o.Tries >= codeTries {
 			return o, refusal.New(refusal.CodeCodeExpired, "no code is good now: the last one was sent more than 10 minutes ago, or was tried 5 times; have another one sent")
 		}
 		o.Tries++
+		o.Tried++
 		counted = o
 		return o, nil
 	})

@@ -59,6 +59,7 @@ const (
 	CodeCodeExpired          Code = "code_expired"
 	CodeTooManyCodes         Code = "too_many_codes"
 	CodeCodeNotSent          Code = "code_not_sent"
+	CodeCodeLocked           Code = "code_locked"
 	CodeWebhookNotFound      Code = "webhook_not_found"
 	CodeWebhookChanged       Code = "webhook_changed"
 	CodeTooManyWebhooks      Code = "too_many_webhooks"
@@ -87,7 +88,7 @@ func Codes() []Code {
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
 		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
-		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeCodeRequired, CodeCodeWrong, CodeCodeExpired, CodeTooManyCodes, CodeCodeNotSent, CodeWebhookNotFound, CodeWebhookChanged,
+		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeCodeRequired, CodeCodeWrong, CodeCodeExpired, CodeTooManyCodes, CodeCodeNotSent, CodeCodeLocked, CodeWebhookNotFound, CodeWebhookChanged,
 		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeTestUnavailable, CodeInboxFull,
 		CodeTooManyRuns, CodeBudgetExceeded, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
 		CodeUnreadable, CodeUnavailable}

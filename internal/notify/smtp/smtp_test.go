@@ -20,6 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/notify"
 	"github.com/dormouse-dev/dormouse/internal/notify/smtp"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
@@ -175,6 +176,41 @@ func TestAMailAsksAndDoesNotDecide(t *testing.T) {
 			if strings.Contains(all[kind], never) && (kind == "text/html" || strings.HasPrefix(never, "answer")) {
 				t.Errorf("%s has %q", kind, never)
 			}
+		}
+	}
+}
+
+// The mail with a code says what the code is for, and has nothing that opens or answers the link.
+func TestACodeIsMailedToOneAddress(t *testing.T) {
+	o := newOffice(t)
+	post := sender(t, o.addr)
+	send := (&notify.Endpoints{Mail: post, Random: machine.Random{}}).SendCode()
+	for range 2 {
+		if err := send(t.Context(), "anna@example.com", "042917"); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if fmt.Sprint(o.to) != "[anna@example.com anna@example.com]" || len(o.mail) != 2 {
+		t.Fatalf("%d mails to %v", len(o.mail), o.to)
+	}
+	header, all := parts(t, o.mail[0])
+	again, _ := parts(t, o.mail[1])
+	if id := header.Get("Message-ID"); id == "" || id == again.Get("Message-ID") || header.Get("To") != "<anna@example.com>" || header.Get("Auto-Submitted") != "auto-generated" {
+		t.Errorf("%v", header)
+	}
+	for name, values := range header { // phones show subjects while they are locked
+		if strings.Contains(strings.Join(values, ""), "042917") {
+			t.Errorf("the header %s has the code", name)
+		}
+	}
+	for kind, text := range all {
+		if !strings.Contains(text, "042917") || !strings.Contains(text, "10 minutes") || strings.Contains(text, "http") {
+			t.Errorf("%s: %s", kind, text)
+		}
+	}
+	for _, address := range []string{"nobody@example.com", "full@example.com", "a@b@c"} {
+		if err := send(t.Context(), address, "042917"); err == nil || strings.Contains(err.Error(), "mx7") || strings.Contains(err.Error(), "042917") || strings.Contains(err.Error(), address) {
+			t.Errorf("%s: %v", address, err)
 		}
 	}
 }
