@@ -96,7 +96,10 @@ func (w *workspace) awaits(t *testing.T, wanted func(slackdouble.Message) bool) 
 	last := func(now slackdouble.State) slackdouble.Message { return now.Messages[len(now.Messages)-1] }
 	now, ok := w.Await(func(now slackdouble.State) bool { return len(now.Messages) > 0 && wanted(last(now)) })
 	if !ok {
-		t.Fatalf("the channel shows %+v", now)
+		for _, m := range now.Messages {
+			t.Logf("the channel shows\n%s", shown(m))
+		}
+		t.Fatalf("members see %s; Slack refused %s", now.Whispers, now.Faults)
 	}
 	return last(now)
 }
