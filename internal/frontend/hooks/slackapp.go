@@ -183,12 +183,12 @@ func (r *Receiver) explain(ctx context.Context, h hookfile.Hook, p press, err er
 		return wire.HookAnswer{}, err
 	}
 	why, closed := over[e.Code]
-	words := SlackWords{Text: why}
+	words, lead := SlackWords{Text: why}, "Nothing was changed. "
 	switch {
 	case e.Winner != nil:
 		words, closed = winning(*e.Winner), e.Winner.Votes != nil || !r.stillOpen(ctx, h, p)
 	case !closed:
-		words.Text = e.Detail
+		words.Text, lead = e.Detail, "Nothing was changed: "
 	}
 	err = nil
 	if closed {
@@ -197,7 +197,7 @@ func (r *Receiver) explain(ctx context.Context, h hookfile.Hook, p press, err er
 	answer := wire.HookAnswer{ResponseAction: "errors", Errors: &wire.HookErrors{Reason: words.String()}}
 	if !p.dialog {
 		answer = wire.HookAnswer{}
-		words.Text = "Nothing was changed. " + words.Text
+		words.Text = lead + words.Text
 		err = errors.Join(err, r.Slack.Whisper(ctx, h.SlackApp.Token, p.user, p.SlackMessage, words))
 	}
 	if err != nil {
