@@ -7,7 +7,6 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
-	"github.com/dormouse-dev/dormouse/internal/program/subscribers"
 )
 
 // adds sends a webhook as the caller boss.
@@ -24,7 +23,6 @@ func (x *scene) notified() (client.Webhook, client.Notice) {
 	if err != nil {
 		x.Fatal(err)
 	}
-	x.clock.Set(subscribers.Stale) // then runs know of it
 	fresh := x.scene(x.T, "open")
 	x.run, x.p = fresh.run, fresh.p
 	return w, x.told()

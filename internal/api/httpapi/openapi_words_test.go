@@ -164,7 +164,7 @@ var abouts = map[string]string{
 	"Call":                 "A tool call of a run.",
 	"CallPage":             "A page of tool calls.",
 	"DecisionPage":         "A page of recorded decisions.",
-	"WebhookRequest":       "Adds a webhook, with either `url` or `mail`.",
+	"WebhookRequest":       "Adds a webhook, with either `url` or `mail`. Every run that starts afterwards notifies it. On AWS, runs that started before do so after 5 s at most.",
 	"WebhookChange":        "Changes the members that are sent. An empty text or list removes the member.",
 	"Webhook":              "An endpoint of a tenant, which is notified of what happens in runs.",
 	"WebhookPage":          "The webhooks of the tenant.",

@@ -22,9 +22,10 @@ type kept[V any] struct {
 	read  time.Time
 }
 
-// get returns what is kept under a key, or else reads it and keeps it. An error is not kept.
-func (c *cache[K, V]) get(now time.Time, key K, read func() (V, error)) (V, error) {
-	if v, ok := c.peek(now, key); ok {
+// get returns what is kept under a key and was read after a time, or else reads it and keeps it. An
+// error is not kept.
+func (c *cache[K, V]) get(now, after time.Time, key K, read func() (V, error)) (V, error) {
+	if v, ok := c.peek(now, after, key); ok {
 		return v, nil
 	}
 	v, err := read()
@@ -34,11 +35,11 @@ func (c *cache[K, V]) get(now time.Time, key K, read func() (V, error)) (V, erro
 	return v, err
 }
 
-func (c *cache[K, V]) peek(now time.Time, key K) (value V, ok bool) {
+func (c *cache[K, V]) peek(now, after time.Time, key K) (value V, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	k, ok := c.kept[key]
-	if !ok || c.life > 0 && now.Sub(k.read) >= c.life {
+	if !ok || !k.read.After(after) || c.life > 0 && now.Sub(k.read) >= c.life {
 		return value, false
 	}
 	return k.value, true

@@ -53,16 +53,18 @@ type Webhooks interface {
 	DisableEndpoint(ctx context.Context, d notice.Disabled) (notice.Disabled, error)
 }
 
-// Stale is how long a webhook that was added, changed, disabled or enabled may remain without
-// effect on what runs owe. A delivery reads its target itself.
+// Stale is how long, on AWS, a webhook that was added, changed, disabled or enabled may remain
+// without effect on what older runs owe. A run that starts later knows of it. A delivery reads its
+// target itself.
 const Stale = 5 * time.Second
 
-// Options configure [New]. All are required.
+// Options configure [New]. All but Stale are required.
 type Options struct {
 	Definitions Definitions
 	Runs        Runs
 	Webhooks    Webhooks
 	Clock       engine.Clock
+	Stale       time.Duration // how old webhooks may be; 0: they are read each time
 }
 
 // Subscribers implements [engine.Subscribers] and notify.Targets. It is safe for concurrent use.
@@ -84,12 +86,13 @@ type (
 // New returns what finds subscribers in stores.
 func New(o Options) *Subscribers {
 	s := &Subscribers{o: o}
-	s.webhooks.life, s.disabled.life = Stale, Stale
+	s.webhooks.life, s.disabled.life = o.Stale, o.Stale
 	return s
 }
 
 // Of implements [engine.Subscribers]. Beside what never changes, it reads the tenant's webhooks,
-// and which of the subscribed endpoints are disabled, at most once in [Stale].
+// and which of the subscribed endpoints are disabled, once in [Options.Stale]
+// and once for each run that started since.
 func (s *Subscribers) Of(ctx context.Context, h core.Head) ([]notice.Subscription, error) {
 	var all []notice.Subscription
 	add := func(t notice.Target, endpoint string) {
@@ -109,7 +112,7 @@ func (s *Subscribers) Of(ctx context.Context, h core.Head) ([]notice.Subscriptio
 	for _, t := range ofRun {
 		add(t, notice.RunEndpoint(h.Run, t.Name))
 	}
-	webhooks, err := s.webhooks.get(s.now(), h.Tenant, func() ([]notice.Webhook, error) { return s.o.Webhooks.Webhooks(ctx, h.Tenant) })
+	webhooks, err := s.webhooks.get(s.now(), s.after(h), h.Tenant, func() ([]notice.Webhook, error) { return s.o.Webhooks.Webhooks(ctx, h.Tenant) })
 	if err != nil {
 		return nil, err
 	}
@@ -118,14 +121,23 @@ func (s *Subscribers) Of(ctx context.Context, h core.Head) ([]notice.Subscriptio
 			all = append(all, w.Subscription())
 		}
 	}
-	return s.enabled(ctx, h.Tenant, all)
+	return s.enabled(ctx, h, all)
 }
 
 func (s *Subscribers) now() time.Time { return s.o.Clock.Now() }
 
+// after is when the webhooks of a run must have been read: one that was added before the run
+// started has effect on it.
+func (s *Subscribers) after(h core.Head) time.Time {
+	if s.o.Stale == 0 {
+		return s.now()
+	}
+	return time.UnixMilli(h.Born)
+}
+
 // ofVersion are the targets of a version. A version that is gone has none: its runs end soon.
 func (s *Subscribers) ofVersion(ctx context.Context, v version) ([]notice.Target, error) {
-	return s.versions.get(s.now(), v, func() ([]notice.Target, error) {
+	return s.versions.get(s.now(), time.Time{}, v, func() ([]notice.Target, error) {
 		stored, err := s.o.Definitions.Definition(ctx, v.tenant, v.agent, v.digest)
 		if errors.Is(err, engine.ErrNotFound) {
 			return nil, nil
@@ -144,7 +156,7 @@ func (s *Subscribers) ofStart(ctx context.Context, of start) (targets []notice.T
 	if of.digest == "" {
 		return nil, nil
 	}
-	targets, err = s.starts.get(s.now(), of, func() ([]notice.Target, error) {
+	targets, err = s.starts.get(s.now(), time.Time{}, of, func() ([]notice.Target, error) {
 		body, err := s.o.Runs.Payload(ctx, of.tenant, of.thread, of.digest)
 		if err != nil {
 			return nil, err
@@ -160,11 +172,11 @@ func (s *Subscribers) ofStart(ctx context.Context, of start) (targets []notice.T
 }
 
 // enabled leaves out the disabled endpoints. It asks for those that it has not asked for lately.
-func (s *Subscribers) enabled(ctx context.Context, tenant string, all []notice.Subscription) ([]notice.Subscription, error) {
-	now, off := s.now(), map[string]bool{}
+func (s *Subscribers) enabled(ctx context.Context, h core.Head, all []notice.Subscription) ([]notice.Subscription, error) {
+	tenant, now, after, off := h.Tenant, s.now(), s.after(h), map[string]bool{}
 	var unknown []string
 	for _, sub := range all {
-		is, known := s.disabled.peek(now, endpoint{tenant, sub.Endpoint})
+		is, known := s.disabled.peek(now, after, endpoint{tenant, sub.Endpoint})
 		if off[sub.Endpoint] = is; !known {
 			unknown = append(unknown, sub.Endpoint)
 		}

@@ -56,7 +56,7 @@ func newFixture(t *testing.T) *fixture {
 // forget begins with empty caches, as another process does.
 func (x *fixture) forget() {
 	clear(x.reads)
-	x.subs = subscribers.New(subscribers.Options{Definitions: x, Runs: x, Webhooks: x, Clock: x.clock})
+	x.subs = subscribers.New(subscribers.Options{Definitions: x, Runs: x, Webhooks: x, Clock: x.clock, Stale: subscribers.Stale})
 }
 
 func (x *fixture) Definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error) {
@@ -105,6 +105,7 @@ func (x *fixture) start(name, thread string, notify ...wire.NotifyTarget) wire.R
 	if err != nil {
 		x.Fatal(err)
 	}
+	x.clock.AfterFunc(time.Millisecond, func() {})
 	return s.Run
 }
 
@@ -181,11 +182,51 @@ func TestARunWithoutSubscribersCostsOneReadInAWhile(t *testing.T) {
 	for range 3 {
 		x.want(run)
 	}
-	x.want(x.start("desk", ""))
 	x.wantReads(map[string]int{"definition": 1, "webhooks": 1})
 	x.clock.AfterFunc(subscribers.Stale, func() {})
 	x.want(run)
 	x.wantReads(map[string]int{"definition": 1, "webhooks": 2})
+}
+
+// A webhook that was added before a run started has effect on it, whatever was read for others.
+func TestANewRunKnowsTheWebhooksOfItsTime(t *testing.T) {
+	x := newFixture(t)
+	x.deploy("desk")
+	older := x.start("desk", "")
+	x.want(older)
+	x.add("wh_new")
+	x.want(older)
+	run := x.start("desk", "")
+	x.want(run, `wh_new ["decided"]`)
+	x.want(older, `wh_new ["decided"]`)
+	x.wantReads(map[string]int{"definition": 1, "webhooks": 2, "disabled": 1})
+	if err := x.subs.Disable(t.Context(), notice.Key{Tenant: tenant, Endpoint: "wh_new"}, "410 Gone"); err != nil {
+		t.Fatal(err)
+	}
+	if err := x.EnableEndpoint(t.Context(), tenant, "wh_new"); err != nil {
+		t.Fatal(err)
+	}
+	x.want(run)
+	x.want(x.start("desk", ""), `wh_new ["decided"]`)
+}
+
+// A server whose store is at hand reads webhooks each time.
+func TestWebhooksThatAreReadEachTime(t *testing.T) {
+	x := newFixture(t)
+	x.subs = subscribers.New(subscribers.Options{Definitions: x, Runs: x, Webhooks: x, Clock: x.clock})
+	x.deploy("desk")
+	run := x.start("desk", "")
+	x.want(run)
+	x.add("wh_new")
+	x.want(run, `wh_new ["decided"]`)
+	if err := x.subs.Disable(t.Context(), notice.Key{Tenant: tenant, Endpoint: "wh_new"}, "410 Gone"); err != nil {
+		t.Fatal(err)
+	}
+	x.want(run)
+	if err := x.EnableEndpoint(t.Context(), tenant, "wh_new"); err != nil {
+		t.Fatal(err)
+	}
+	x.want(run, `wh_new ["decided"]`)
 }
 
 func TestSubscriptionsAreReadAgainAfterAWhile(t *testing.T) {
