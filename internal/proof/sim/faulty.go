@@ -19,9 +19,15 @@ type FullStore interface {
 	engine.Overdue
 	engine.Lines
 	delivery.Lines
+	Deliveries
+}
+
+// Deliveries are what an operator does with delivery lines.
+type Deliveries interface {
 	Line(ctx context.Context, k notice.Key) (notice.Line, error)
 	ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error)
 	Records(ctx context.Context, tenant string, q engine.RecordQuery) ([]notice.Record, string, error)
+	RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error
 }
 
 // Store puts faults between its users and an inner store. Wake-ups never ride in the inner store's
@@ -30,6 +36,10 @@ type Store struct {
 	Inner  FullStore
 	Faults *Faults
 	Lose   Lose
+
+	// Recorded, if there is one, is called when the record of a notice is stored and its line
+	// still has the notice.
+	Recorded func(ctx context.Context, r notice.Record)
 }
 
 func (s Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {

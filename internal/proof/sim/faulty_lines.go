@@ -12,7 +12,7 @@ import (
 // in it.
 func (s Store) HandOver(ctx context.Context, req engine.HandOver) (bool, error) {
 	req.Wake = false
-	if inner, ok := s.Inner.(lineHalves); ok {
+	if inner, ok := s.Inner.(LineParts); ok {
 		return false, s.handOverInParts(ctx, inner, req)
 	}
 	return write(ctx, s, "hand over", func(ctx context.Context) (bool, error) {
@@ -24,7 +24,7 @@ func (s Store) HandOver(ctx context.Context, req engine.HandOver) (bool, error) 
 	})
 }
 
-func (s Store) handOverInParts(ctx context.Context, inner lineHalves, req engine.HandOver) error {
+func (s Store) handOverInParts(ctx context.Context, inner LineParts, req engine.HandOver) error {
 	l, err := write(ctx, s, "hand over", func(context.Context) (notice.Line, error) {
 		s.Faults.World.tell(func() string { return fmt.Sprintf("hands event %d over to %s", req.Event, req.Endpoint) })
 		return inner.AddEntry(req), nil
@@ -48,8 +48,11 @@ func (s Store) handOverInParts(ctx context.Context, inner lineHalves, req engine
 	return err
 }
 
-func (s Store) putRecord(ctx context.Context, inner lineHalves, r notice.Record) error {
+func (s Store) putRecord(ctx context.Context, inner LineParts, r notice.Record) error {
 	_, err := write(ctx, s, "put record", func(context.Context) (struct{}, error) { inner.PutRecord(r); return struct{}{}, nil })
+	if err == nil && s.Recorded != nil {
+		s.Recorded(ctx, r)
+	}
 	return err
 }
 
@@ -65,7 +68,7 @@ func (s Store) ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line
 
 // WriteLine is one operation, or two if the inner store lets its halves be seen.
 func (s Store) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line, error) {
-	if inner, ok := s.Inner.(lineHalves); ok {
+	if inner, ok := s.Inner.(LineParts); ok {
 		if req.Record != nil {
 			if err := s.putRecord(ctx, inner, *req.Record); err != nil {
 				return notice.Line{}, err
@@ -82,9 +85,9 @@ func (s Store) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line
 	})
 }
 
-// lineHalves is a store that stores the record of a notice before it writes the line, and adds a
+// LineParts is a store that stores the record of a notice before it writes the line, and adds a
 // notice before it gives others up.
-type lineHalves interface {
+type LineParts interface {
 	PutRecord(r notice.Record)
 	AddEntry(req engine.HandOver) notice.Line
 	RemoveEntries(k notice.Key, of []notice.Record, adds int64) notice.Line

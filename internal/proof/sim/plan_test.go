@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
@@ -53,6 +54,7 @@ type plan struct {
 	written bool
 	lag     int64
 
+	crowded   bool            // delivery lines hold little; operators redrive what was given up
 	endpoints int             // how many subscribe to the runs, see [endpoints]
 	remind    *vote.Reminders // of people who are asked; nil: none
 	escalate  *vote.Escalation
@@ -88,6 +90,7 @@ func planOf(seed uint64) plan {
 	p.terms.Yield = rand.New(rand.NewPCG(seed, 80)).IntN(4) == 0
 	p.overlap(rand.New(rand.NewPCG(seed, 81)))
 	p.endpoints = int(seed / 3 % 4)
+	p.crowded = p.endpoints > 0 && rand.New(rand.NewPCG(seed, 83)).IntN(3) == 0
 	if rng := rand.New(rand.NewPCG(seed, 82)); !p.calm && rng.IntN(3) == 0 {
 		p.remind = &vote.Reminders{After: 1000 + rng.Int64N(20_000), Every: 500 + rng.Int64N(10_000), Most: 1 + rng.IntN(4)}
 		if rng.IntN(3) == 0 {
@@ -127,6 +130,14 @@ func (p plan) quiet() plan {
 	p.rate, p.late, p.pause, p.skew, p.jumps, p.tryAgain = 0, 0, 0, 0, 0, 0
 	p.outages = 0
 	return p
+}
+
+// bound is that of delivery lines.
+func (p plan) bound() notice.Bound {
+	if p.crowded {
+		return notice.Bound{Failed: 1, New: 1, Bytes: notice.Most.Bytes}
+	}
+	return notice.Most
 }
 
 func (p plan) isQuiet() bool { return p.rate+p.late+p.pause+p.jumps+float64(p.skew) == 0 }

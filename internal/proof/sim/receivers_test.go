@@ -19,10 +19,11 @@ type receivers struct {
 	got     map[notice.Key]map[int64]bool // what arrived
 	gone    map[string]bool               // endpoints that were disabled
 	attempt map[notice.Key]map[int64]bool // what was attempted
+	again   map[notice.Key]int64          // how many were redriven
 }
 
 func newReceivers(s *stage) *receivers {
-	return &receivers{s: s, first: map[notice.Key]int64{}, got: map[notice.Key]map[int64]bool{}, gone: map[string]bool{}, attempt: map[notice.Key]map[int64]bool{}}
+	return &receivers{s: s, first: map[notice.Key]int64{}, got: map[notice.Key]map[int64]bool{}, gone: map[string]bool{}, attempt: map[notice.Key]map[int64]bool{}, again: map[notice.Key]int64{}}
 }
 
 var endpoints = []notice.Subscription{
@@ -82,12 +83,21 @@ func (r *receivers) expect(ctx context.Context, n delivery.Notice) {
 	if r.attempt[n.Key] == nil {
 		r.attempt[n.Key] = map[int64]bool{}
 	}
-	if !r.attempt[n.Key][n.Event.Seq] {
+	if n.Tries == 0 && !r.attempt[n.Key][n.Event.Seq] && !r.givenUp(ctx, n) {
 		if n.Event.Seq < r.first[n.Key] {
 			r.s.wrong("ND-3: event %d of %s is first sent to %s behind event %d", n.Event.Seq, n.Thread, n.Endpoint, r.first[n.Key])
 		}
-		r.attempt[n.Key][n.Event.Seq], r.first[n.Key] = true, n.Event.Seq
+		r.first[n.Key] = n.Event.Seq
 	}
+	r.attempt[n.Key][n.Event.Seq] = true
+}
+
+// givenUp says that the notice left its line, which was crowded, before this attempt: a worker that
+// stood still does not know.
+func (r *receivers) givenUp(ctx context.Context, n delivery.Notice) bool {
+	l, err := r.s.db.Line(ctx, n.Key)
+	e, waits := l.Entries[n.Event.Seq]
+	return err == nil && r.s.plan.crowded && (!waits || e.Tries > 0)
 }
 
 func subscription(endpoint string) notice.Subscription {
@@ -137,8 +147,8 @@ func (r *receivers) deliveredTo(ctx context.Context, k notice.Key, sub notice.Su
 		r.s.wrong("the line of %s to %s: %v", k.Thread, k.Endpoint, err)
 	case l.Due != 0 || len(l.Entries) > 0:
 		r.s.wrong("the line of %s to %s is not worked off: %s", k.Thread, k.Endpoint, core.Encode(l))
-	case l.Adds != owed:
-		r.s.wrong("ND-5: the line of %s to %s took %d notices, and %d events are subscribed to", k.Thread, k.Endpoint, l.Adds, owed)
+	case l.Adds != owed+r.again[k]:
+		r.s.wrong("ND-5: the line of %s to %s took %d notices, %d events are subscribed to, and %d were redriven", k.Thread, k.Endpoint, l.Adds, owed, r.again[k])
 	}
 	records, _, err := r.s.db.Records(ctx, k.Tenant, engine.RecordQuery{Thread: k.Thread, Endpoint: k.Endpoint, Limit: 10_000})
 	if err != nil {

@@ -28,8 +28,8 @@ func (s *stage) settle(ctx context.Context) {
 // deliver waits until no line has anything left, which is as long as a receiver that failed is left
 // alone.
 func (s *stage) deliver(ctx context.Context) {
-	for range 20 {
-		left := false
+	for range 400 {
+		left := s.redrive(ctx)
 		for _, t := range s.threads {
 			lines, err := s.db.ThreadLines(ctx, s.tenant, t.id)
 			for _, l := range lines {

@@ -57,6 +57,7 @@ var simplifications = []simplification{
 	{"no hooks", func(p *plan) { p.hooks = false }},
 	{"no hooks that fail", func(p *plan) { p.hooksFail = false }},
 	{"no memory", func(p *plan) { p.memory, p.terms.Memory = false, false }},
+	{"long delivery lines", func(p *plan) { p.crowded = false }},
 	{"no reminders", func(p *plan) { p.remind = nil }},
 	{"no escalations", func(p *plan) { p.escalate = nil }},
 	{"no deadlines", func(p *plan) { p.deadlines = false }},

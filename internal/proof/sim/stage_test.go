@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -88,7 +89,7 @@ func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *sta
 	s.bell = &bell{w: s.w, rung: make(chan struct{})}
 	switch {
 	case p.sqlite:
-		db := openFile(t, template(), s.w)
+		db := openFile(t, template(), s.w, p.bound())
 		defer db.Close()
 		s.db, s.bell.FullQueue = db, db
 	case p.dynamo:
@@ -96,7 +97,7 @@ func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *sta
 		s.db, s.bell.FullQueue = shown{s.table}, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
 	default:
 		m := sim.NewMemory(s.w)
-		m.Written, m.Lag = p.written, p.lag
+		m.Written, m.Lag, m.Bound = p.written, p.lag, p.bound()
 		s.db, s.bell.FullQueue = m, &sim.MemoryQueue{Clock: s.w, Visibility: visibility}
 	}
 	if c.tell != nil {
@@ -117,12 +118,12 @@ func play(t *testing.T, template func() []byte, seed uint64, p plan, c cut) *sta
 	return s
 }
 
-func openFile(t *testing.T, template []byte, w *sim.World) *sqlite.DB {
+func openFile(t *testing.T, template []byte, w *sim.World, b notice.Bound) *sqlite.DB {
 	path := filepath.Join(t.TempDir(), "sim.db")
 	if err := os.WriteFile(path, template, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: dbfile.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30})
+	db, err := sqlite.Open(t.Context(), path, sqlite.Options{Clock: w, Random: w, Sync: dbfile.SyncOff, Visibility: visibility, MaxAttempts: 1 << 30, Bound: b})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -139,7 +140,7 @@ func (s *stage) build(ctx context.Context) {
 		of.watched, of.referee, of.follower = watch(of), newReferee(of), of.follow()
 		of.cast, of.receivers = newCast(of), newReceivers(of)
 	}
-	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
+	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose, Recorded: casts{s}.recorded}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
 	front := desk{query.New(frontend.New(frontend.Options{Store: store, Catalog: casts{s}, Waker: queue, Clock: s.wrongClock(), Random: s.luck,
 		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}, Starters: s.Starters, Links: linkRecords{}}))}
 	for i := range p.workers {
@@ -148,7 +149,7 @@ func (s *stage) build(ctx context.Context) {
 		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: casts{s}, Clock: clock, Random: s.w,
 			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Subscribers: casts{s}, Lines: store, Control: casts{s}, Newest: newest{s, store}, Scheduler: s.w})
 		w.deliverer = delivery.New(delivery.Options{Lines: store, Journal: store, Endpoints: casts{s}, Waker: queue, Clock: clock, Random: s.w,
-			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod})
+			Bound: p.bound(), Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod})
 		s.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}
 	for range max(p.sweeps, 1) {
@@ -159,6 +160,9 @@ func (s *stage) build(ctx context.Context) {
 			}
 			s.sweep(ctx, store, queue, p.period)
 		})
+	}
+	if p.crowded {
+		s.w.Daemon(ctx, "an operator", s.operate)
 	}
 	s.lastSweep = func() {
 		s.w.Daemon(ctx, "the last sweep", func(ctx context.Context) { s.sweep(ctx, store, queue, sweepPeriod) })

@@ -44,7 +44,7 @@ func (s *stage) onTable(t *testing.T) *table {
 	if _, err := client.CreateTable(t.Context(), dynamo.Schema(tableName)); err != nil {
 		t.Fatal(err)
 	}
-	at.Store = dynamo.New(client, dynamo.Options{Table: tableName, Clock: s.w, Random: s.w})
+	at.Store = dynamo.New(client, dynamo.Options{Table: tableName, Clock: s.w, Random: s.w, Bound: s.plan.bound()})
 	at.double.Fail(at.wire)
 	at.double.ReadLag(readLag)
 	s.w.Daemon(t.Context(), "the network", at.network)
@@ -163,6 +163,11 @@ func (v shown) Line(ctx context.Context, k notice.Key) (notice.Line, error) {
 func (v shown) ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error) {
 	defer v.look()()
 	return v.table.ThreadLines(ctx, tenant, thread)
+}
+
+func (v shown) RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error {
+	defer v.look()()
+	return v.table.RedriveNotice(ctx, k, event, now)
 }
 
 func (v shown) Records(ctx context.Context, tenant string, q engine.RecordQuery) ([]notice.Record, string, error) {

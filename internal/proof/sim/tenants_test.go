@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/links"
@@ -210,6 +211,16 @@ func (a halvesOfAll) DueBefore(now int64, limit int) []sim.Entry { return a.m.Du
 
 func (a halvesOfAll) Move(e sim.Entry, next int64) bool {
 	return a.at(e.Tenant).(twoWrites).Move(e, next)
+}
+
+var _ sim.LineParts = halvesOfAll{}
+
+func (a halvesOfAll) PutRecord(r notice.Record)                { a.m.PutRecord(r) }
+func (a halvesOfAll) AddEntry(req engine.HandOver) notice.Line { return a.m.AddEntry(req) }
+func (a halvesOfAll) LineBound() notice.Bound                  { return a.m.Bound }
+
+func (a halvesOfAll) RemoveEntries(k notice.Key, of []notice.Record, adds int64) notice.Line {
+	return a.m.RemoveEntries(k, of, adds)
 }
 
 // store is what workers, callers and the sweep of all tenants have.
