@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
@@ -48,6 +49,10 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 	}
 	page := wire.DecisionPage{Next: "more", Items: []wire.RecordedDecision{recorded("token:anna", func(*wire.RecordedDecision) {}),
 		recorded("token:ben", func(d *wire.RecordedDecision) { d.Applied, d.Action = false, "cancel" }),
+		recorded("token:cy", func(d *wire.RecordedDecision) { d.Applied, d.Vote = false, &client.Ballot{Outcome: "counted"} }),
+		recorded("token:dan", func(d *wire.RecordedDecision) {
+			d.Applied, d.Action, d.Vote = false, "edit", &client.Ballot{Outcome: "superseded"}
+		}),
 		recorded("", func(d *wire.RecordedDecision) { d.Late, d.Via, d.Tool, d.Kind = true, "link", "", "interrupt" }),
 		recorded("deadline", func(d *wire.RecordedDecision) { d.TimedOut = true }),
 		recorded("token:cleo", func(d *wire.RecordedDecision) { d.Unreadable = &wire.RunError{Code: "unreadable"} })}}
@@ -60,7 +65,7 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 	}})
 	out := dormouse(t, s, "decisions", "--action", "resume", "--agent", "desk")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (too late, not applied)", "resume (by the deadline)", "interrupt", "link", "unreadable",
+	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (vote)", "edit (not applied)", "resume (too late, not applied)", "resume (by the deadline)", "interrupt", "link", "unreadable",
 		"decisions --agent desk --action resume --limit 20 --cursor more")
 	contains(t, dormouse(t, s, "decisions", "--by", "link:Anna B").stdout, "next page: dormouse decisions --by 'link:Anna B' --limit 20 --cursor more\n")
 	contains(t, dormouse(t, s, "decisions", "--created-after", "2026-03-01t09:30:00Z", "--created-before", "2026-03-02T00:00:00+01:00").stdout,

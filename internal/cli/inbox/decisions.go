@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
 func (a *app) decisionsCommand() *cobra.Command {
@@ -87,6 +88,8 @@ func decisionText(d wire.RecordedDecision) string {
 		return display.OneLine(d.Action) + " (by the deadline)"
 	case d.Late:
 		return display.OneLine(d.Action) + " (too late, not applied)"
+	case !d.Applied && d.Vote != nil && d.Vote.Outcome != string(vote.OutcomeSuperseded):
+		return display.OneLine(d.Action) + " (vote)"
 	case !d.Applied:
 		return display.OneLine(d.Action) + " (not applied)"
 	}
