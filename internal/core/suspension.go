@@ -134,6 +134,14 @@ func (t SuspendTicket) Deciding() *vote.Policy {
 	return p
 }
 
+// Widened says whether an escalation has added people to a stage: who was asked before still is.
+//
+//	anna edits, as one of finance ── finance and the board are asked ── the edit is taken up
+func (t SuspendTicket) Widened(stage int) bool {
+	to := t.Policy.At(stage).Escalate
+	return slices.Contains(t.Escalated, stage) && to != nil && !to.Replace
+}
+
 // Asked is the stage that is asked now.
 func (t SuspendTicket) Asked() vote.Stage { return t.Deciding().At(t.Stage) }
 

@@ -1,6 +1,7 @@
 package planner_test
 
 import (
+	"cmp"
 	"maps"
 	"slices"
 	"strconv"
@@ -55,10 +56,12 @@ func readScriptTimes(p *vote.Policy, s *vote.Stage, word string) {
 	}
 }
 
-// vote reads "CALL NAME DECISION": it is stored as the frontend and the store do.
+// vote reads "CALL NAME DECISION": it is stored as the frontend and the store do. With NAME/GROUP,
+// the frontend has read the question when it asked that group alone.
 func (p *scriptPlayer) vote(rest string) {
 	part := strings.SplitN(rest, " ", 3)
-	call, by := part[0], part[1]
+	call := part[0]
+	by, readAs, _ := strings.Cut(part[1], "/")
 	sus := p.suspended(call)
 	suspended, _, ok := core.FindSuspended(p.journal[p.suspendedIn(sus)-1], sus)
 	if !ok || !suspended.Counted() {
@@ -87,7 +90,7 @@ func (p *scriptPlayer) vote(rest string) {
 			groups = append(groups, s.Group.Name)
 		}
 	}
-	p.signal(core.VoteKey(by, sus), core.Signal{Kind: core.SignalVote, Call: call, ID: r.DecisionID, By: by, As: strings.Join(groups, ","), Value: core.Encode(r)})
+	p.signal(core.VoteKey(by, sus), core.Signal{Kind: core.SignalVote, Call: call, ID: r.DecisionID, By: by, As: cmp.Or(readAs, strings.Join(groups, ",")), Value: core.Encode(r)})
 }
 
 func (p *scriptPlayer) suspendedIn(sus string) int64 {

@@ -187,7 +187,7 @@ func (d *draft) askAsRuled(call core.ToolCall, v core.Verdict, t *core.SuspendTi
 // the person is asked again: no edit runs a call under a policy that asks a group.
 func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.DecisionRecord) error {
 	first := t.Deciding().At(0)
-	yes := d.votedIn(first.Group, rec)
+	yes := d.votedIn(first.Group, rec) || t.Widened(0) && d.votedIn(t.Policy.At(0).Group, rec)
 	begin := d.minted(rec.Suspension)
 	switch {
 	case yes && first.Need > 1:
@@ -210,7 +210,8 @@ func (d *draft) votedIn(g vote.Group, rec core.DecisionRecord) bool {
 	if !slices.Contains(strings.Split(rec.Ballot.Group, ","), g.Name) {
 		return false
 	}
-	for _, stage := range d.question(rec.Suspension).Deciding().Stages {
+	asked := d.question(rec.Suspension)
+	for _, stage := range slices.Concat(asked.Policy.Stages, asked.Deciding().Stages) {
 		if stage.Group.Name == g.Name && !stage.Group.Same(g) {
 			return false
 		}
