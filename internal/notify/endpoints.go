@@ -49,8 +49,13 @@ func (e *Endpoints) SendCode() func(ctx context.Context, to, code string) error 
 	if !ok {
 		return nil
 	}
+	return CodesBy(mail, e.Random)
+}
+
+// CodesBy mails one-time codes. An error names no address, and no code.
+func CodesBy(mail Poster, random engine.Random) func(ctx context.Context, to, code string) error {
 	return func(ctx context.Context, to, code string) error {
-		if sent := mail.Post(ctx, to, CodeLetter(code, e.Random.Text(26))); sent.Outcome != notice.Delivered {
+		if sent := mail.Post(ctx, to, CodeLetter(code, random.Text(26))); sent.Outcome != notice.Delivered {
 			return errors.New(sent.Error)
 		}
 		return nil

@@ -48,7 +48,7 @@ func (a *api) sendCode(w http.ResponseWriter, r *http.Request, l question) error
 }
 
 func noCodes() error {
-	return &refusal.Error{Code: refusal.CodeCodeNotSent, Detail: "this server sends no mail, and so no codes; decide with a token by the API"}
+	return &refusal.Error{Code: refusal.CodeCodeNotSent, Detail: "this server sends no mail, and so no codes (the operator sets --smtp and --mail-from, on AWS the parameter NoticeMailFrom); decide with a token by the API"}
 }
 
 // verify makes the caller of a link that asks for a one-time code the link's recipient, whose

@@ -56,7 +56,7 @@ func (a *api) canMake(p access.Principal, req wire.LinkRequest) error {
 	case req.Require == engine.RequireToken && !a.checksTokens():
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server can't check access tokens on the page of a link; omit require, or have the person decide by the API"}
 	case req.Require == engine.RequireCode && a.codes == nil:
-		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server can't send one-time codes by mail; omit require, or ask the operator to name a mail server (--smtp)"}
+		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "this server can't send one-time codes by mail; omit require, or ask the operator to let it send mail (--smtp and --mail-from, on AWS the parameter NoticeMailFrom)"}
 	case req.Require == engine.RequireCode && !notice.IsMail(req.For):
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "with require: code, for must be the mail address that codes are sent to, as in anna@example.com"}
 	case req.Edit:

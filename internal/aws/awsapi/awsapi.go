@@ -34,6 +34,7 @@ type Options struct {
 	// needs Public.
 	SignIn  people.SignIn
 	Public  access.PublicURL // links begin with it
+	Codes   httpapi.SendCode // mails the one-time codes of links; nil for none
 	Version string
 	Logger  *slog.Logger // for faults and for one line per request
 }
@@ -77,7 +78,7 @@ func (o Options) gateway(part httpapi.Part) (Gateway, error) {
 
 func (o Options) served(part httpapi.Part) httpapi.Options {
 	log := lambdahttp.Logger(o.Logger)
-	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: o.keys(), SignIn: o.SignIn, PublicURL: o.Public,
+	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: o.keys(), SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
 		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
 }
 

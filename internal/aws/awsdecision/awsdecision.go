@@ -1,5 +1,6 @@
 // Package awsdecision is the function of a stack that accepts decisions, from callers and on the
-// pages of links. It alone signs people in, and can read the secret for that and no others.
+// pages of links. It alone signs people in, and can read the secret for that and no others. It mails
+// the one-time codes of links.
 package awsdecision
 
 import (
@@ -8,13 +9,16 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/api/signin"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsmail"
 	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
 	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/notify"
 )
 
 // Open assembles the function. Log lines go to out. It makes no network request.
@@ -23,8 +27,18 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 	if err != nil {
 		return nil, err
 	}
-	return awsapi.Decisions(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, SignIn: provider(s.Settings), Public: s.Public,
+	return awsapi.Decisions(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, SignIn: provider(s.Settings), Public: s.Public, Codes: codes(s.Settings),
 		Version: s.Version, Logger: f.Logger})
+}
+
+// codes mails one-time codes; nil if the stack sends no mail. The function that answers a link sends
+// its codes itself: it can say whether a code was sent, and no queue holds one.
+func codes(s stack.Settings) httpapi.SendCode {
+	by := awsmail.Sender(s, machine.Clock{})
+	if by == nil {
+		return nil
+	}
+	return notify.CodesBy(by, machine.Random{})
 }
 
 // provider is where people sign in; nil for nowhere. What it keeps in memory is only what the

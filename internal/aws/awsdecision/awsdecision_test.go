@@ -125,10 +125,14 @@ groups: {office: ['claim:email=anna@acme.example']}
 approvals: {default: {group: office}}
 `
 
-// waiting starts a run, and returns it when it waits for an approval.
-func (s *stand) waiting() wire.Run {
+// waiting starts a run, and returns it when it waits for an approval, of the office and of more.
+func (s *stand) waiting(more ...string) wire.Run {
 	s.Helper()
-	def, err := agentfile.Parse("desk.yaml", []byte(desk), nil)
+	text := desk
+	for _, who := range more {
+		text = strings.Replace(text, "groups: {office: [", "groups: {office: ['"+who+"', ", 1)
+	}
+	def, err := agentfile.Parse("desk.yaml", []byte(text), nil)
 	s.must(err)
 	s.must(s.step.Store.PutDefinition(s.Context(), engine.Definition{Tenant: tenant, Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
 	s.must(s.step.Store.Deploy(s.Context(), tenant, def.Name, def.Digest()))

@@ -66,9 +66,10 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 			"internal/notify/webhook", "internal/notify/teams", "internal/notify/ses", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web)},
 		{"api", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},
-		// it signs people in
+		// it signs people in, and mails one-time codes
 		{"decision", slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/service/ssm", "github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4",
-			"golang.org/x/oauth2"}), slices.Concat(noFunction, steps, senders)},
+			"golang.org/x/oauth2", "github.com/aws/aws-sdk-go-v2/service/sesv2", "github.com/aws/aws-sdk-go-v2/internal/v4a"}),
+			slices.Concat(noFunction, steps, slices.DeleteFunc(slices.Clone(senders), func(name string) bool { return name == "internal/notify/ses" }))},
 	} {
 		t.Run(tt.function, func(t *testing.T) {
 			for _, line := range linked(t, tt.function) {

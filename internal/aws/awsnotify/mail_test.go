@@ -1,15 +1,11 @@
 package awsnotify
 
 import (
-	"errors"
 	"io"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-
-	"github.com/aws/aws-sdk-go-v2/service/sesv2/types"
-	"github.com/aws/smithy-go"
 
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 )
@@ -43,21 +39,5 @@ func TestAMailTargetIsServedBySES(t *testing.T) {
 		if !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(mails[0]), want) {
 			t.Errorf("the mail has no %s: %s", want, mails[0])
 		}
-	}
-}
-
-// Only what is known not to be sent is repeated within an attempt.
-func TestThrottledMailIsRepeatedAndNothingElse(t *testing.T) {
-	r := throttled()
-	for err, want := range map[error]bool{
-		&types.TooManyRequestsException{}: true, &smithy.GenericAPIError{Code: "ThrottlingException"}: true,
-		&types.InternalServiceErrorException{}: false, &types.MessageRejected{}: false, errors.New("timeout"): false,
-	} {
-		if got := r.IsErrorRetryable(err); got != want {
-			t.Errorf("%v is repeated: %t", err, got)
-		}
-	}
-	if n := r.MaxAttempts(); n != 4 {
-		t.Errorf("%d attempts", n)
 	}
 }

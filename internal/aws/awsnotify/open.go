@@ -8,20 +8,17 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/aws/ratelimit"
-	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge"
-	"github.com/aws/aws-sdk-go-v2/service/sesv2"
 	"github.com/aws/aws-sdk-go-v2/service/sns"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsmail"
 	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/notify"
-	"github.com/dormouse-dev/dormouse/internal/notify/ses"
 	sinkbus "github.com/dormouse-dev/dormouse/internal/notify/sink/eventbridge"
 	sinktopic "github.com/dormouse-dev/dormouse/internal/notify/sink/sns"
 	"github.com/dormouse-dev/dormouse/internal/notify/slack"
@@ -58,7 +55,7 @@ const keysAge = time.Minute
 func endpoints(p awsenv.Notify) *notify.Endpoints {
 	secrets := awssecret.Source(p.Settings)
 	ring := access.NewRing(p.LinkKeys, p.Clock.Now)
-	links := notify.Links{Keys: func(ctx context.Context) (access.LinkKeys, error) { return ring.Keys(ctx, keysAge) }, Public: p.Public}
+	links := notify.Links{Keys: func(ctx context.Context) (access.LinkKeys, error) { return ring.Keys(ctx, keysAge) }, Public: p.Public, Codes: p.MailFrom != ""}
 	hooks := webhook.Options{Secrets: secrets, Guard: p.Guard, Clock: p.Clock, Agent: "dormouse/" + p.Version}
 	app := slack.NewApp(slack.AppOptions{Messages: p.Store, Secrets: secrets, Guard: p.Guard, Clock: p.Clock, API: p.SlackAPI, Agent: "dormouse/" + p.Version})
 	return &notify.Endpoints{Targets: p.Subscribers, Writer: notify.NewWriter(notify.WriterOptions{Frontend: p.Frontend, Links: links, Logger: p.Logger}),
@@ -85,20 +82,8 @@ func sinks(s stack.Settings) map[string]notify.Sender {
 
 // mail sends through SES, if the stack has a sender.
 func mail(p awsenv.Notify) notify.Sender {
-	if p.MailFrom == "" {
-		return nil
+	if by := awsmail.Sender(p.Settings, p.Clock); by != nil {
+		return by
 	}
-	config := p.Config()
-	config.Retryer = throttled
-	api := sesv2.NewFromConfig(config, func(o *sesv2.Options) { o.BaseEndpoint = stack.Endpoint(p.Endpoints.SES, o.BaseEndpoint) })
-	return ses.New(ses.Options{API: api, From: p.MailFrom, Clock: p.Clock})
-}
-
-// throttled repeats what SES throttled, which it has not sent: a notice to ten people is ten
-// requests, and a new account may send one per second.
-func throttled() aws.Retryer {
-	return retry.NewStandard(func(o *retry.StandardOptions) {
-		o.MaxAttempts, o.MaxBackoff, o.RateLimiter = 4, 2*time.Second, ratelimit.None
-		o.Retryables = []retry.IsErrorRetryable{retry.RetryableErrorCode{Codes: retry.DefaultThrottleErrorCodes}}
-	})
+	return nil
 }

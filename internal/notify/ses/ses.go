@@ -1,4 +1,4 @@
-// Package ses sends notices as mail through Amazon SES.
+// Package ses sends notices and one-time codes as mail through Amazon SES.
 package ses
 
 import (
@@ -49,22 +49,35 @@ func New(o Options) *Sender {
 // keep the others from being notified. If it can't take one of them now, all are sent again. A
 // repeated mail has the same header X-Dormouse-Notice, but another Message-ID, which SES chooses.
 func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) delivery.Result {
-	ctx, cancel := context.WithCancelCause(ctx)
-	defer cancel(nil)
-	defer s.o.Clock.AfterFunc(s.o.Limit, func() { cancel(context.DeadlineExceeded) })()
+	ctx, end := s.limited(ctx)
+	defer end()
 	var results []delivery.Result
 	for _, address := range to.Mail {
-		results = append(results, s.send(ctx, address, n))
+		results = append(results, s.send(ctx, address, notify.NewLetter(n, address)))
 	}
 	return notify.Together(results)
 }
 
-func (s *Sender) send(ctx context.Context, address string, n client.Notice) delivery.Result {
+// Post implements notify.Poster.
+func (s *Sender) Post(ctx context.Context, to string, l notify.Letter) delivery.Result {
+	ctx, end := s.limited(ctx)
+	defer end()
+	return s.send(ctx, to, l)
+}
+
+// limited ends an attempt in time.
+func (s *Sender) limited(ctx context.Context) (_ context.Context, end func()) {
+	ctx, cancel := context.WithCancelCause(ctx)
+	stop := s.o.Clock.AfterFunc(s.o.Limit, func() { cancel(context.DeadlineExceeded) })
+	return ctx, func() { stop(); cancel(nil) }
+}
+
+func (s *Sender) send(ctx context.Context, address string, l notify.Letter) delivery.Result {
 	to, err := mail.ParseAddress(address)
 	if err != nil {
 		return delivery.Result{Outcome: notice.Hopeless, Error: "an address is not valid; correct the list of addresses"}
 	}
-	if _, err := s.o.API.SendEmail(ctx, s.mail(notify.NewLetter(n, address), to.String())); err != nil {
+	if _, err := s.o.API.SendEmail(ctx, s.mail(l, to.String())); err != nil {
 		return failed(err)
 	}
 	return delivery.Result{Outcome: notice.Delivered, Status: 200}

@@ -160,6 +160,28 @@ func TestAMailIsTheLetterThatSMTPSends(t *testing.T) {
 	}
 }
 
+// A code goes to one address, once; its mail has no link.
+func TestACodeIsMailedToOneAddress(t *testing.T) {
+	o := newOffice(t)
+	send := notify.CodesBy(o.sender(from, 0), machine.Random{})
+	if err := send(t.Context(), "anna@example.com", "042917"); err != nil || len(o.sent) != 1 {
+		t.Fatalf("%d mails, %v", len(o.sent), err)
+	}
+	m := o.sent[0].Content.Simple
+	if !slices.Equal(o.sent[0].Destination.ToAddresses, []string{"<anna@example.com>"}) || !strings.Contains(m.Body.Text.Data, "042917") || strings.Contains(m.Body.Html.Data, "http") ||
+		strings.Contains(m.Subject.Data, "042917") {
+		t.Errorf("%+v", o.sent[0])
+	}
+	for _, address := range []string{"nobody@example.com", "paused@example.com", "hangup@example.com", "a@b@c"} {
+		if err := send(t.Context(), address, "042917"); err == nil || strings.Contains(err.Error(), "123456789012") || strings.Contains(err.Error(), "042917") || strings.Contains(err.Error(), address) {
+			t.Errorf("%s: %v", address, err)
+		}
+	}
+	if len(o.sent) != 1 {
+		t.Errorf("%d mails", len(o.sent))
+	}
+}
+
 // What the operator can correct, or time, is sent again; what SES refuses for good is given up.
 func TestWhatSESRefuses(t *testing.T) {
 	for addresses, want := range map[string]struct {
