@@ -159,10 +159,11 @@ func TestADeploymentSaysWhichRightsItsAgentsTake(t *testing.T) {
 model: {provider: bedrock, model: eu.anthropic.m-1, guardrail: {id: gr7, version: "1"}}
 tools:
   - {name: pay, lambda: {function: payments}, parameters: {type: object}}
+notify: [{name: boss, on: [suspended], mail: [boss@example.com], require: code}]
 `})
 	out := dormouse(t, nil, "agents", "deploy", dir, "--table", "stack")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "it calls the Bedrock model eu.anthropic.m-1; add it to the stack parameter BedrockModels", "guardrail gr7; add it to the stack parameter BedrockGuardrails",
+	contains(t, out.stdout, "agent asks: it sends mail; set the stack parameter NoticeMailFrom", "it calls the Bedrock model eu.anthropic.m-1; add it to the stack parameter BedrockModels", "guardrail gr7; add it to the stack parameter BedrockGuardrails",
 		"tool pay invokes the function payments; add it to the stack parameter ToolFunctions")
 }
 

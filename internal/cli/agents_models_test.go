@@ -45,6 +45,21 @@ func TestCheckNotesWhatModelsAndServersNeed(t *testing.T) {
 	}
 }
 
+// TestACodeIsNotedByACheckAndNeedsMail: in a server that serves all agents or none.
+func TestACodeIsNotedByACheckAndNeedsMail(t *testing.T) {
+	emptyFolder(t)
+	put(t, "agents/desk.yaml", `model: {provider: scripted, turns: [{say: Done.}]}
+notify: [{name: boss, on: [suspended], mail: [boss@example.com], require: code}]
+`)
+	const refused = "agent desk: the links of the notify target boss require a one-time code, but the server sends no mail; set --smtp and --mail-from, or remove require: code"
+	o := withEnv(t, nil, "agents", "check")
+	o.wantExit(t, cmdline.ExitOK)
+	contains(t, o.stdout, "agents/desk.yaml: note: "+refused+"\n")
+	o = withEnv(t, nil, "dev", "--strict", "--addr", "127.0.0.1:0", "--data", t.TempDir())
+	o.wantExit(t, cmdline.ExitFailed)
+	contains(t, o.stderr, refused)
+}
+
 // TestACommandIsNotedByACheckAndNeedsTheOperatorToRun: in a server, and in the tests of the agent.
 func TestACommandIsNotedByACheckAndNeedsTheOperatorToRun(t *testing.T) {
 	emptyFolder(t)

@@ -9,6 +9,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 // TestACodeIsNowhereInTheClear looks for a code in everything but the mail: the files of the store,
@@ -54,6 +56,27 @@ func TestACodeIsNowhereInTheClear(t *testing.T) {
 	})
 	if err != nil || files == 0 {
 		t.Errorf("%d files, %v", files, err)
+	}
+}
+
+// An agent whose links ask for codes is served where codes can be mailed, and nowhere else.
+func TestAnAgentThatSendsCodesNeedsMail(t *testing.T) {
+	for _, mails := range []bool{false, true} {
+		r, _ := countingRig(t)
+		r.deploy(asked + "notify:\n  - {name: boss, on: [suspended], mail: [boss@example.com], require: code}\n")
+		a, o := &arena{T: t}, r.options()
+		if mails {
+			a.sendsMail(&o)
+		}
+		s := r.startWith(o)
+		_, err := s.StartRun(t.Context(), wire.StartRequest{Agent: "desk", Input: []byte(`"pay"`)}, "")
+		switch {
+		case mails && err != nil:
+			t.Error(err)
+		case !mails && (err == nil || codeOf(err) != "agent_unavailable" || !strings.Contains(err.Error(), "set --smtp and --mail-from")):
+			t.Errorf("without mail: %v", err)
+		}
+		s.end(t)
 	}
 }
 

@@ -31,7 +31,7 @@ func (o Options) Program() (program.Program, error) {
 	o.Secrets = kept.Source
 	caller := httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: o.Private, Secrets: o.Secrets})
 	p := program.Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Home: cmp.Or(o.Tenant, access.Tenant), Clock: machine.Clock{}, HTTP: caller,
-		Commands: o.Commands, Hidden: func() secret.Values { return withLinkKeys(kept.Values(), o.Data) },
+		Commands: o.Commands, Codes: o.Mail.From.Address != "", Hidden: func() secret.Values { return withLinkKeys(kept.Values(), o.Data) },
 		Models: map[string]program.Provider{agent.ProviderOpenAI: o.chat(caller.Endpoint)},
 		Bodies: map[string]program.Bodies{program.BodyMCP: o.servers(caller.Client)}}
 	maps.Copy(p.Models, o.Models)

@@ -63,6 +63,9 @@ type Program struct {
 	// Commands reports that effects may run commands on this machine, as the operator allows.
 	Commands bool
 
+	// Codes reports that one-time codes can be mailed.
+	Codes bool
+
 	// Hidden returns the secrets of this process, which are removed from the output of effects;
 	// nil for none.
 	Hidden func() secret.Values
@@ -232,6 +235,11 @@ func (a *Agents) check(loaded []agent.Definition) error {
 		// only at a deployment: a suspended run continues, and its call reports it
 		for _, lacks := range a.HTTP.Lacks(d) {
 			wrong = append(wrong, &engine.LacksError{Text: lacks})
+		}
+		if !a.Codes {
+			for _, lacks := range Codes(d) {
+				wrong = append(wrong, &engine.LacksError{Text: lacks})
+			}
 		}
 		if _, err := a.build(d, agent.Layers{}); err != nil {
 			wrong = append(wrong, err)

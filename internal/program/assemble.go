@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
@@ -134,6 +135,18 @@ func Commands(d agent.Definition) (runs []string) {
 			"allow them with --allow-commands, or remove the effect", d.Name, e.Name, what))
 	}
 	return runs
+}
+
+// Codes returns a sentence for the operator for each notify target of a definition whose links ask
+// for a one-time code.
+func Codes(d agent.Definition) (sends []string) {
+	for _, t := range d.Notify {
+		if t.Require == notice.RequireCode {
+			sends = append(sends, fmt.Sprintf("agent %s: the links of the notify target %s require a one-time code, but the server sends no mail; "+
+				"set --smtp and --mail-from, or remove require: code", d.Name, t.Name))
+		}
+	}
+	return sends
 }
 
 // unconnected returns the providers and kinds of tools that are missing. A process that runs

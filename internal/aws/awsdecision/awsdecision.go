@@ -1,6 +1,6 @@
 // Package awsdecision is the function of a stack that accepts decisions, from callers and on the
-// pages of links. It alone signs people in, and can read the secret for that and no others. It mails
-// the one-time codes of links.
+// pages of links. It alone signs people in, and can read the secret for that and no others. It also
+// mails the one-time codes of links.
 package awsdecision
 
 import (
@@ -31,8 +31,8 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 		Version: s.Version, Logger: f.Logger})
 }
 
-// codes mails one-time codes; nil if the stack sends no mail. The function that answers a link sends
-// its codes itself: it can say whether a code was sent, and no queue holds one.
+// codes mails one-time codes; nil if the stack sends no mail. The function that serves the page of
+// a link sends its codes: it can say whether a code was sent, and no queue holds one.
 func codes(s stack.Settings) httpapi.SendCode {
 	by := awsmail.Sender(s, machine.Clock{})
 	if by == nil {

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
@@ -221,6 +222,11 @@ func stackNotes(agents []agentfile.Surveyed) []note {
 	return notes
 }
 
+// mails says whether the notices of an agent, or the one-time codes of their links, are mailed.
+func mails(d agent.Definition) bool {
+	return slices.ContainsFunc(d.Notify, func(t notice.Target) bool { return len(t.Mail) > 0 })
+}
+
 // rightNotes are the parameters of the template that give the step function the permissions of an
 // agent.
 func rightNotes(d agentfile.Surveyed) (notes []note) {
@@ -229,6 +235,9 @@ func rightNotes(d agentfile.Surveyed) (notes []note) {
 	}
 	if d.Model.Provider == agent.ProviderBedrock {
 		say("it calls the Bedrock model "+d.Model.ID, "BedrockModels")
+	}
+	if mails(d.Definition) {
+		notes = append(notes, note{d.File, fmt.Sprintf("agent %s: it sends mail; set the stack parameter NoticeMailFrom", d.Name)})
 	}
 	if g := d.Model.Guardrail; g != nil {
 		say("it uses the guardrail "+g.ID, "BedrockGuardrails")

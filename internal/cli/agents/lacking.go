@@ -92,9 +92,15 @@ type note struct {
 	Note string `json:"note"`
 }
 
-// demands are the secrets, hosts and commands that a server in this environment would lack.
+// demands are the secrets, hosts, commands and mail that a server in this environment would lack.
 func (a *app) demands(agents []agentfile.Surveyed) []note {
-	return demandsOf(agents, secret.Environment(a.Opts.Getenv))
+	notes := demandsOf(agents, secret.Environment(a.Opts.Getenv))
+	for _, d := range agents {
+		for _, sends := range program.Codes(d.Definition) {
+			notes = append(notes, note{d.File, sends})
+		}
+	}
+	return notes
 }
 
 // demandsOf are the demands of a server with these secrets that allows neither private hosts nor
