@@ -36,6 +36,7 @@ type server struct {
 	clock  *frontendtest.Clock
 	keys   access.LinkKeys
 	posted chan struct{} // one for each form that was answered
+	codes  []string      // that were sent
 
 	details wire.ToolDetails // of every tool
 }
@@ -52,7 +53,10 @@ func serve(t *testing.T) *server {
 	s := &server{t: t, clock: clock, keys: keys}
 	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: anyAgent{}, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
 		Tool: func(context.Context, string, core.Record, string) (wire.ToolDetails, error) { return s.details, nil }})
-	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3", Links: keys})
+	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3", Links: keys, Codes: func(_ context.Context, _, code string) error {
+		s.codes = append(s.codes, code)
+		return nil
+	}})
 	if err != nil {
 		t.Fatal(err)
 	}

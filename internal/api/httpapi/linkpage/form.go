@@ -60,7 +60,7 @@ func (v questionView) oneTime(m *markup) {
 	if v.Code {
 		m.add(`<label for="code"><strong>One-time code</strong> <span class="hint">six digits; sent to the mail address that this link is for</span></label>`,
 			`<input type="text" id="code" name="code" inputmode="numeric" autocomplete="one-time-code" maxlength="12">`,
-			`<p><button name="action" value="code">Send me a code</button></p>`)
+			`<p><button class="send" name="action" value="code">Send me a code</button></p>`)
 	}
 }
 
