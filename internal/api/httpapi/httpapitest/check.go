@@ -86,15 +86,26 @@ func (c *Contract) outside(x exchange, got []byte, allowed []string, known bool)
 	if x.request.Method == http.MethodHead {
 		return nil
 	}
-	return c.validate(problemWith(x.response.StatusCode, codes), got)
+	return c.checkProblem(x.response.StatusCode, codes, got)
 }
 
-func problemWith(status int, codes []string) *jsonschema.Schema {
-	number, words := any(status), make([]any, len(codes))
-	for i, code := range codes {
-		words[i] = code
+// checkProblem holds a body against the schema Problem, and its status and code against what they
+// must be.
+func (c *Contract) checkProblem(status int, codes []string, got []byte) error {
+	if err := c.validate(c.doc.Components.Schemas["Problem"], got); err != nil {
+		return err
 	}
-	return &jsonschema.Schema{Ref: "#/$defs/Problem", Properties: map[string]*jsonschema.Schema{"status": {Const: &number}, "code": {Enum: words}}}
+	var p struct {
+		Status int    `json:"status"`
+		Code   string `json:"code"`
+	}
+	if err := json.Unmarshal(got, &p); err != nil {
+		return err
+	}
+	if p.Status != status || !slices.Contains(codes, p.Code) {
+		return fmt.Errorf("the problem has status %d and code %q; want %d and one of %q", p.Status, p.Code, status, codes)
+	}
+	return nil
 }
 
 func (c *Contract) checkHeaders(r *response, got http.Header) error {

@@ -58,10 +58,12 @@ func TestWhatIsNotInTheDocumentIsReported(t *testing.T) {
 		{"a body that fits", "POST", "/things/1", ok, 204, "", "", "", ""},
 		{"a body that does not fit, and is taken", "POST", "/things/1", `{"name":"a","b":1}`, 204, "", "", "", "the document refuses its body"},
 		{"no body, and it is taken", "POST", "/things/1", "", 204, "", "", "", "without its body"},
-		{"another path that is refused", "GET", "/nothing", "", 404, "application/problem+json", `{"code":"not_found"}`, "", ""},
+		{"another path that is refused", "GET", "/nothing", "", 404, "application/problem+json", `{"status":404,"code":"not_found"}`, "", ""},
+		{"another path whose problem is of another status", "GET", "/nothing", "", 404, "application/problem+json", `{"status":400,"code":"not_found"}`, "", "has status 400"},
+		{"another path that is refused for another reason", "GET", "/nothing", "", 404, "application/problem+json", `{"status":404,"code":"gone"}`, "", "code \"gone\""},
 		{"another path that is served", "GET", "/nothing", "", 200, "application/json", ok, "", "no such call"},
-		{"another method that is refused", "PUT", "/things/1", "", 405, "application/problem+json", `{"code":"method_not_allowed"}`, "Allow: GET, POST", ""},
-		{"another method that is refused without saying which there are", "PUT", "/things/1", "", 405, "application/problem+json", `{"code":"method_not_allowed"}`, "Allow: GET", "lacks POST"},
+		{"another method that is refused", "PUT", "/things/1", "", 405, "application/problem+json", `{"status":405,"code":"method_not_allowed"}`, "Allow: GET, POST", ""},
+		{"another method that is refused without saying which there are", "PUT", "/things/1", "", 405, "application/problem+json", `{"status":405,"code":"method_not_allowed"}`, "Allow: GET", "lacks POST"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
