@@ -62,7 +62,11 @@ func checkNotify(targets []notice.Target) error {
 		return err
 	}
 	for i, t := range targets {
-		if u, err := url.Parse(t.URL); err == nil && netguard.Inside(u.Host) {
+		switch u, err := url.Parse(t.URL); {
+		case err != nil:
+		case netguard.Numeric(u.Host):
+			return wrong(i, "url", "the host is an address in an unusual form; write it as in 93.184.216.34")
+		case netguard.Inside(u.Host):
 			return wrong(i, "url", "the host is this machine or a private address; use a public one")
 		}
 		if len(t.Template) == 0 {

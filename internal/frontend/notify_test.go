@@ -128,8 +128,9 @@ func TestTargetsThatAStartCannotName(t *testing.T) {
 		"notify[1].template: {a b} is not a placeholder":        pipeline(templated(`{"text":"{a b}"}`)),
 		"notify[1].template: only an agent file can put a":      pipeline(templated(`{"text":"\u007bsecret:CRM_TOKEN\u007d"}`)),
 		// it would sign, for a starter, what another receiver trusts
-		"notify[1].secret: a start can only name a secret that begins with CALLBACK_":    pipeline(func(t *wire.NotifyTarget) { t.Secret = "PAGER_KEY" }),
-		"notify[1].url: the host is this machine or a private address; use a public one": pipeline(func(t *wire.NotifyTarget) { t.Name, t.URL = "b", "https://10.0.0.8/" }),
+		"notify[1].secret: a start can only name a secret that begins with CALLBACK_":            pipeline(func(t *wire.NotifyTarget) { t.Secret = "PAGER_KEY" }),
+		"notify[1].url: the host is an address in an unusual form; write it as in 93.184.216.34": pipeline(func(t *wire.NotifyTarget) { t.Name, t.URL = "b", "https://0x7f.1./" }),
+		"notify[1].url: the host is this machine or a private address; use a public one":         pipeline(func(t *wire.NotifyTarget) { t.Name, t.URL = "b", "https://10.0.0.8/" }),
 	} {
 		_, err := x.Start(t.Context(), anna, "", notifying(pipeline(nil), target))
 		if e := x.wantCode(err, refusal.CodeInvalid); !strings.HasPrefix(e.Detail, want) {

@@ -43,6 +43,7 @@ var attackHooks = map[string]string{
 	"keyless":  "verify: {scheme: github, secret: NOT_SET}\n" + decides,
 	"mistake":  "verify: {scheme: github}\n" + decides,
 	"start":    "verify: {scheme: github, secret: KEY}\nstart: {agent: nowhere, input: '{target}'}",
+	"rotating": "verify: {scheme: github, secret: ROTATING}\n" + decides,
 	"slack":    slackHook,
 }
 

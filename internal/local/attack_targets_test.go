@@ -1,9 +1,11 @@
 package local
 
 import (
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
+	"sync/atomic"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
@@ -74,14 +76,20 @@ func (x *scene) tests(url string) string {
 	return "not delivered"
 }
 
-// reached counts the requests to a service that no target may reach.
+// reached counts the connections to a service that no target may reach.
 func (x *scene) reached(do func(url string) string) string {
-	hits := 0
-	closed := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { hits++ }))
+	var hits atomic.Int64
+	closed := httptest.NewUnstartedServer(http.NotFoundHandler())
+	closed.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateNew {
+			hits.Add(1)
+		}
+	}
+	closed.Start()
 	defer closed.Close()
 	got := do(closed.URL)
-	if hits > 0 {
-		x.Errorf("it was reached %d times", hits)
+	if n := hits.Load(); n > 0 {
+		x.Errorf("it was reached %d times", n)
 	}
 	return got
 }
@@ -101,6 +109,11 @@ func targetAttacks() group {
 			defer x.remove(w)
 			return x.sends(request{path: x.path(n), body: yes})
 		}},
+		{"the link of a webhook that was removed", "410 link_revoked, 410 link_revoked", func(x *scene) string {
+			w, n := x.notified()
+			x.remove(w)
+			return x.sends(request{path: x.path(n), body: yes}) + ", " + x.sends(request{method: "GET", path: x.path(n)})
+		}},
 		{"a scanner opens the link of a notice", "200 question", func(x *scene) string {
 			return x.sends(request{method: "GET", path: x.path(x.told())})
 		}},
@@ -117,6 +130,12 @@ func targetAttacks() group {
 		{"a private address that the operator doesn't allow", "not delivered", func(x *scene) string { return x.reached(x.tests) }},
 		{"a name that resolves to a private address", "not delivered", func(x *scene) string {
 			return x.reached(func(url string) string { return x.tests(strings.Replace(url, "127.0.0.1", "localhost", 1)) })
+		}},
+		{"a name whose address changes once it was checked", "not delivered", func(x *scene) string {
+			return x.reached(func(url string) string { return x.rebound(url) })
+		}},
+		{"a name with a public and a private address", "not delivered", func(x *scene) string {
+			return x.reached(func(url string) string { return x.alsoPublic(url) })
 		}},
 		{"a callback of an ask to a private address", "400 invalid_request", func(x *scene) string {
 			return x.sends(request{path: "/v1/asks", header: bearer("ci"), body: `{"title":"x","callback":{"url":"https://10.0.0.7/","secret":"CALLBACK_K"}}`})
@@ -137,26 +156,52 @@ func targetAttacks() group {
 		{"a secret in the host of a webhook", "400 invalid_request", adds("https://{secret:WEBHOOK_OPS}.example.com/", "")},
 		{"the metadata service, with allow_private", "400 invalid_request", adds("http://169.254.169.254/", `,"allow_private":true`)},
 	}
-	for _, to := range [][2]string{
-		{"this machine", "https://127.0.0.1/"},
-		{"this machine by name", "https://localhost./"},
-		{"a private network", "https://10.0.0.7/"},
-		{"this machine in IPv6", "https://[::1]/"},
-		{"IPv4 in IPv6", "https://[::ffff:127.0.0.1]/"},
-		{"one number", "https://2130706433/"},
-		{"a hexadecimal number", "https://0x7f000001/"},
-		{"an octal number", "https://0177.0.0.1/"},
-		{"a short address", "https://127.1/"},
-		{"the metadata service", "https://169.254.169.254/latest/"},
-		{"NAT64", "https://[64:ff9b::7f00:1]/"},
-		{"a carrier's network", "https://100.64.0.1/"},
-		{"user and password", "https://anna:key@example.com/"},
-		{"a file", "file:///etc/passwd"},
-		{"clear text", "http://example.com/"},
-	} {
-		all = append(all, attack{"a webhook to " + to[0], "400 invalid_request", adds(to[1], "")})
+	for _, to := range privateURLs {
+		all = append(all, attack{"a webhook to " + to[0], "400 invalid_request", adds(to[1], "")},
+			attack{"a start that notifies " + to[0], "400 invalid_request", starts(to[1])},
+			attack{"an ask that calls back " + to[0], "400 invalid_request", asks(to[1])})
 	}
 	return group{name: "targets", agent: "told", control: attack{"the link of a notice", "202 accepted", func(x *scene) string {
 		return x.sends(request{path: x.path(x.told()), body: yes})
 	}}, attacks: all}
+}
+
+// privateURLs are addresses that no target has, however they are written.
+var privateURLs = [][2]string{
+	{"this machine", "https://127.0.0.1/"},
+	{"this machine with a dot", "https://127.0.0.1./"},
+	{"this machine by name", "https://localhost/"},
+	{"this machine by name, with a dot", "https://localhost./"},
+	{"a name under this machine's", "https://x.localhost./"},
+	{"a private network", "https://10.0.0.7/"},
+	{"this machine in IPv6", "https://[::1]/"},
+	{"IPv4 in IPv6", "https://[::ffff:127.0.0.1]/"},
+	{"IPv4 in IPv6, in hexadecimal", "https://[::ffff:7f00:1]/"},
+	{"one number", "https://2130706433/"},
+	{"one number with a dot", "https://2130706433./"},
+	{"a hexadecimal number", "https://0x7f000001/"},
+	{"hexadecimal parts", "https://0x7f.0.0.1/"},
+	{"an octal number", "https://0177.0.0.1/"},
+	{"a short address", "https://127.1/"},
+	{"wide digits", "https://１２７.０.０.１/"},
+	{"the metadata service", "https://169.254.169.254/latest/"},
+	{"NAT64", "https://[64:ff9b::7f00:1]/"},
+	{"a carrier's network", "https://100.64.0.1/"},
+	{"user and password", "https://anna:key@example.com/"},
+	{"a file", "file:///etc/passwd"},
+	{"clear text", "http://example.com/"},
+}
+
+// starts starts a run that notifies an address.
+func starts(url string) func(x *scene) string {
+	return func(x *scene) string {
+		return x.sends(request{path: "/v1/runs", header: bearer("ci"), body: `{"agent":"open","input":"pay","notify":[{"name":"ci","on":["done"],"secret":"CALLBACK_K","url":"` + url + `"}]}`})
+	}
+}
+
+// asks asks a question whose answer is sent to an address.
+func asks(url string) func(x *scene) string {
+	return func(x *scene) string {
+		return x.sends(request{path: "/v1/asks", header: bearer("ci"), body: `{"title":"x","callback":{"secret":"CALLBACK_K","url":"` + url + `"}}`})
+	}
 }

@@ -40,7 +40,7 @@ type group struct {
 }
 
 func groups() []group {
-	return []group{linkAttacks(), codeAttacks(), personAttacks(), voteAttacks(), escalationAttacks(), hookAttacks(), slackAttacks(), targetAttacks()}
+	return []group{linkAttacks(), codeAttacks(), personAttacks(), voteAttacks(), escalationAttacks(), hookAttacks(), slackAttacks(), targetAttacks(), callbackAttacks(), rotationAttacks(), lateAttacks()}
 }
 
 // arena is a server that all attacks are sent to, with what is around it.
@@ -52,6 +52,7 @@ type arena struct {
 	clock   *settable
 	slack   *slackdouble.Slack
 	mail    *maildouble.Office
+	names   *names
 	in      inboxOf
 	tokens  string
 	keys    access.LinkKeys
@@ -72,7 +73,7 @@ func attackAgent(name, front, behind string) string {
 func newArena(t *testing.T) *arena {
 	t.Helper()
 	r, paid := countingRig(t)
-	a := &arena{T: t, rig: r, paid: paid, clock: &settable{}, slack: slackdouble.New(), in: newInbox(t)}
+	a := &arena{T: t, rig: r, paid: paid, clock: &settable{}, slack: slackdouble.New(), in: newInbox(t), names: &names{}}
 	t.Cleanup(a.slack.Close)
 	for name, text := range map[string]string{
 		"open":      attackAgent("open", "", ""),
@@ -80,6 +81,7 @@ func newArena(t *testing.T) *arena {
 		"duo":       attackAgent("duo", quorum, ""),
 		"escalated": attackAgent("escalated", escalated, ""),
 		"told":      attackAgent("told", "", "notify:\n  - {name: ops, on: [suspended], url: '"+a.in.URL+"/', secret: WEBHOOK_OPS, allow_private: true}\n"),
+		"late":      attackAgent("late", "", slackTarget+"deadlines:\n  approval: {within: 1m, then: cancel}\n"),
 		"chat":      attackAgent("chat", "approvers: ['hook:slack/U0ANNA']\n", slackTarget),
 	} {
 		if err := os.WriteFile(filepath.Join(r.agents, name+".yaml"), []byte(text), 0o600); err != nil {
@@ -91,7 +93,8 @@ func newArena(t *testing.T) *arena {
 	}
 	o := r.options()
 	o.clock, o.elapsed, o.SlackAPI = a.clock, machine.Elapsed, a.slack.API()
-	for name, value := range map[string]string{"KEY": goodKey, "OTHER_KEY": otherKey, "WEBHOOK_OPS": hookKey, "SLACK_TOKEN": slackdouble.Token, "SLACK_SIGNING": slackdouble.Key} {
+	o.lookup, o.dial = a.names.lookup, a.names.dial
+	for name, value := range map[string]string{"KEY": goodKey, "OTHER_KEY": otherKey, "ROTATING": noSpaces(firstKey) + " " + noSpaces(secondKey), "WEBHOOK_OPS": hookKey, "SLACK_TOKEN": slackdouble.Token, "SLACK_SIGNING": slackdouble.Key} {
 		a.secrets.Store(name, value)
 	}
 	o.Secrets = func(_ context.Context, name string) (string, error) {

@@ -32,7 +32,7 @@ func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, key
 		}
 	}
 	o.Secrets = o.secrets()
-	over := webhook.Options{Secrets: o.Secrets, Guard: netguard.New(netguard.Options{Clock: machine.Clock{}, Private: o.Private}), Clock: o.clock, Agent: "dormouse/" + o.Version}
+	over := webhook.Options{Secrets: o.Secrets, Guard: o.guard(), Clock: o.clock, Agent: "dormouse/" + o.Version}
 	urls := map[notice.Format]notify.Sender{}
 	for format, body := range map[notice.Format]webhook.Body{
 		notice.FormatStandard: webhook.Standard,
@@ -51,6 +51,11 @@ func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, key
 	return e, nil
 }
 
+// guard lets requests reach public addresses, and the private ones that the operator allows.
+func (o Options) guard() *netguard.Guard {
+	return netguard.New(netguard.Options{Clock: machine.Clock{}, Private: o.Private, Lookup: o.lookup, Dial: o.dial})
+}
+
 // secrets are those that were brought along, or those in the environment.
 func (o Options) secrets() secret.Source {
 	if o.Secrets != nil {
@@ -65,7 +70,7 @@ var slackAPI string
 
 // slackApp posts to channels and answers buttons.
 func (o Options) slackApp(messages slack.Messages) *slack.App {
-	return slack.NewApp(slack.AppOptions{Messages: messages, Secrets: o.secrets(), Guard: netguard.New(netguard.Options{Clock: machine.Clock{}, Private: o.Private}),
+	return slack.NewApp(slack.AppOptions{Messages: messages, Secrets: o.secrets(), Guard: o.guard(),
 		Clock: o.clock, API: cmp.Or(o.SlackAPI, slackAPI), Agent: "dormouse/" + o.Version})
 }
 

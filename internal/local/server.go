@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/netip"
 	"sync"
 	"time"
 
@@ -118,6 +119,9 @@ type inner struct {
 	whom    engine.Subscribers
 	elapsed func() time.Duration
 	slack   *slack.App
+	// how host names of targets are resolved, and their addresses dialled
+	lookup func(ctx context.Context, host string) ([]netip.Addr, error)
+	dial   func(ctx context.Context, address netip.AddrPort) (net.Conn, error)
 }
 
 // drainTime is how long steps in progress may take when the process is asked to stop; farewell,

@@ -6,7 +6,6 @@ import (
 	"net/netip"
 	"net/url"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
@@ -73,7 +72,7 @@ func checkHost(t notice.Target) error {
 	switch {
 	case strings.ContainsAny(u.Host, "{}"):
 		return refusal.New(refusal.CodeInvalid, "url: a secret can't be part of the host; write the host out")
-	case err != nil && looksNumeric(host):
+	case netguard.Numeric(u.Host):
 		return refusal.New(refusal.CodeInvalid, "url: the host is an address in an unusual form; write it as in 93.184.216.34")
 	case err == nil && netguard.Metadata(address):
 		return refusal.New(refusal.CodeInvalid, "url: the address belongs to a metadata service or a link; use another one")
@@ -81,12 +80,6 @@ func checkHost(t notice.Target) error {
 		return refusal.New(refusal.CodeInvalid, "url: the host is this machine or a private address; use a public one, or set allow_private if the operator allows the address")
 	}
 	return nil
-}
-
-// looksNumeric matches hosts such as 127.1 and 0x7f000001, which some resolvers treat as addresses.
-func looksNumeric(host string) bool {
-	_, err := strconv.ParseUint(host[strings.LastIndexByte(host, '.')+1:], 0, 64)
-	return err == nil
 }
 
 // checkTemplate refuses a template whose placeholders are invalid.

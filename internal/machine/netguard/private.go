@@ -118,6 +118,18 @@ func Inside(authority string) bool {
 	return host == "localhost" || strings.HasSuffix(host, ".localhost")
 }
 
+// Numeric reports whether the host of an authority is a number in an unusual form, such as 127.1
+// and 0x7f000001, which some resolvers treat as an address.
+func Numeric(authority string) bool {
+	host, _ := SplitAuthority("", authority)
+	host = CanonicalHost(host)
+	if _, err := netip.ParseAddr(host); err == nil {
+		return false
+	}
+	_, err := strconv.ParseUint(host[strings.LastIndexByte(host, '.')+1:], 0, 64)
+	return err == nil
+}
+
 // SplitAuthority returns the host and the port of the authority of a URL, by default the port of
 // the scheme.
 func SplitAuthority(scheme, authority string) (host string, port uint16) {
