@@ -146,7 +146,7 @@ func (e *Endpoints) sender(endpoint string, to notice.Target) (s Sender, err err
 	case len(to.Placeholders()) > 0 && notice.OfRun(endpoint):
 		return nil, errors.New("a start can't put secrets into a URL or a template")
 	case s == nil && len(to.Mail) > 0:
-		return nil, errors.New("this server sends no mail; its operator has to name a mail server")
+		return nil, errors.New("this server sends no mail; ask its operator to set --smtp and --mail-from, on AWS the parameter NoticeMailFrom")
 	case s == nil:
 		return nil, errors.New("this server can't send notices in the format " + string(format))
 	}
