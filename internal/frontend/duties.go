@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -118,7 +119,7 @@ func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, cal
 			"start another thread with a token", call.ToolName, askedForIt)
 	}
 	for _, by := range persons {
-		if slices.Contains(askers, by) {
+		if slices.ContainsFunc(askers, func(asker string) bool { return vote.Name(asker) == vote.Name(by) }) {
 			return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
 		}
 	}

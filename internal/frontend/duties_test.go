@@ -40,6 +40,8 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 		_, err := x.Decide(t.Context(), c, run.ID, wire.Decision{Target: sus[id], Action: action})
 		return err
 	}
+	signedIn := boss // and not by the token
+	signedIn.By = "person:boss"
 	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
 	unnamed := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_2", For: "anna@example.com"})
 	x.undecided(run.ThreadID, func() {
@@ -48,6 +50,7 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 		x.wantCode(decide(link, "c1", "resume"), refusal.CodeSeparationOfDuties)
 		x.wantCode(decide(frontend.Caller{Tenant: boss.Tenant}, "c1", "resume"), refusal.CodeSeparationOfDuties)
 		x.wantCode(decide(unnamed, "c1", "resume"), refusal.CodeSeparationOfDuties)
+		x.wantCode(decide(signedIn, "c1", "resume"), refusal.CodeSeparationOfDuties)
 	})
 	if err := decide(boss, "c2", "cancel"); err != nil {
 		t.Errorf("who asked may not deny: %v", err)
@@ -137,6 +140,8 @@ func TestAnEditDoesNotLeadPastWhoMayApprove(t *testing.T) {
 	sus := x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})["c1"]
 	x.editedNotBy = core.NotByStarter
 	edit := wire.Decision{Target: sus, DecisionID: "d1", Action: "resume", Arguments: []byte(`{"amount":5000}`)}
+	signedIn := boss // and not by the token
+	signedIn.By = "person:boss"
 	link := frontend.LinkCaller(engine.Link{Tenant: boss.Tenant, Run: run.ID, ID: "lnk_1", For: "anna@example.com", Maker: "boss"})
 	x.undecided(run.ThreadID, func() {
 		for _, c := range []frontend.Caller{boss, link} {

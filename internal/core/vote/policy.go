@@ -146,13 +146,18 @@ func (s Stage) Deny() int {
 // Size is how many people the group has; false if that is not known because an entry means
 // any number of callers.
 func (g Group) Size() (people int, known bool) {
+	names := map[string]bool{}
 	for _, m := range g.Members {
-		if m.Person == "" && (len(m.Is) != 1 || open(m.Is[0])) {
+		switch {
+		case m.Person != "":
+			names["person:"+m.Person] = true
+		case len(m.Is) != 1 || open(m.Is[0]):
 			return 0, false
+		default:
+			names[Name(m.Is[0])] = true
 		}
-		people++
 	}
-	return people, true
+	return len(names), true
 }
 
 // open says whether an entry fits any number of callers.
@@ -185,8 +190,17 @@ func (g Group) Person(by string, fits func(entry string) bool) (person string, m
 	return person, member && by != ""
 }
 
-// Key is the name under which a person's vote is counted.
+// Name is a caller's name where two callers must be two people. A token and a sign-in of the same
+// name may belong to one person, so they have one name.
+func Name(by string) string {
+	if name, ok := strings.CutPrefix(by, "token:"); ok {
+		return "person:" + name
+	}
+	return by
+}
+
+// Key is the key under which a person's vote is counted, see [Name].
 func Key(person string) string {
-	sum := sha256.Sum256([]byte(person))
+	sum := sha256.Sum256([]byte(Name(person)))
 	return strings.ToLower(base32.StdEncoding.WithPadding(base32.NoPadding).EncodeToString(sum[:10]))
 }
