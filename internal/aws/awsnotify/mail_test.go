@@ -4,10 +4,12 @@ import (
 	"io"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 func TestAMailTargetIsServedBySES(t *testing.T) {
@@ -22,7 +24,7 @@ func TestAMailTargetIsServedBySES(t *testing.T) {
 		_, _ = io.WriteString(w, `{"MessageId":"1"}`)
 	}))
 	t.Cleanup(office.Close)
-	target := notice.Target{On: notice.Set{notice.Suspended}, Mail: []string{"anna@example.com"}}
+	target := notice.Target{On: notice.Set{notice.Suspended}, Mail: []string{"anna@example.com"}, Require: notice.RequireCode}
 	boss := notice.Webhook{Tenant: "acme", ID: "wh_boss", Rev: 1, Target: target}
 	s.must(s.notify.Store.PutWebhook(t.Context(), boss))
 	if tried, err := endpoints(s.notify).Test(t.Context(), boss); err != nil || !strings.Contains(tried.Error, "sends no mail") {
@@ -39,5 +41,12 @@ func TestAMailTargetIsServedBySES(t *testing.T) {
 		if !strings.Contains(strings.NewReplacer(`\u003c`, "<", `\u003e`, ">").Replace(mails[0]), want) {
 			t.Errorf("the mail has no %s: %s", want, mails[0])
 		}
+	}
+	links, err := s.notify.Store.Links(t.Context(), "acme", run.ID)
+	asks := func(l engine.Link) bool {
+		return l.Endpoint == boss.ID && l.Require == engine.RequireCode && l.Mail == "anna@example.com"
+	}
+	if err != nil || !slices.ContainsFunc(links, asks) {
+		t.Errorf("no link in the mail asks for a code: %+v, %v", links, err)
 	}
 }
