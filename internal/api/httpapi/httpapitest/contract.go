@@ -168,8 +168,9 @@ func (c *Contract) resolved(schema *jsonschema.Schema) (*jsonschema.Resolved, er
 	return r, nil
 }
 
-// define adds a copy of each shared schema that this one refers to, directly or through others. Most
-// refer to few of the hundred, and to resolve one takes a hundred times as long with all of them.
+// define adds a copy of each shared schema that this one refers to, directly or through others.
+// Most refer to few of the hundred, and to resolve one takes a hundred times as long with all of
+// them.
 func (c *Contract) define(defs map[string]*jsonschema.Schema, schema *jsonschema.Schema) error {
 	text, err := json.Marshal(schema)
 	if err != nil {
