@@ -199,6 +199,28 @@ func TestOnlyApproversApproveInSlack(t *testing.T) {
 	c.ends(0)
 }
 
+// The buttons of a question that an escalation has replaced do nothing, and go.
+func TestAnEscalationReplacesTheButtons(t *testing.T) {
+	c := newChannel(t, "groups:\n  team: ['hook:slack/U0ANNA']\n  board: ['hook:slack/U0BOB']\n"+
+		"approvals:\n  default: {group: team, escalate: {after: 1s, to: board, replace: true}}\n"+strings.TrimPrefix(asked, "\n")+slackTarget)
+	run, old := c.asked()
+	now := c.shows(func(s slackdouble.State) bool { return len(s.Messages) == 2 })
+	if m := c.changed(); m.Text != "Replaced by a newer question: pay" {
+		t.Errorf("%s", m.Raw)
+	}
+	c.act(c.Press("U0ANNA", old, old.Button("dormouse_approve")))
+	c.shows(func(s slackdouble.State) bool { return len(s.Whispers) == 1 })
+	if c.paid.Load() > 0 {
+		t.Error("a button of the group that was replaced approved")
+	}
+	c.act(c.Press("U0BOB", now.Messages[1], now.Messages[1].Button("dormouse_approve")))
+	c.await(t, run.ID, "done")
+	if c.paid.Load() != 1 {
+		t.Errorf("paid %d times", c.paid.Load())
+	}
+	c.ends(0)
+}
+
 // A member's own vote is what a second answer of theirs meets, and the others have to vote yet.
 func TestAVoteLeavesTheButtonsToTheOthers(t *testing.T) {
 	c := newChannel(t, "groups:\n  team: ['hook:slack/U0ANNA', 'hook:slack/U0BOB', 'hook:slack/U0CY']\napprovals:\n  default: {group: team, need: 2}\n"+strings.TrimPrefix(asked, "\n")+slackTarget)

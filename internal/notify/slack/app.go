@@ -78,6 +78,9 @@ func (a *App) Send(ctx context.Context, to notice.Target, n client.Notice) deliv
 	if key.Suspension == "" {
 		return a.post(ctx, to, post{message: compose(s), Channel: to.Slack.Channel}, nil)
 	}
+	if r := a.replaced(ctx, to, key, n, s); r.Outcome != notice.Delivered {
+		return r
+	}
 	posted, err := a.o.Messages.Posted(ctx, key)
 	there := err == nil
 	if err != nil && !errors.Is(err, engine.ErrNotFound) {

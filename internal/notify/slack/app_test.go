@@ -132,6 +132,43 @@ func TestAQuestionOfARunThatEndedLosesItsButtons(t *testing.T) {
 	}
 }
 
+// An escalation, a next stage or an edit asks anew: the first question loses its buttons, whether
+// the second still waits or not.
+func TestAQuestionThatWasReplacedLosesItsButtons(t *testing.T) {
+	next := waits(client.NoticeSuspended, `{"amount":5}`)
+	next.Approval.Suspension.ID = "sus_2"
+	next.Event.Data = json.RawMessage(`{"suspension":{"id":"sus_2"},"follows":"sus_1"}`)
+	over := next
+	over.Approval = nil
+	for name, c := range map[string]struct {
+		first    bool
+		n        client.Notice
+		messages int
+	}{
+		"waiting":      {true, next, 2},
+		"over":         {true, over, 1},
+		"never posted": {false, next, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			d := newDesk(t)
+			if c.first {
+				d.send(room, waits(client.NoticeSuspended, `{"amount":5}`), notice.Delivered)
+			}
+			d.send(room, c.n, notice.Delivered)
+			now := d.State()
+			if len(now.Messages) != c.messages || len(now.Faults) > 0 {
+				t.Fatalf("%+v", now)
+			}
+			if first := now.Messages[0]; c.first && (first.Text != "Replaced by a newer question: pay" || len(first.Buttons()) > 0) {
+				t.Errorf("%s", first.Raw)
+			}
+			if last := now.Messages[c.messages-1]; c.n.Approval != nil && len(last.Buttons()) == 0 {
+				t.Errorf("the new question: %s", last.Raw)
+			}
+		})
+	}
+}
+
 // A reminder answers the question, which keeps its buttons. Without a question, it is one itself.
 func TestAReminderPointsToItsQuestion(t *testing.T) {
 	d := newDesk(t)
