@@ -31,8 +31,8 @@ func (a *App) replaced(ctx context.Context, to notice.Target, key notice.Posted,
 	return failed.result()
 }
 
-// replacedBy returns the suspension that the one of an event replaces, or "": another group is asked,
-// the next stage, or people are asked about edited arguments.
+// replacedBy returns the suspension that the one of an event replaces, or "": another group is
+// asked, the next stage is, or people are asked about edited arguments.
 func replacedBy(e client.Event) string {
 	var call client.Pending
 	if e.Type != client.EventCallSuspended || json.Unmarshal(e.Data, &call) != nil {
