@@ -7,13 +7,16 @@ import (
 	"time"
 )
 
-// SignInAttempt is what belongs to one sign-in at an identity provider. All but the redirect are
-// random.
+// SignInAttempt is what belongs to one sign-in at an identity provider. State, nonce and verifier
+// are random.
 type SignInAttempt struct {
 	Redirect string // where the person comes back to
 	State    string // what the provider sends back
 	Nonce    string // what it puts into the token
 	Verifier string // of the code, see RFC 7636
+
+	// Again: the provider asks who the person is, although it may know already.
+	Again bool
 }
 
 // What may go wrong with a sign-in.

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -52,7 +53,7 @@ func (a *api) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	to, err := a.people.Begin(w, r, r.PathValue("token"))
+	to, err := a.people.Begin(w, r, r.PathValue("token"), l.record)
 	if err != nil {
 		return a.linkRefused(w, r, l, a.signInFailed(err))
 	}
@@ -63,21 +64,24 @@ func (a *api) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 
 // finishSignIn is where the person comes back to.
 func (a *api) finishSignIn(w http.ResponseWriter, r *http.Request) error {
-	var l question
-	l.Product = a.names.product()
+	l := question{Question: linkpage.Question{Product: a.names.product()}}
 	if a.people == nil {
 		return a.linkRefused(w, r, l, a.signInFailed(people.ErrNotBegun))
 	}
-	s, err := a.people.Began(r)
-	if err != nil {
-		return a.linkRefused(w, r, l, a.signInFailed(err))
+	s, failed := a.people.Began(r)
+	if failed != nil && !errors.Is(failed, people.ErrNoCode) {
+		return a.linkRefused(w, r, l, a.signInFailed(failed))
 	}
 	r.SetPathValue("token", s.Link)
-	if l, err = a.openLink(r); err != nil {
+	l, err := a.openLink(r)
+	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	if err := a.people.Finish(w, r, s, l.record); err != nil {
-		return a.linkRefused(w, r, l, a.signInFailed(err))
+	if failed == nil {
+		failed = a.people.Finish(w, r, s, l.record)
+	}
+	if failed != nil {
+		return a.linkRefused(w, r, l, a.signInFailed(failed))
 	}
 	seeOther(w, a.public.To(access.LinkPath+s.Link))
 	return nil
@@ -95,11 +99,10 @@ func (a *api) signedIn(r *http.Request, l *question) {
 	if l.record.Require != engine.RequireSignIn || a.people == nil {
 		return
 	}
+	l.SignInAt = a.public.To(access.LinkPath + r.PathValue("token") + "/sign-in")
 	if p, in := a.people.Who(r, l.record); in {
 		l.caller, l.Person = frontend.SignedIn(l.record, p), p.Name
-		return
 	}
-	l.SignInAt = a.public.To(access.LinkPath + r.PathValue("token") + "/sign-in")
 }
 
 func (a *api) mustBeSignedIn(l *question) error {

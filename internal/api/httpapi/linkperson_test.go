@@ -6,6 +6,7 @@ import (
 	"net/url"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
@@ -24,6 +25,7 @@ const atHome = "https://desk.example.com"
 type office struct {
 	*server
 	provider *oidcdouble.Provider
+	later    func(d time.Duration) // moves the clock
 	run      wire.Run
 	link     string
 }
@@ -38,6 +40,7 @@ func newOffice(t *testing.T, call frontendtest.Call) office {
 			t.Fatal(err)
 		}
 		o.provider.Now = opts.Clock.Now
+		o.later = func(d time.Duration) { opts.Clock.AfterFunc(d, func() {}) }
 		if opts.PublicURL, err = access.ParsePublicURL(atHome); err != nil {
 			t.Fatal(err)
 		}
@@ -74,10 +77,13 @@ func (b browser) open(method, address, body string, change ...func(*http.Request
 		}
 	})...)
 	for _, c := range got.Cookies() {
-		if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.MaxAge != 600 {
+		if !c.HttpOnly || !c.Secure || c.SameSite != http.SameSiteLaxMode || c.MaxAge != 600 && c.MaxAge != -1 {
 			b.t.Errorf("the cookie %s", c)
 		}
 		b.cookies[c.Name] = c.Value
+		if c.MaxAge < 0 {
+			delete(b.cookies, c.Name)
+		}
 	}
 	return got
 }
@@ -139,128 +145,6 @@ func TestALinkThatRequiresSignInDecidesAsThePerson(t *testing.T) {
 	}
 }
 
-// Each of these has the link, and is not the person who is asked.
-func TestAttacksOnSignIn(t *testing.T) {
-	for name, tt := range map[string]struct {
-		attack func(o office) answer
-		status int
-	}{
-		"no one signs in": {func(o office) answer { return o.answer(o.browser()) }, 401},
-		"another account": {func(o office) answer {
-			o.provider.SignInAs(eve)
-			b := o.browser()
-			b.signIn()
-			return o.answer(b)
-		}, 403},
-		"an account that only says it is anna's": {func(o office) answer {
-			o.provider.SignInAs(map[string]any{"sub": "u-3", "name": "anna@acme.example", "preferred_username": "anna@acme.example"})
-			b := o.browser()
-			b.signIn()
-			return o.answer(b)
-		}, 403},
-		"an account with anna's address, which it has not shown to be its own": {func(o office) answer {
-			o.provider.SignInAs(map[string]any{"sub": "u-3", "email": "anna@acme.example", "email_verified": false})
-			b := o.browser()
-			b.signIn()
-			return o.answer(b)
-		}, 403},
-		"an account of a provider that does not say whether it checks addresses": {func(o office) answer {
-			o.provider.SignInAs(map[string]any{"sub": "u-3", "email": "anna@acme.example"})
-			b := o.browser()
-			b.signIn()
-			return o.answer(b)
-		}, 403},
-		"an account without an id": {func(o office) answer {
-			o.provider.SignInAs(map[string]any{"email": "anna@acme.example"})
-			return o.browser().signIn()
-		}, 403},
-		"the way back of another browser": {func(o office) answer {
-			anna := o.browser()
-			return o.browser().open("GET", anna.visit(anna.begin()), "")
-		}, 403},
-		"the way back with another state": {func(o office) answer {
-			b := o.browser()
-			back := b.visit(b.begin())
-			return b.open("GET", back[:strings.Index(back, "state=")]+"state=x", "")
-		}, 403},
-		"a code that anna got, given to eve's browser": {func(o office) answer {
-			anna, eve := o.browser(), o.browser()
-			code := codeOf(o.t, anna.visit(anna.begin()))
-			own := eve.visit(eve.begin())
-			return eve.open("GET", strings.Replace(own, codeOf(o.t, own), code, 1), "")
-		}, 403},
-		"a code twice": {func(o office) answer {
-			b := o.browser()
-			back := b.visit(b.begin())
-			b.open("GET", back, "")
-			return b.open("GET", back, "")
-		}, 403},
-		"the provider says no": {func(o office) answer {
-			b := o.browser()
-			b.begin()
-			return b.open("GET", people.SignedInPath+"?error=access_denied&state=x", "")
-		}, 403},
-		"a token for another client": {func(o office) answer {
-			o.provider.Change(func(claims map[string]any) { claims["aud"] = "other" })
-			return o.browser().signIn()
-		}, 403},
-		"a token of another issuer": {func(o office) answer {
-			o.provider.Change(func(claims map[string]any) { claims["iss"] = "https://evil.example" })
-			return o.browser().signIn()
-		}, 403},
-		"a token that has expired": {func(o office) answer {
-			o.provider.Change(func(claims map[string]any) { claims["exp"] = 1 })
-			return o.browser().signIn()
-		}, 403},
-		"a token of another sign-in": {func(o office) answer {
-			o.provider.Change(func(claims map[string]any) { claims["nonce"] = "other" })
-			return o.browser().signIn()
-		}, 403},
-		"a cookie that was altered": {func(o office) answer {
-			b := o.browser()
-			b.signIn()
-			for name, value := range b.cookies {
-				text, mac, _ := strings.Cut(value, ".")
-				b.cookies[name] = text + "." + strings.ToUpper(mac[:8]) + strings.ToLower(mac[8:])
-			}
-			return o.answer(b)
-		}, 401},
-		"the cookie of a sign-in that was only begun": {func(o office) answer {
-			b := o.browser()
-			b.begin()
-			for _, value := range b.cookies {
-				b.cookies["dormouse_signed_in_"+o.id()] = value
-			}
-			return o.answer(b)
-		}, 401},
-		"an approver's access token in its place": {func(o office) answer {
-			return o.send("POST", o.link, `{"action":"resume"}`, bearer("anna's"))
-		}, 401},
-		"a page of another site": {func(o office) answer {
-			b := o.browser()
-			b.signIn()
-			return b.open("POST", o.link, fill(o.t, b.open("GET", o.link, "")).Encode(), asForm, header("Origin", "https://evil.example"))
-		}, 403},
-	} {
-		t.Run(name, func(t *testing.T) {
-			o := newOffice(t, frontendtest.Call{Approvers: []string{"claim:email=anna@acme.example"}})
-			if got := tt.attack(o); got.StatusCode != tt.status {
-				t.Errorf("%d %s", got.StatusCode, got.text)
-			}
-			if !o.waits(o.run.ID) {
-				t.Error("something was decided")
-			}
-			o.provider.SignInAs(anna)
-			o.provider.Change(nil)
-			b := o.browser()
-			b.signIn()
-			if got := o.answer(b); got.StatusCode != 202 {
-				t.Errorf("and anna is told %d %s", got.StatusCode, got.text)
-			}
-		})
-	}
-}
-
 func codeOf(t *testing.T, back string) string {
 	t.Helper()
 	u, err := url.Parse(back)
@@ -274,7 +158,7 @@ func codeOf(t *testing.T, back string) string {
 func (o office) id() string {
 	o.t.Helper()
 	all, err := o.client.Links(o.t.Context(), o.run.ID)
-	if err != nil || len(all) != 1 {
+	if err != nil || len(all) == 0 {
 		o.t.Fatalf("%+v, %v", all, err)
 	}
 	return all[0].ID

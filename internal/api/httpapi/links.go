@@ -243,7 +243,7 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 // linkRefused answers a person with a page, and a program with a problem.
 func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
 	if e, ok := refused(err); ok && wantsPage(r) {
-		l.Write(w, problemOf[e.Code].status, linkpage.Refused(refusedTitle(e.Code), e.Detail))
+		l.Write(w, problemOf[e.Code].status, linkpage.Refused(refusedTitle(e.Code), e.Detail, strings.TrimSuffix(l.SignInAt, "/sign-in")))
 		return nil
 	}
 	return err
@@ -265,6 +265,8 @@ func refusedTitle(code refusal.Code) string {
 		return "This link has expired"
 	case codeLinkRevoked:
 		return "This link was revoked"
+	case codeForbidden:
+		return "You can't answer here"
 	}
 	return problemOf[code].title
 }

@@ -64,7 +64,11 @@ func (p *Provider) Begin(ctx context.Context, a access.SignInAttempt) (string, e
 	if err != nil {
 		return "", err
 	}
-	return c.AuthCodeURL(a.State, oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)), nil
+	with := []oauth2.AuthCodeOption{oidc.Nonce(a.Nonce), oauth2.S256ChallengeOption(a.Verifier)}
+	if a.Again {
+		with = append(with, oauth2.SetAuthURLParam("prompt", "login"))
+	}
+	return c.AuthCodeURL(a.State, with...), nil
 }
 
 // Finish exchanges the code that the person came back with, and returns the claims of the ID token
@@ -93,6 +97,9 @@ func (p *Provider) Finish(ctx context.Context, a access.SignInAttempt, code stri
 		return nil, fmt.Errorf("%w: the token is of another sign-in", access.ErrSignInRefused)
 	}
 	claims, err := claimsOf(id)
+	if err == nil && claims["azp"] != "" && claims["azp"] != p.o.ClientID {
+		err = fmt.Errorf("%w: the token was issued to another client", access.ErrSignInRefused)
+	}
 	if err != nil || found.UserInfoEndpoint() == "" {
 		return claims, err
 	}

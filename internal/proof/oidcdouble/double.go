@@ -37,6 +37,7 @@ type Provider struct {
 	count    int
 	change   func(claims map[string]any)
 	info     map[string]any // of UserInfo; nil: there is none
+	forge    func(claims map[string]any) string
 	down     bool
 }
 
@@ -83,6 +84,13 @@ func (p *Provider) Change(change func(claims map[string]any)) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.change = change
+}
+
+// Forge makes the provider hand out what forge returns in place of each token; nil: no more.
+func (p *Provider) Forge(forge func(claims map[string]any) string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.forge = forge
 }
 
 // Inform makes the provider have a UserInfo with these claims, beside those of its tokens. Call it
@@ -149,7 +157,11 @@ func (p *Provider) token(w http.ResponseWriter, r *http.Request) {
 	if p.change != nil {
 		p.change(claims)
 	}
-	write(w, http.StatusOK, map[string]any{"access_token": accessToken, "token_type": "Bearer", "expires_in": 3600, "id_token": p.sign(claims)})
+	sign := p.sign
+	if p.forge != nil {
+		sign = p.forge
+	}
+	write(w, http.StatusOK, map[string]any{"access_token": accessToken, "token_type": "Bearer", "expires_in": 3600, "id_token": sign(claims)})
 }
 
 const accessToken = "access-token"
@@ -162,10 +174,15 @@ func (p *Provider) userInfo(w http.ResponseWriter, r *http.Request) {
 	write(w, http.StatusOK, p.info)
 }
 
-func (p *Provider) sign(claims map[string]any) string {
-	head, _ := json.Marshal(map[string]string{"alg": "RS256", "kid": "k1", "typ": "JWT"})
+// Unsigned is the text of a token that a signature by alg follows.
+func Unsigned(alg string, claims map[string]any) string {
+	head, _ := json.Marshal(map[string]string{"alg": alg, "kid": "k1", "typ": "JWT"})
 	body, _ := json.Marshal(claims)
-	text := encode(head) + "." + encode(body)
+	return encode(head) + "." + encode(body)
+}
+
+func (p *Provider) sign(claims map[string]any) string {
+	text := Unsigned("RS256", claims)
 	sum := sha256.Sum256([]byte(text))
 	sig, _ := rsa.SignPKCS1v15(rand.Reader, p.key, crypto.SHA256, sum[:])
 	return text + "." + encode(sig)

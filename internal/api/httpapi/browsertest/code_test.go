@@ -25,7 +25,7 @@ func TestACodeIsAskedForAndTypedInABrowser(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := s.open(ctx, s.url+made.Link); err != nil {
+	if err := s.open(ctx, made.Link); err != nil {
 		t.Fatal(err)
 	}
 	s.types(ctx, "#reason", "as agreed")

@@ -19,7 +19,7 @@ func TestEnterNeverAnswers(t *testing.T) {
 	ctx := browser(t)
 	run := s.waits(frontendtest.Call{Tool: "pay", Arguments: []byte(`{"amount":120}`)})
 	for _, kind := range []string{"text", "checkbox"} {
-		if err := s.open(ctx, s.url+s.link(run)); err != nil {
+		if err := s.open(ctx, s.link(run)); err != nil {
 			t.Fatal(err)
 		}
 		add := `(() => {

@@ -41,8 +41,10 @@ type server struct {
 	details wire.ToolDetails // of every tool
 }
 
-func serve(t *testing.T) *server {
+func serve(t *testing.T, change ...func(*httpapi.Options)) *server {
 	t.Helper()
+	listener := httptest.NewUnstartedServer(nil)
+	address := "http://" + listener.Listener.Addr().String()
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "dormouse.db"), sqlite.Options{Clock: clock, Random: random, Sync: dbfile.SyncOff})
 	if err != nil {
@@ -53,20 +55,28 @@ func serve(t *testing.T) *server {
 	s := &server{t: t, clock: clock, keys: keys}
 	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: anyAgent{}, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
 		Tool: func(context.Context, string, core.Record, string) (wire.ToolDetails, error) { return s.details, nil }})
-	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3", Links: keys, Codes: func(_ context.Context, _, code string) error {
+	options := httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3", Links: keys, Codes: func(_ context.Context, _, code string) error {
 		s.codes = append(s.codes, code)
 		return nil
-	}})
+	}}
+	if options.PublicURL, err = access.ParsePublicURL(address); err != nil {
+		t.Fatal(err)
+	}
+	for _, c := range change {
+		c(&options)
+	}
+	api, err := httpapi.New(options)
 	if err != nil {
 		t.Fatal(err)
 	}
 	posted := make(chan struct{}, 100)
-	listener := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	listener.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		api.ServeHTTP(w, r)
 		if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
 			posted <- struct{}{}
 		}
-	}))
+	})
+	listener.Start()
 	t.Cleanup(listener.Close)
 	s.posted, s.url, s.client = posted, listener.URL, client.New(listener.URL, client.WithHTTPClient(listener.Client()), client.WithRetries(0))
 	s.worker = frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: access.Tenant, Who: true}
@@ -86,7 +96,7 @@ func (s *server) ask(tool, text, arguments string) string {
 	s.t.Helper()
 	short := shortened(text)
 	s.details = wire.ToolDetails{Description: short, Kind: "http", Target: short}
-	return s.url + s.link(s.waitsFor(wire.StartRequest{Agent: agentOf(text), Input: core.Encode(requestOf(text)), Metadata: metadataOf(text)},
+	return s.link(s.waitsFor(wire.StartRequest{Agent: agentOf(text), Input: core.Encode(requestOf(text)), Metadata: metadataOf(text)},
 		frontendtest.Call{Tool: tool, Message: text, Said: short, Preview: &core.Preview{Text: short, Tool: "get"}, Arguments: json.RawMessage(arguments)}))
 }
 
@@ -133,10 +143,10 @@ func (s *server) waitsFor(start wire.StartRequest, call frontendtest.Call) wire.
 	return run
 }
 
-// link is the path of the page for the call that a run waits for.
-func (s *server) link(run wire.Run) string {
+// link is the address of the page for the call that a run waits for.
+func (s *server) link(run wire.Run, require ...string) string {
 	s.t.Helper()
-	made, err := s.client.MakeLink(s.t.Context(), run.ID, wire.LinkRequest{Target: run.Pending[0].Suspension.ID, For: "anna"})
+	made, err := s.client.MakeLink(s.t.Context(), run.ID, wire.LinkRequest{Target: run.Pending[0].Suspension.ID, For: "anna", Require: strings.Join(require, "")})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -157,7 +167,7 @@ func browser(t *testing.T) context.Context {
 		t.Skip("needs Chromium: .ci/browser runs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(os.Getenv("DORMOUSE_BROWSER")), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	ctx, end := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(end)
 	ctx, stop := chromedp.NewExecAllocator(ctx, options...)

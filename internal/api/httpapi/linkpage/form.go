@@ -12,7 +12,7 @@ import (
 // nothing and shows the question again. It must not be disabled, or Enter would press the next one
 // that is not.
 func (v questionView) form(m *markup) {
-	if v.SignInAt != "" {
+	if v.SignInAt != "" && v.Person == "" {
 		m.add(`<div class="answers"><a class="yes" href="`)
 		m.words(v.SignInAt)
 		m.add(`">Sign in to answer</a></div><p class="final">Nothing happens before you have signed in and answered.</p>`)
@@ -46,7 +46,9 @@ func (v questionView) signIn(m *markup) {
 	if v.Person != "" {
 		m.add(`<p>You have signed in as <strong>`)
 		m.words(v.Person)
-		m.add(`</strong>. The decision is recorded under this name.</p>`)
+		m.add(`</strong>. The decision is recorded under this name. <a href="`)
+		m.words(v.SignInAt)
+		m.add(`">Use another account</a></p>`)
 	}
 	if v.Token {
 		m.add(`<label for="token"><strong>Access token</strong> <span class="hint">yours: the decision is recorded under its name</span></label>`,

@@ -112,7 +112,13 @@ func ended(o wire.Outcome) string {
 func moment(t wire.Time) string { return t.UTC().Format(time.DateTime + " UTC") }
 
 // Refused is for a link, or an answer, that is not taken. Of a link that is dead it tells nothing
-// but that.
-func Refused(title, detail string) string {
-	return fmt.Sprintf("<main><h1>%s</h1>\n<p>%s</p></main>\n", shown(title), shown(detail))
+// but that. back is the address of the question; "" if it is not known.
+func Refused(title, detail, back string) string {
+	if detail != "" {
+		detail = strings.ToUpper(detail[:1]) + detail[1:] + "."
+	}
+	if back != "" {
+		back = `<p><a href="` + shown(back) + `">Back to the question</a></p>`
+	}
+	return fmt.Sprintf("<main><h1>%s</h1>\n<p>%s</p>%s</main>\n", shown(title), shown(detail), back)
 }

@@ -13,7 +13,7 @@ import (
 // the edge of a phone.
 func TestEveryPageHasAMain(t *testing.T) {
 	pages := map[string]string{
-		"refused":  Refused("This link has expired", "the link has expired"),
+		"refused":  Refused("This link has expired", "the link has expired", ""),
 		"accepted": Answered(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(refusal.CodeAccepted)}),
 		"repeated": Answered(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(refusal.CodeAlreadyDecided)}),
 		"gone":     Outcome(wire.Outcome{Tool: "pay"}, "Your answer was not used."),

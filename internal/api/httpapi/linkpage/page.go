@@ -34,8 +34,8 @@ type Question struct {
 	// what the link allows and asks for besides
 	Edit, SignIn, Code bool
 	CodeSent           bool // just now
-	// where the person signs in before the question can be answered, and who has; empty for a
-	// link that doesn't ask for it
+	// where the person signs in before the question can be answered, and who has signed in;
+	// empty for a link that doesn't ask for it
 	SignInAt, Person string
 }
 

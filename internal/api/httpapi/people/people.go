@@ -59,15 +59,20 @@ type Desk struct {
 	Public access.PublicURL
 }
 
-// Begin returns where a person signs in who has opened a link, and gives the browser what it needs
-// on the way back.
-func (d *Desk) Begin(w http.ResponseWriter, r *http.Request, link string) (string, error) {
+// Begin returns where a person signs in who has opened a link, whose text is link, and gives the
+// browser what it needs on the way back. Who has signed in for it already is signed out, and the
+// provider asks again: another person may sit there now.
+func (d *Desk) Begin(w http.ResponseWriter, r *http.Request, link string, l engine.Link) (string, error) {
 	keys, err := d.Sign(r.Context())
 	if err != nil {
 		return "", err
 	}
 	s := access.SigningIn{Link: link, Expires: d.Clock.Now().Add(life),
 		SignInAttempt: access.SignInAttempt{State: d.Random.Text(32), Nonce: d.Random.Text(32), Verifier: d.Random.Text(52)}}
+	if _, err := r.Cookie(signedInCookie + l.ID); err == nil {
+		s.Again = true
+		d.setCookie(w, r, signedInCookie+l.ID, "")
+	}
 	to, err := d.SignIn.Begin(r.Context(), d.attempt(s))
 	if err == nil {
 		d.setCookie(w, r, signingInCookie, keys.SignSigningIn(s))
@@ -173,7 +178,12 @@ func aboutPerson(claims map[string]string) map[string]string {
 	return kept
 }
 
+// setCookie has the browser keep a value; "" has it forget.
 func (d *Desk) setCookie(w http.ResponseWriter, r *http.Request, name, value string) {
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: int(life / time.Second), HttpOnly: true,
+	keep := int(life / time.Second)
+	if value == "" {
+		keep = -1
+	}
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: keep, HttpOnly: true,
 		Secure: d.Public.Secure() || r.TLS != nil, SameSite: http.SameSiteLaxMode})
 }
