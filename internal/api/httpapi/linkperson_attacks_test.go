@@ -115,8 +115,12 @@ func TestAttacksOnSignIn(t *testing.T) {
 		"the cookie of a sign-in for another link": {func(o office) answer {
 			b := o.browser()
 			b.signIn()
+			cookie := b.cookies["dormouse_signed_in_"+o.id()]
 			made := decoded[wire.Link](o.t, o.send("POST", "/v1/runs/"+o.run.ID+"/links", `{"target":"c1","for":"eve","require":"sign_in"}`, bearer("secret")).text)
-			b.cookies["dormouse_signed_in_"+made.ID] = b.cookies["dormouse_signed_in_"+o.id()]
+			b.cookies["dormouse_signed_in_"+made.ID] = cookie
+			if cookie == "" || made.ID == "" {
+				o.t.Fatalf("%q, %+v", cookie, made)
+			}
 			other := o
 			other.link = strings.TrimPrefix(made.Link, atHome)
 			return other.answer(b)
