@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -19,7 +20,7 @@ import (
 // and rules say.
 func dutiful(t *testing.T, starters ...string) *server {
 	all := []access.Role{access.Start, access.Read, access.Decide}
-	s := newServer(t, settings{token: "secret", options: withLinks,
+	s := newServer(t, settings{token: "secret", options: func(o *httpapi.Options) { withLinks(o); o.Codes = new(mailbox).send },
 		grants: []access.Grant{grant("boss", "default", "b", all...), grant("shop", "default", "s", all...), grant("anna", "default", "a", all...)},
 		front: func(o *frontend.Options) {
 			o.Starters = func(context.Context, engine.Definition) ([]string, error) { return starters, nil }
@@ -92,8 +93,8 @@ func TestALinkIsBoundByWhatBindsItsMaker(t *testing.T) {
 	run := s.startWith("b")
 	s.worker.Suspend(run, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter},
 		frontendtest.Call{ID: "c2", Tool: "refund", Kind: core.KindApproval, Approvers: []string{"token:anna"}})
-	order := func(call string) answer {
-		return s.send("POST", "/v1/runs/"+run+"/links", string(core.Encode(wire.LinkRequest{Target: call, For: "kim"})), bearer("secret"))
+	order := func(call, require string) answer {
+		return s.send("POST", "/v1/runs/"+run+"/links", string(core.Encode(wire.LinkRequest{Target: call, For: "kim@example.com", Require: require})), bearer("secret"))
 	}
 	link := s.makeLink(run, "c1", "anna").Link
 	thread, _ := core.ThreadOf(run)
@@ -101,9 +102,19 @@ func TestALinkIsBoundByWhatBindsItsMaker(t *testing.T) {
 		t.Fatal(got.text)
 	}
 	for call, code := range map[string]string{"c1": "separation_of_duties", "c2": "not_an_approver"} {
-		if got := order(call); got.StatusCode != 403 || got.code() != code || !strings.Contains(got.text, "could only deny") {
+		if got := order(call, ""); got.StatusCode != 403 || got.code() != code || !strings.Contains(got.text, "could only deny") {
 			t.Errorf("a link to %s: %d %s", call, got.StatusCode, got.text)
 		}
+		if got := order(call, engine.RequireCode); got.StatusCode != 403 || got.code() != code || !strings.Contains(got.text, "could only deny") {
+			t.Errorf("a link with a code to %s: %d %s", call, got.StatusCode, got.text)
+		}
+		if got := order(call, engine.RequireToken); got.StatusCode != 201 {
+			t.Errorf("a link with a token to %s: %d %s", call, got.StatusCode, got.text)
+		}
+	}
+	if page := s.send("GET", link+"?answer=approve", "", asPage).text; strings.Contains(page, ">Approve</button>") || strings.Contains(page, "#yes") ||
+		!strings.Contains(page, "This link can only deny:") || !strings.Contains(page, ">Deny</button>") {
+		t.Errorf("the page offers to approve: %s", page)
 	}
 	if got := s.send("POST", link, `{"action":"resume"}`); got.StatusCode != 403 || got.code() != "separation_of_duties" {
 		t.Errorf("%d %s", got.StatusCode, got.text)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"net/http"
 
-	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -43,8 +42,7 @@ func (a *api) sendCode(w http.ResponseWriter, r *http.Request, l question) error
 		return a.writeJSON(w, r, http.StatusAccepted, wire.DecisionAnswer{Status: http.StatusAccepted, Code: codeSent})
 	}
 	l.CodeSent = true
-	l.Write(w, http.StatusAccepted, linkpage.Ask(l.Question, a.clock.Now()))
-	return nil
+	return a.showQuestion(w, r, l, http.StatusAccepted, "")
 }
 
 func noCodes() error {

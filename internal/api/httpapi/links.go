@@ -127,7 +127,20 @@ func (a *api) showLink(w http.ResponseWriter, r *http.Request) error {
 	if !wantsPage(r) {
 		return a.writeJSON(w, r, http.StatusOK, l.Approval())
 	}
-	l.Write(w, http.StatusOK, linkpage.Ask(l.Question, a.clock.Now()))
+	return a.showQuestion(w, r, l, http.StatusOK, "")
+}
+
+// showQuestion writes the page of the question, with the reason on top if it is shown once more.
+// The page offers a yes only if the link's caller could give it. Whose token will be typed in isn't
+// known.
+func (a *api) showQuestion(w http.ResponseWriter, r *http.Request, l question, status int, again string) (err error) {
+	unknown := l.record.Require == engine.RequireToken || l.record.Require == engine.RequireSignIn && l.Person == ""
+	if !unknown {
+		if l.OnlyDenies, err = a.making.OnlyDenies(r.Context(), l.caller); err != nil {
+			return a.linkRefused(w, r, l, err)
+		}
+	}
+	l.Write(w, status, linkpage.Ask(l.Question, a.clock.Now(), again))
 	return nil
 }
 
@@ -158,8 +171,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	d, shown, err := readVerdict(w, r, &l.Question, asked)
 	if l.Call != nil && onlyLooks(r, err) {
-		l.Write(w, http.StatusBadRequest, linkpage.Ask(l.Question, a.clock.Now()))
-		return nil
+		return a.showQuestion(w, r, l, http.StatusBadRequest, "")
 	}
 	if err != nil {
 		return a.answerRefused(w, r, l, err)
@@ -229,11 +241,9 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	switch {
 	case !known || !wantsPage(r):
 	case l.Call != nil && e.Code == refusal.CodeChanged:
-		l.Write(w, p.status, linkpage.AskAgain(l.Question, a.clock.Now(), changedText))
-		return nil
+		return a.showQuestion(w, r, l, p.status, changedText)
 	case l.Call != nil && slices.Contains(answeredAgain, e.Code):
-		l.Write(w, p.status, linkpage.AskAgain(l.Question, a.clock.Now(), "Nothing was stored: "+e.Detail))
-		return nil
+		return a.showQuestion(w, r, l, p.status, "Nothing was stored: "+e.Detail)
 	case p.status == http.StatusConflict || l.Code && slices.Contains(answeredAgain, e.Code):
 		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
 	}

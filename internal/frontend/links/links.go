@@ -79,10 +79,10 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 }
 
 // couldApprove refuses a link whose recipient could only deny, with the reason for which a yes
-// would be refused. A link that requires a token isn't checked, because its approver is known only
-// after signing in.
+// would be refused. A link that requires a token or a sign-in isn't checked, because its approver
+// is known only then. The recipient of a code is known.
 func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p journal.Place, call core.SuspendedCall) error {
-	if l.Require != "" {
+	if l.Require == engine.RequireToken || l.Require == engine.RequireSignIn {
 		return nil
 	}
 	err := f.MayApprove(ctx, frontend.LinkCaller(l), p, call, core.Resume{Action: core.ActionResume})
@@ -90,6 +90,24 @@ func (f *Maker) couldApprove(ctx context.Context, l engine.Link, p journal.Place
 		return refusal.New(e.Code, "a link that you create for %s could only deny: %s", l.For, e.Detail)
 	}
 	return err
+}
+
+// OnlyDenies returns why the caller of a link could only deny its call at this moment; empty if the
+// caller could approve it.
+func (f *Maker) OnlyDenies(ctx context.Context, c frontend.Caller) (why string, err error) {
+	p, err := f.Find(ctx, c.Tenant, c.Link.Run)
+	if err != nil {
+		return "", err
+	}
+	call, err := f.Target(ctx, p, c.Link.Suspension)
+	if err != nil {
+		return "", err
+	}
+	err = f.MayApprove(ctx, c, p, call, core.Resume{Action: core.ActionResume})
+	if e, ok := errors.AsType[*refusal.Error](err); ok && (e.Code == refusal.CodeNotAnApprover || e.Code == refusal.CodeSeparationOfDuties) {
+		return e.Detail, nil
+	}
+	return "", err
 }
 
 // linkID begins with the time, so that ids in order are links in order.

@@ -22,7 +22,12 @@ func (v questionView) form(m *markup) {
 	m.words(v.Fingerprint)
 	m.add(`"><button name="action" value="look" hidden>Look</button>`)
 	yes, no := tag(`Approve`), tag(`Deny`)
-	if v.answers() {
+	switch {
+	case v.OnlyDenies != "":
+		m.add(`<p class="again"><strong>This link can only deny:</strong> `)
+		m.foreign(printable.Spell(v.OnlyDenies))
+		m.add(`</p>`)
+	case v.answers():
 		v.answerFields(m)
 		yes = `Send this result`
 	}
@@ -35,8 +40,11 @@ func (v questionView) form(m *markup) {
 	m.add(`</textarea>`)
 	v.signIn(m)
 	v.oneTime(m)
-	m.add(`<div class="answers"><button id="yes" class="yes" name="action" value="resume">`, yes, `</button>`,
-		`<button id="no" class="no" name="action" value="cancel">`, no, `</button></div>`)
+	m.add(`<div class="answers">`)
+	if v.OnlyDenies == "" {
+		m.add(`<button id="yes" class="yes" name="action" value="resume">`, yes, `</button>`)
+	}
+	m.add(`<button id="no" class="no" name="action" value="cancel">`, no, `</button></div>`)
 	v.edit(m)
 	m.add(`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form>`)
 }
@@ -77,7 +85,7 @@ const mostEdited = 8 << 10
 // edit takes other arguments. The original ones stay on the page, and an answer says which of the
 // two it is about.
 func (v questionView) edit(m *markup) {
-	if !v.Edit || !Edits(v.Pending) {
+	if !v.Edit || v.OnlyDenies != "" || !Edits(v.Pending) {
 		return
 	}
 	problem, bad := v.Wrong["arguments"]

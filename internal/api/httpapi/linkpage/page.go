@@ -37,6 +37,8 @@ type Question struct {
 	// where the person signs in before the question can be answered, and who has signed in;
 	// empty for a link that doesn't ask for it
 	SignInAt, Person string
+	// why the link's caller can only deny; empty if the caller may approve, or isn't known
+	OnlyDenies string
 }
 
 // Write sends a page that runs no script, loads nothing, can't be framed, and doesn't reveal its

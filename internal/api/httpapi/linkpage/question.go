@@ -30,22 +30,20 @@ type questionView struct {
 	Code  bool
 	Sent  bool // a code, just now
 
-	SignInAt, Person string // as in [Question]
+	SignInAt, Person, OnlyDenies string // as in [Question]
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }
 
-// Ask is the page that shows the call and asks for an answer.
-func Ask(l Question, now time.Time) string { return viewOf(l, now).page() }
-
-// AskAgain is the page once more, with the reason on top. Nothing was stored.
-func AskAgain(l Question, now time.Time, why string) string {
+// Ask is the page that shows the call and asks for an answer. again is why the question is shown
+// once more, though nothing was stored; it is empty the first time.
+func Ask(l Question, now time.Time, again string) string {
 	v := viewOf(l, now)
-	v.Again = why
+	v.Again = again
 	return v.page()
 }
 
@@ -110,7 +108,7 @@ func (v questionView) page() string {
 // is. The page doesn't scroll there by itself: the question comes first.
 func (v questionView) ready(m *markup) {
 	switch {
-	case v.Again != "" || v.answers():
+	case v.Again != "" || v.answers() || v.OnlyDenies != "" && v.Ready == readyApprove:
 	case v.Ready == readyApprove:
 		m.add(`<p class="again"><strong>Nothing is decided yet.</strong> Read the question, then <a href="#yes">approve it</a>.</p>`)
 	case v.Ready == readyDeny:
