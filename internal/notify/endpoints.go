@@ -5,6 +5,7 @@ package notify
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 
 	"github.com/dormouse-dev/dormouse/client"
@@ -15,8 +16,8 @@ import (
 
 // Targets knows the endpoints.
 type Targets interface {
-	// Target returns the target of a line as it is now. [ErrNoTarget] if it is gone or
-	// disabled; any other error means that it can't be read now.
+	// Target returns the target of a line as it is now. [ErrNoTarget] if it is gone,
+	// [ErrDisabled] if it is disabled; any other error means that it can't be read now.
 	Target(ctx context.Context, k notice.Key) (notice.Target, error)
 
 	// Disable stops deliveries to the endpoint until an operator enables it, wherever its
@@ -24,8 +25,11 @@ type Targets interface {
 	Disable(ctx context.Context, k notice.Key, reason string) error
 }
 
-// ErrNoTarget reports that an endpoint is gone or disabled.
-var ErrNoTarget = errors.New("notify: no such endpoint")
+// ErrNoTarget reports that an endpoint is gone or, with ErrDisabled, that it is disabled.
+var (
+	ErrNoTarget = errors.New("notify: no such endpoint")
+	ErrDisabled = fmt.Errorf("%w: it is disabled", ErrNoTarget)
+)
 
 // Writer writes a notice as its receiver gets it. An error means that it can't be read now.
 type Writer interface {
@@ -80,8 +84,10 @@ type Endpoints struct {
 func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result {
 	to, err := e.target(ctx, n.Key)
 	switch {
+	case errors.Is(err, ErrDisabled):
+		return delivery.Result{Outcome: notice.Hopeless, Error: "the endpoint is disabled"}
 	case errors.Is(err, ErrNoTarget):
-		return delivery.Result{Outcome: notice.Hopeless, Error: "the endpoint was removed or is disabled"}
+		return delivery.Result{Outcome: notice.Hopeless, Error: "the endpoint was removed"}
 	case err != nil:
 		return e.later("the endpoint could not be looked up", n, err)
 	}

@@ -89,7 +89,8 @@ func TestWhatCannotBeSentSaysWhy(t *testing.T) {
 		want    notice.Outcome
 		says    string
 	}{
-		"gone":       {one{err: notify.ErrNoTarget}, notice.Hopeless, "was removed or is disabled"},
+		"gone":       {one{err: notify.ErrNoTarget}, notice.Hopeless, "was removed"},
+		"disabled":   {one{err: notify.ErrDisabled}, notice.Hopeless, "is disabled"},
 		"unreadable": {one{err: engine.ErrUnavailable}, notice.Refused, "could not be looked up"},
 		"no format":  {one{target: notice.Target{URL: "https://x", Format: "fax"}}, notice.Refused, "in the format fax"},
 		"a secret":   {one{target: notice.Target{URL: "https://x/{secret:KEY}"}}, notice.Refused, "a start can't put secrets"},

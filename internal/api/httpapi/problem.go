@@ -95,6 +95,7 @@ var problems = []problem{
 	{refusal.CodeWebhookChanged, 409, "Webhook changed", "Another change was made since the revision that the request names. Read the webhook and repeat the change."},
 	{refusal.CodeTooManyWebhooks, 409, "Too many webhooks", "The tenant has 50 webhooks. Remove one first."},
 	{refusal.CodeNotDead, 409, "Delivery not dead", "Only a dead delivery can be redriven or forgotten."},
+	{refusal.CodeEndpointDisabled, 409, "Endpoint disabled", "The endpoint is disabled, so the notice would die again. Enable it first, with `dormouse webhooks enable`."},
 	{codeLinkExpired, 410, "Link expired", "The link or stream ticket has expired, or the link's creator or recipient has lost the right to use it."},
 	{codeLinkRevoked, 410, "Link revoked", "The approval link was revoked."},
 	{codeTooLarge, 413, "Too large", "The body exceeds 1 MiB."},

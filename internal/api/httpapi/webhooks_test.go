@@ -338,6 +338,33 @@ func TestDeliveriesAreListedRedrivenAndForgotten(t *testing.T) {
 	}
 }
 
+func TestNothingIsRedrivenToADisabledEndpoint(t *testing.T) {
+	const pager = "agent/desk/pager"
+	s := newServer(t, settings{token: "secret"})
+	s.client = s.client.With(client.WithToken("secret"))
+	s.dead("thr_a", pager, 1)
+	s.send("POST", webhooksPath+"/disable", `{"endpoint":"`+pager+`"}`, bearer("secret"))
+	one := webhooksPath + "/deliveries/" + s.delivery("thr_a", pager, 1)
+	redrive := func() map[string]answer {
+		return map[string]answer{"all": s.send("POST", webhooksPath+"/deliveries/redrive", `{"endpoint":"`+pager+`"}`, bearer("secret")),
+			"one": s.send("POST", one+"/redrive", "", bearer("secret"))}
+	}
+	for name, got := range redrive() {
+		if got.StatusCode != 409 || got.problem(t).Code != "endpoint_disabled" || !strings.Contains(got.text, "enable it first: webhooks enable "+pager) {
+			t.Errorf("%s: %d %s", name, got.StatusCode, got.text)
+		}
+	}
+	if got := s.send("GET", one, "", bearer("secret")); !strings.Contains(got.text, `"state":"dead"`) {
+		t.Error(got.text)
+	}
+	s.send("POST", webhooksPath+"/enable", `{"endpoint":"`+pager+`"}`, bearer("secret"))
+	for name, got := range redrive() {
+		if got.StatusCode != 200 {
+			t.Errorf("%s: %d %s", name, got.StatusCode, got.text)
+		}
+	}
+}
+
 func TestAllDeadDeliveriesOfAnEndpointAreRedriven(t *testing.T) {
 	s := newServer(t, settings{token: "secret"})
 	s.client = s.client.With(client.WithToken("secret"))

@@ -65,6 +65,7 @@ const (
 	CodeTooManyWebhooks      Code = "too_many_webhooks"
 	CodeDeliveryNotFound     Code = "delivery_not_found"
 	CodeNotDead              Code = "delivery_not_dead"
+	CodeEndpointDisabled     Code = "endpoint_disabled"
 	CodeTestUnavailable      Code = "webhook_test_unavailable"
 	CodeInboxFull            Code = "inbox_full"
 	CodeTooManyRuns          Code = "tenant_too_many_open_runs"
@@ -89,7 +90,7 @@ func Codes() []Code {
 		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeCodeRequired, CodeCodeWrong, CodeCodeExpired, CodeTooManyCodes, CodeCodeNotSent, CodeCodeLocked, CodeWebhookNotFound, CodeWebhookChanged,
-		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeTestUnavailable, CodeInboxFull,
+		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeEndpointDisabled, CodeTestUnavailable, CodeInboxFull,
 		CodeTooManyRuns, CodeBudgetExceeded, CodeTenantFull, CodeDiskFull, CodeStorageFailing, CodeStorageDamaged, CodeStorageGone, CodeStorageDenied,
 		CodeUnreadable, CodeUnavailable}
 }

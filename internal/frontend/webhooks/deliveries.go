@@ -110,6 +110,9 @@ func (d *Desk) Redrive(ctx context.Context, c frontend.Caller, id string) (wire.
 	if err != nil {
 		return wire.Delivery{}, err
 	}
+	if err := d.enabled(ctx, k.Tenant, k.Endpoint); err != nil {
+		return wire.Delivery{}, err
+	}
 	if err := d.redrive(ctx, k, event); err != nil && !errors.Is(err, engine.ErrNotFound) {
 		return wire.Delivery{}, err
 	}
@@ -118,6 +121,15 @@ func (d *Desk) Redrive(ctx context.Context, c frontend.Caller, id string) (wire.
 		err = refusal.New(refusal.CodeNotDead, "the notice was delivered; only dead ones can be redriven or forgotten")
 	}
 	return shown, err
+}
+
+// enabled refuses an endpoint that is disabled: what is redriven to it dies again at once.
+func (d *Desk) enabled(ctx context.Context, tenant, endpoint string) error {
+	marks, err := call(ctx, d, func() (map[string]notice.Disabled, error) { return d.o.Store.Disabled(ctx, tenant, []string{endpoint}) })
+	if _, is := marks[endpoint]; is && err == nil {
+		err = refusal.New(refusal.CodeEndpointDisabled, "%s is disabled; enable it first: webhooks enable %s", endpoint, endpoint)
+	}
+	return err
 }
 
 // redrive puts a dead notice back and wakes its line.
@@ -137,6 +149,9 @@ const mostRedriven = 100
 // again meanwhile is in front of the cursor, so that the requests come to an end.
 func (d *Desk) RedriveAll(ctx context.Context, c frontend.Caller, req wire.RedriveRequest) (done wire.Redriven, err error) {
 	if err := checkEndpoint(req.Endpoint); err != nil {
+		return done, err
+	}
+	if err := d.enabled(ctx, c.Tenant, req.Endpoint); err != nil {
 		return done, err
 	}
 	records, next, err := d.records(ctx, c.Tenant, engine.RecordQuery{Endpoint: req.Endpoint, Dead: true, Limit: mostRedriven, Cursor: req.Cursor})

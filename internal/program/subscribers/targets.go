@@ -13,14 +13,14 @@ import (
 // Target returns the target of an endpoint as it is now. That of an agent is the one in the
 // deployed version, so that a wrong address can be corrected while notices wait for it; without one
 // there, it is the one in the version that the thread's newest run is pinned to.
-// [notify.ErrNoTarget] if the endpoint is gone or disabled.
+// [notify.ErrNoTarget] if the endpoint is gone, [notify.ErrDisabled] if it is disabled.
 func (s *Subscribers) Target(ctx context.Context, k notice.Key) (notice.Target, error) {
 	disabled, err := s.o.Webhooks.Disabled(ctx, k.Tenant, []string{k.Endpoint})
 	if err != nil {
 		return notice.Target{}, err
 	}
 	if _, is := disabled[k.Endpoint]; is {
-		return notice.Target{}, notify.ErrNoTarget
+		return notice.Target{}, notify.ErrDisabled
 	}
 	t, err := s.target(ctx, k)
 	if errors.Is(err, engine.ErrNotFound) {
