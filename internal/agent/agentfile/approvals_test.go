@@ -133,14 +133,17 @@ func TestTimesOfPolicies(t *testing.T) {
 		"4h":                      {After: 4 * hour, Most: 1},
 		"{after: 4h}":             {After: 4 * hour, Most: 1},
 		"{after: 4h, every: 24h}": {After: 4 * hour, Every: 24 * hour, Most: vote.MostReminders},
+		"{after: 1d, every: 2d}":  {After: 24 * hour, Every: 48 * hour, Most: vote.MostReminders},
 	} {
 		short := strings.Replace(timed, "{after: 4h, every: 24h, most: 3}", text, 1)
 		if diff := cmp.Diff(want, parse(t, short).Approval.Stages[0].Remind); diff != "" {
 			t.Errorf("remind: %s (-want +got):\n%s", text, diff)
 		}
 	}
-	if got := parse(t, strings.Replace(timed, "{within: 120h, then: approve}", "120h", 1)).Approval.Deadline; *got != (vote.Limit{Within: 120 * hour}) {
-		t.Errorf("a deadline in short: %+v", got)
+	for _, text := range []string{"120h", "5d"} {
+		if got := parse(t, strings.Replace(timed, "{within: 120h, then: approve}", text, 1)).Approval.Deadline; *got != (vote.Limit{Within: 120 * hour}) {
+			t.Errorf("a deadline of %s in short: %+v", text, got)
+		}
 	}
 }
 
@@ -151,6 +154,10 @@ func TestTimesThatMeanNothing(t *testing.T) {
 		"no reminder":                       {"most: 3", "most: 0", "a.yaml:7: most is 1 to 8"},
 		"too many":                          {"most: 3", "most: 9", "most is 1 to 8"},
 		"several at once":                   {"every: 24h, most: 3", "most: 3", "most needs every"},
+		"days and hours":                    {"within: 120h", "within: 5d12h", "must be a duration such as 90s, 10m, 24h or 7d"},
+		"half a day":                        {"within: 120h", "within: 1.5d", "must be a duration"},
+		"no days":                           {"within: 120h", "within: 0d", "must be more than 0"},
+		"too many days":                     {"within: 120h", "within: 367d", "a year"},
 		"no time":                           {"{after: 4h, every: 24h, most: 3}", "{every: 24h}", "after is missing"},
 		"ten years":                         {"within: 120h", "within: 87600h", "at most 8784h0m0s, a year"},
 		"no such group":                     {"to: board", "to: bored", `there is no group "bored"`},

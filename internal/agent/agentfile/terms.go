@@ -2,6 +2,7 @@ package agentfile
 
 import (
 	"maps"
+	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -207,13 +208,25 @@ func (s *source) within(n *yaml.Node, name string) int64 {
 	return d.Milliseconds()
 }
 
-// duration reads a positive duration such as 90s, 10m or 24h. It refuses fractions of the unit that
-// is stored, so that no limit is rounded to 0.
+// wholeDays is a duration that Go's don't know. 99999 days still fit one.
+var wholeDays = regexp.MustCompile(`^\+?([0-9]{1,5})d$`)
+
+// parseDuration reads a duration as Go does, and whole days of 24 hours, such as 7d.
+func parseDuration(text string) (time.Duration, error) {
+	if found := wholeDays.FindStringSubmatch(text); found != nil {
+		days, err := strconv.Atoi(found[1])
+		return time.Duration(days) * 24 * time.Hour, err
+	}
+	return time.ParseDuration(text)
+}
+
+// duration reads a positive duration such as 90s, 10m, 24h or 7d. It refuses fractions of the unit
+// that is stored, so that no limit is rounded to 0.
 func (s *source) duration(n *yaml.Node, name string) time.Duration {
-	d, err := time.ParseDuration(n.Value)
+	d, err := parseDuration(n.Value)
 	switch {
 	case n.Kind != yaml.ScalarNode || err != nil:
-		s.Refuse(n, "%s must be a duration such as 90s, 10m or 24h", name)
+		s.Refuse(n, "%s must be a duration such as 90s, 10m, 24h or 7d", name)
 		return 0
 	case d <= 0:
 		s.Refuse(n, "%s must be more than 0", name)

@@ -49,7 +49,7 @@ func stageTimes() part {
 		"remind": part{"description": "Reminds those who are notified with on: [reminded]. After an outage they get one notice for all reminders that were due.",
 			"anyOf": []part{durationPart("When to remind once, such as 4h."), reminders}},
 		"escalate": closed("Asks another group if the stage still waits.", part{
-			"after":   durationPart("When, counted from the question of the stage."),
+			"after":   durationPart("When, counted from the question of the stage, such as 16h or 1d."),
 			"to":      shaped("The other group.", agent.GroupName.String()),
 			"replace": onOff("The other group decides in place of the first, and what was said before does not count. Default false: its members may decide, too."),
 		}, "after", "to"),

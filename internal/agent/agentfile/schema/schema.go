@@ -225,7 +225,7 @@ func effectPart() part {
 }
 
 // durationForm is the form of a duration. The loader checks that it is more than 0.
-const durationForm = `^\+?(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+$`
+const durationForm = `^\+?([0-9]{1,5}d|(([0-9]+(\.[0-9]*)?|\.[0-9]+)(ns|us|µs|ms|s|m|h))+)$`
 
 func durationPart(says string) part { return shaped(says, durationForm) }
 
@@ -274,7 +274,7 @@ func deadlinesPart() part {
 func deadlinePart(says string, results bool) part {
 	outcomes := []string{"fail", "cancel", "result"}
 	members := part{
-		"within": durationPart("How long, such as 90s, 10m or 24h."),
+		"within": durationPart("How long, such as 90s, 10m, 24h or 7d."),
 		"result": anything("With then: result, the result of the call."),
 	}
 	if !results {
