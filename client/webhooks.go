@@ -76,6 +76,9 @@ type Webhook struct {
 	ChangedBy string `json:"changed_by,omitempty"`
 	// Set if the webhook is disabled: it gets no notices.
 	Disabled *DisabledEndpoint `json:"disabled,omitempty"`
+	// Why deliveries can't work for now, such as a secret that is not set on the server. Lists
+	// of webhooks leave it out.
+	Warnings []string `json:"warnings,omitempty"`
 }
 
 // EndpointRequest names an endpoint to enable or disable.

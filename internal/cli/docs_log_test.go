@@ -64,6 +64,7 @@ var logged = map[string]string{
 	"an attempt to deliver a notice failed":                                   "It is repeated for a day. `status` and `error` are the endpoint's.",
 	"another worker took the line over":                                       "The other worker continues with the deliveries.",
 	"a hook file has a mistake; its deliveries are refused":                   "Fix the file; `error` names the lines.",
+	"a hook's secret is not set; its deliveries are refused":                  "Set the environment variable that `set` names, and restart the server.",
 	"cannot read the folder of the hook files":                                "Make the folder readable. The hooks that were read before stay in use.",
 	"a run waits for its agent":                                               "Fix the agent; usually a secret is missing. The run continues within 30 s.",
 	"an agent cannot be served; its runs wait, and new runs are refused":      "See [an agent that cannot be served](../guides/run-in-production.md#an-agent-that-cannot-be-served).",

@@ -70,6 +70,16 @@ func TestWebhookCommands(t *testing.T) {
 	}
 }
 
+func TestAWebhookThatCantWorkIsAWarning(t *testing.T) {
+	lacking := hook
+	lacking.Warnings = []string{"secret: the secret WEBHOOK_PAGER is not set on this server"}
+	s := newServer(t, map[string]http.HandlerFunc{"POST /v1/webhooks": answer(201, lacking)})
+	out := dormouse(t, s, "webhooks", "add", "https://pager.example.com/", "--on", "done", "--secret", "WEBHOOK_PAGER")
+	out.wantExit(t, cmdline.ExitOK)
+	contains(t, out.stdout, "wh_a")
+	contains(t, out.stderr, "warning: secret: the secret WEBHOOK_PAGER is not set on this server")
+}
+
 func nothing(w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusNoContent) }
 
 func TestWebhookCommandsThatFail(t *testing.T) {

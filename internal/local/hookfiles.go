@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 
@@ -16,12 +17,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
+	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
 // hookFiles are the hook files of a directory of agents. It is safe for concurrent use.
 type hookFiles struct {
 	dir, home string
 	watch     bool // read them again when they change
+	secrets   secret.Source
 	log       *slog.Logger
 
 	mu    sync.Mutex
@@ -30,28 +33,31 @@ type hookFiles struct {
 }
 
 // receiver receives webhooks for the hook files of the agents directory. If strict, a mistake in
-// one of them is an error.
-func (o Options) receiver(front *frontend.Frontend) (*hooks.Receiver, error) {
-	files := &hookFiles{dir: o.Agents, home: cmp.Or(o.Tenant, access.Tenant), watch: o.Watch, log: o.Logger}
-	files.read()
+// one of them is an error, and so is a secret that is not set.
+func (o Options) receiver(ctx context.Context, front *frontend.Frontend) (*hooks.Receiver, error) {
+	files := &hookFiles{dir: o.Agents, home: cmp.Or(o.Tenant, access.Tenant), watch: o.Watch, secrets: o.secrets(), log: o.Logger}
+	files.read(ctx)
 	if o.Strict {
 		var wrong []error
 		for _, f := range files.files {
 			wrong = append(wrong, f.Err)
+			for _, name := range files.lacks(ctx, f) {
+				wrong = append(wrong, fmt.Errorf("hook %s: the secret %s is not set; set %s", f.Name, name, secret.Variable(name)))
+			}
 		}
 		if err := errors.Join(wrong...); err != nil {
 			return nil, err
 		}
 	}
-	return &hooks.Receiver{Frontend: front, Hooks: files, Secrets: o.secrets(), Clock: o.clock, Slack: o.slack}, nil
+	return &hooks.Receiver{Frontend: front, Hooks: files, Secrets: files.secrets, Clock: o.clock, Slack: o.slack}, nil
 }
 
 // Hook implements hooks.Source.
-func (h *hookFiles) Hook(_ context.Context, name string) (hookfile.Hook, error) {
+func (h *hookFiles) Hook(ctx context.Context, name string) (hookfile.Hook, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if h.watch && h.look() != h.seen {
-		h.read()
+		h.read(ctx)
 	}
 	f, there := h.files[name]
 	switch {
@@ -63,8 +69,19 @@ func (h *hookFiles) Hook(_ context.Context, name string) (hookfile.Hook, error) 
 	return f.Hook, nil
 }
 
+// lacks are the secrets that a hook needs and that are not set.
+func (h *hookFiles) lacks(ctx context.Context, f hookfile.File) []string {
+	if f.Err != nil {
+		return nil
+	}
+	return slices.DeleteFunc(f.Hook.Secrets(), func(name string) bool {
+		_, err := h.secrets(ctx, name)
+		return !errors.Is(err, secret.ErrNotSet)
+	})
+}
+
 // read reads all files. Each that changed is logged.
-func (h *hookFiles) read() {
+func (h *hookFiles) read(ctx context.Context) {
 	h.seen = h.look()
 	loaded, err := hookfile.Load(h.dir)
 	if err != nil {
@@ -82,6 +99,9 @@ func (h *hookFiles) read() {
 			h.log.Warn("a hook file has a mistake; its deliveries are refused", "hook", f.Name, "error", f.Err)
 		default:
 			h.log.Info("hook", "name", f.Name, "tenant", f.Hook.Tenant)
+			for _, name := range h.lacks(ctx, f) {
+				h.log.Warn("a hook's secret is not set; its deliveries are refused", "hook", f.Name, "secret", name, "set", secret.Variable(name))
+			}
 		}
 	}
 }

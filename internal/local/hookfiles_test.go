@@ -133,3 +133,16 @@ func TestAChangedHookFileIsReadAgain(t *testing.T) {
 		t.Errorf("a strict start: %v", err)
 	}
 }
+
+func TestAHookWithoutItsSecretIsReportedAtTheStart(t *testing.T) {
+	r := newRig(t, nothing)
+	r.deploy(allowed)
+	r.hook("issues", issueHook)
+	o := r.options()
+	r.startWith(o)
+	r.log.await(t, "a hook's secret is not set")
+	o.Strict, o.Data = true, filepath.Join(t.TempDir(), "data")
+	if _, err := Start(t.Context(), o); err == nil || !strings.Contains(err.Error(), "hook issues: the secret HOOK_GITHUB is not set; set DORMOUSE_SECRET_HOOK_GITHUB") {
+		t.Errorf("a strict start: %v", err)
+	}
+}

@@ -3,8 +3,11 @@ package local
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"net"
 	"net/mail"
+	"net/url"
 	"os"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
@@ -54,6 +57,19 @@ func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, key
 // guard lets requests reach public addresses, and the private ones that the operator allows.
 func (o Options) guard() *netguard.Guard {
 	return netguard.New(netguard.Options{Clock: machine.Clock{}, Private: o.Private, Lookup: o.lookup, Dial: o.dial})
+}
+
+// lacks says why deliveries to a webhook can't work on this server.
+func (o Options) lacks(ctx context.Context, w notice.Webhook) (why []string) {
+	for _, named := range w.Target.SecretsBy() {
+		if _, err := o.secrets()(ctx, named.Name); errors.Is(err, secret.ErrNotSet) {
+			why = append(why, fmt.Sprintf("%s: the secret %s is not set on this server; set %s", named.Field, named.Name, secret.Variable(named.Name)))
+		}
+	}
+	if at, err := url.Parse(w.Target.URL); err == nil && w.Target.AllowPrivate && netguard.Inside(at.Host) && !o.Private.MayHold(at.Scheme, at.Host) {
+		why = append(why, fmt.Sprintf("url: the operator does not allow the private address %s; allow it with --allow-private-hosts", at.Host))
+	}
+	return why
 }
 
 // secrets are those that were brought along, or those in the environment.

@@ -297,12 +297,12 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 
 // desk manages the webhooks of tenants.
 func (d *data) desk(o Options, test func(context.Context, notice.Webhook) (notice.Attempt, error)) *webhooks.Desk {
-	return webhooks.New(webhooks.Options{Store: d.db, Deliveries: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{}, Test: test})
+	return webhooks.New(webhooks.Options{Store: d.db, Deliveries: d.db, Waker: d.db, Clock: o.clock, Random: machine.Random{}, Test: test, Lacks: o.lacks})
 }
 
 // api is the HTTP API, for those who are known. What the server's options say is added to parts.
 func (o Options) api(ctx context.Context, parts httpapi.Options, known *tokens) (_ http.Handler, err error) {
-	if parts.Hooks, err = o.receiver(parts.Frontend); err != nil {
+	if parts.Hooks, err = o.receiver(ctx, parts.Frontend); err != nil {
 		return nil, err
 	}
 	parts.Clock, parts.Logger, parts.Version, parts.Stopping = o.clock, o.raw, o.Version, ctx.Done()

@@ -129,6 +129,14 @@ func TestATenantsWebhookIsTestedAndNotified(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	if len(w.Warnings) > 0 {
+		t.Errorf("a webhook that works: %q", w.Warnings)
+	}
+	bad, err := s.AddWebhook(t.Context(), client.WebhookRequest{On: []string{"done"}, URL: "http://127.0.0.1:9/", Secret: "WEBHOOK_PAGER", AllowPrivate: true}, "")
+	if err != nil || len(bad.Warnings) != 2 || !strings.Contains(bad.Warnings[0], "the secret WEBHOOK_PAGER is not set on this server; set DORMOUSE_SECRET_WEBHOOK_PAGER") ||
+		!strings.Contains(bad.Warnings[1], "127.0.0.1:9; allow it with --allow-private-hosts") {
+		t.Errorf("a webhook that can't work: %q, %v", bad.Warnings, err)
+	}
 	tested, err := s.TestWebhook(t.Context(), w.ID)
 	if err != nil || !tested.Delivered {
 		t.Fatalf("%+v, %v", tested, err)

@@ -52,6 +52,17 @@ type SlackApp struct {
 	Team  string // the id of the only workspace whose members may decide
 }
 
+// Secrets are the names of the secrets that the hook needs.
+func (h Hook) Secrets() (names []string) {
+	if h.Verify.Secret != "" {
+		names = append(names, h.Verify.Secret)
+	}
+	if h.SlackApp != nil {
+		names = append(names, h.SlackApp.Token)
+	}
+	return names
+}
+
 // Reaches reports whether messages and decisions of the hook may reach runs of an agent.
 func (h Hook) Reaches(agent string) bool {
 	return len(h.Agents) == 0 || slices.Contains(h.Agents, agent)

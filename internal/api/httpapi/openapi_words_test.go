@@ -461,6 +461,7 @@ var members = map[string]member{
 	"Webhook.changed_at": {"When the webhook was last changed. Omitted if it never was.", nil},
 	"Webhook.changed_by": {"Who last changed the webhook.", nil},
 	"Webhook.disabled":   {"Set if the webhook is disabled: it gets no notices.", nil},
+	"Webhook.warnings":   {"Why deliveries cannot work for now, such as a secret that is not set on the server. Lists of webhooks leave it out.", nil},
 
 	"EndpointRequest.endpoint": {"A webhook's id, `agent/AGENT/NAME` or `run/RUN/NAME`.", nil},
 	"EndpointRequest.reason":   {"With `disableEndpoint`: why, at most 500 bytes.", nil},

@@ -80,12 +80,8 @@ or a hook that names an event by a header. The exit code is 1 if there are error
 
 // notesOf is what an operator should know about a hook.
 func (a *app) notesOf(f hookfile.File) (notes []note) {
-	names := []string{f.Hook.Verify.Secret}
-	if f.Hook.SlackApp != nil {
-		names = append(names, f.Hook.SlackApp.Token)
-	}
-	for _, name := range names {
-		if name != "" && a.Opts.Getenv(secret.Variable(name)) == "" {
+	for _, name := range f.Hook.Secrets() {
+		if a.Opts.Getenv(secret.Variable(name)) == "" {
 			notes = append(notes, note{f.Path, "the secret " + name + " is not set here; set " + secret.Variable(name) + " for the server"})
 		}
 	}

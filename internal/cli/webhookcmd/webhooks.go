@@ -186,6 +186,9 @@ func (a *app) printWebhook(w wire.Webhook, err error) error {
 	case a.JSON:
 		return a.PrintJSON(w)
 	}
+	for _, why := range w.Warnings {
+		a.Warn("", why)
+	}
 	rows := [][]string{{"webhook", w.ID}, {"name", cmp.Or(w.Name, "-")}, {"to", display.OneLine(destination(w))}, {"on", strings.Join(w.On, ", ")},
 		{"agents", display.OneLine(cmp.Or(strings.Join(w.Agents, ", "), "all"))}}
 	for _, row := range [][]string{{"format", w.Format}, {"template", display.OneLine(string(w.Template))}, {"secret", w.Secret}} {

@@ -16,7 +16,7 @@ import (
 // Most is how many webhooks a tenant may have. Requests at the same moment may exceed it by a few.
 const Most = 50
 
-// Options configure a [Desk]. All but Test are required.
+// Options configure a [Desk]. All but Test and Lacks are required.
 type Options struct {
 	Store      Store
 	Deliveries Deliveries
@@ -28,6 +28,10 @@ type Options struct {
 	// empty if the endpoint accepted the notice. An error means that it could not be sent now.
 	// Nil: this server sends no tests.
 	Test func(ctx context.Context, w notice.Webhook) (notice.Attempt, error)
+
+	// Lacks says why deliveries to a webhook can't work for now, such as a secret that is not
+	// set. Nil: this server doesn't know.
+	Lacks func(ctx context.Context, w notice.Webhook) []string
 }
 
 // Desk answers callers. It is safe for concurrent use and remembers nothing from one call to the

@@ -53,7 +53,15 @@ func (d *Desk) Add(ctx context.Context, c frontend.Caller, key string, req wire.
 		}
 		return d.repeated(ctx, old, w)
 	}
-	return show(w, nil), true, err
+	return d.warned(ctx, w, show(w, nil)), true, err
+}
+
+// warned adds why deliveries can't work for now.
+func (d *Desk) warned(ctx context.Context, w notice.Webhook, shown wire.Webhook) wire.Webhook {
+	if d.o.Lacks != nil {
+		shown.Warnings = d.o.Lacks(ctx, w)
+	}
+	return shown
 }
 
 // repeated answers a request whose key was used before.
@@ -211,7 +219,7 @@ func (d *Desk) disabled(ctx context.Context, tenant string, all ...notice.Webhoo
 
 func (d *Desk) shown(ctx context.Context, w notice.Webhook) (wire.Webhook, error) {
 	disabled, err := d.disabled(ctx, w.Tenant, w)
-	return show(w, disabled), err
+	return d.warned(ctx, w, show(w, disabled)), err
 }
 
 // requestOf is what one would ask for to get the webhook as it is.
