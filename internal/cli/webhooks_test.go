@@ -46,6 +46,8 @@ func TestWebhookCommands(t *testing.T) {
 		{"disabled", "GET /v1/webhooks/disabled", answer(200, wire.Page[wire.DisabledEndpoint]{Items: []wire.DisabledEndpoint{off}}), []string{"disabled"}, "", []string{"410 Gone"}},
 		{"deliveries", "GET /v1/webhooks/deliveries", answer(200, wire.Page[wire.Delivery]{Items: []wire.Delivery{lot}, Next: "c2"}), []string{"deliveries", "--thread", "thr_a"}, "",
 			[]string{"dlv_a", "503 Service Unavailable", "dormouse webhooks deliveries --thread thr_a", "--limit 20 --cursor c2"}},
+		{"deliveries of all threads", "GET /v1/webhooks/deliveries", answer(200, wire.Page[wire.Delivery]{Items: []wire.Delivery{}}), []string{"deliveries", "--endpoint", "wh_a"}, "",
+			[]string{"no deliveries\nwaiting deliveries are listed per thread: --thread THREAD\n"}},
 		{"dead", "GET /v1/webhooks/deliveries", answer(200, wire.Page[wire.Delivery]{Items: []wire.Delivery{lot}}), []string{"dead"}, "", []string{"dlv_a", "dead"}},
 		{"redrive", "POST /v1/webhooks/deliveries/dlv_a/redrive", answer(200, waiting), []string{"redrive", "dlv_a"}, "", []string{"waiting: dlv_a to wh_a"}},
 		{"redrive all", "POST /v1/webhooks/deliveries/redrive", inTurn(answer(200, wire.Redriven{Redriven: 100, Next: "c2"}), answer(200, wire.Redriven{Redriven: 3})), []string{"redrive", "--endpoint", "wh_a"},

@@ -69,7 +69,10 @@ func (a *app) printDeliveries(name string, list client.DeliveryFilter, page wire
 		return a.PrintJSON(page)
 	}
 	if len(page.Items) == 0 && page.Next == "" {
-		return a.Printf("no deliveries\n")
+		if err := a.Printf("no deliveries\n"); err != nil {
+			return err
+		}
+		return a.hintWaiting(list)
 	}
 	rows := [][]string{{"QUEUED", "ENDPOINT", "ON", "STATE", "TRIES", "LAST ATTEMPT", "DELIVERY"}}
 	for _, d := range page.Items {
@@ -78,7 +81,18 @@ func (a *app) printDeliveries(name string, list client.DeliveryFilter, page wire
 	if err := a.List(rows, 1, 5); err != nil {
 		return err
 	}
+	if err := a.hintWaiting(list); err != nil {
+		return err
+	}
 	return a.PrintMore("webhooks "+name, []cmdline.FlagValue{{Name: "endpoint", Value: list.Endpoint}, {Name: "thread", Value: list.Thread}}, list.Limit, page.Next)
+}
+
+// hintWaiting says where notices are that are attempted again: no store lists those of all threads.
+func (a *app) hintWaiting(list client.DeliveryFilter) error {
+	if list.Dead || list.Thread != "" {
+		return nil
+	}
+	return a.Printf("waiting deliveries are listed per thread: --thread THREAD\n")
 }
 
 // lastAttempt is what the last attempt came to.
