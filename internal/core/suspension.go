@@ -156,6 +156,18 @@ func (s SuspendedCall) As(c Call) SuspendedCall {
 	return s
 }
 
+// AsksToGoOn says whether the run itself asks a person whether it may go on, because of what it has
+// cost. No tool is behind it, so the answer is a yes or a no and nothing else.
+func (s SuspendedCall) AsksToGoOn() bool { return s.ToolName == "" && s.Kind == KindApproval }
+
+// Mode is how callers answer the call: whether the run may go on is answered as an approval is.
+func (s SuspendedCall) Mode() ResumeMode {
+	if s.AsksToGoOn() {
+		return ReplayToolCall
+	}
+	return s.ResumeMode
+}
+
 // Counted says whether decisions on the suspension are votes that are counted.
 func (t SuspendTicket) Counted() bool { return t.Policy.Counts() }
 

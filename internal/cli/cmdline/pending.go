@@ -66,7 +66,7 @@ func (a *App) PendingRows(run string, p wire.Pending) [][]string {
 // awaited says what a call waits for, with its arguments if they are plain. Others get separate
 // lines.
 func awaited(p wire.Pending) string {
-	if p.Kind == "interrupt" || !plainly(p.Arguments) {
+	if p.Kind == "interrupt" || AsksToGoOn(p) || !plainly(p.Arguments) {
 		return AwaitedWhat(p)
 	}
 	return AwaitedWhat(p) + " " + display.CleanJSON(p.Arguments)

@@ -16,6 +16,9 @@ var resultMode = core.UseDecisionAsToolResult.String()
 // TakesResult reports whether an approval needs a result, because the tool does not run after it.
 func TakesResult(p wire.Pending) bool { return p.Kind == "approval" && p.ResumeMode == resultMode }
 
+// AsksToGoOn reports whether the run itself asks whether it may go on; no tool is behind it.
+func AsksToGoOn(p wire.Pending) bool { return p.Kind == "approval" && p.Tool == "" }
+
 // AwaitedWhat says what a call waits for.
 func AwaitedWhat(p wire.Pending) string {
 	switch {
@@ -27,6 +30,8 @@ func AwaitedWhat(p wire.Pending) string {
 		return "an answer to " + display.Spelled(p.Tool)
 	case p.Kind == "unknown_outcome":
 		return "the outcome of " + display.Spelled(p.Tool)
+	case AsksToGoOn(p):
+		return "approval to go on"
 	case TakesResult(p):
 		return "a person's result of " + display.Spelled(p.Tool)
 	}
@@ -38,6 +43,8 @@ func AwaitedWhat(p wire.Pending) string {
 func ArgumentsMean(p wire.Pending) string {
 	tool := cmp.Or(display.Spelled(p.Tool), "it")
 	switch {
+	case AsksToGoOn(p):
+		return "the run would go on with"
 	case TakesResult(p):
 		return tool + " does not run; your answer is its result. It was called with"
 	case p.Kind == "approval" && p.ResumeMode == core.PassDecisionToTool.String():

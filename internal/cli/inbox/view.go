@@ -174,7 +174,7 @@ func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 		lines = append(lines, display.Diff(a.Arguments, edited)...)
 		arguments = edited
 	}
-	if a.Kind != "interrupt" {
+	if a.Kind != "interrupt" && !cmdline.AsksToGoOn(a.Pending) {
 		lines = append(lines, display.Line{}, display.Line{{Style: display.Bold, Text: cmdline.ArgumentsMean(a.Pending)}})
 		lines = append(lines, display.ArgumentLines(arguments)...)
 	}

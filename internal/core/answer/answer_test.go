@@ -332,3 +332,31 @@ func TestADeclaredSchemaDecidesWhatAClientsResultIs(t *testing.T) {
 		}
 	}
 }
+
+func TestARunThatAsksToGoOnTakesAYesOrANo(t *testing.T) {
+	asked := core.SuspendedCall{CallID: "cost:x", Kind: core.KindApproval, SuspendTicket: core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult}}
+	for name, c := range map[string]struct {
+		in   Input
+		want core.ResumeAction
+		code string
+	}{
+		"resume":             {Input{Action: "resume"}, core.ActionResume, ""},
+		"cancel":             {Input{Action: "cancel"}, core.ActionCancel, ""},
+		"true":               {Input{Result: json.RawMessage(`true`)}, core.ActionResume, ""},
+		"false":              {Input{Result: json.RawMessage(`false`)}, core.ActionCancel, ""},
+		"not approved":       {Input{Result: json.RawMessage(`{"approved":false}`)}, core.ActionCancel, ""},
+		"resume and no":      {Input{Action: "resume", Result: json.RawMessage(`{"approved":false}`)}, core.ActionCancel, ""},
+		"data":               {Input{Result: json.RawMessage(`{"amount":5}`)}, 0, CodeUnclearDecision},
+		"edited arguments":   {Input{Action: "resume", Arguments: json.RawMessage(`{"limit":9}`)}, 0, CodeWrongKind},
+		"a grant for a turn": {Input{Action: "resume", Grant: "run"}, 0, CodeWrongKind},
+	} {
+		t.Run(name, func(t *testing.T) {
+			c.in.Suspension = "sus_1_x"
+			got, err := Read(QuestionOf(asked), c.in)
+			wrong, _ := errors.AsType[*Error](err)
+			if c.code != "" && (wrong == nil || wrong.Code != c.code) || c.code == "" && (err != nil || got.Action != c.want) {
+				t.Errorf("%v, %v; want %v %s", got.Action, err, c.want, c.code)
+			}
+		})
+	}
+}

@@ -102,11 +102,13 @@ type Question struct {
 	// takes is an answer then, also if it looks like a verdict; the code that reads the
 	// decision checks it against the schema.
 	Schema bool
+
+	GoOn bool // the run asks whether it may go on: there is nothing to edit or to grant
 }
 
 // QuestionOf is what a decision on the suspended call answers.
 func QuestionOf(c core.SuspendedCall) Question {
-	return Question{Kind: c.Kind, Mode: c.ResumeMode, Schema: c.Suspension.Declares()}
+	return Question{Kind: c.Kind, Mode: c.Mode(), Schema: c.Suspension.Declares(), GoOn: c.AsksToGoOn()}
 }
 
 // Read reads a loose decision on a call that waits. It is strict where an answer could run a tool:
@@ -118,7 +120,7 @@ func Read(q Question, in Input) (core.Resume, error) {
 	}
 	action, err := readAction(q, in)
 	if err == nil {
-		err = in.checkExtras(q.Kind, action)
+		err = in.checkExtras(q, action)
 	}
 	if err != nil {
 		return core.Resume{}, err

@@ -27,12 +27,15 @@ func (in Input) edited() (json.RawMessage, error) {
 
 // checkExtras lets only a decision that approves the call edit its arguments or grant further
 // calls.
-func (in Input) checkExtras(kind core.Kind, action core.ResumeAction) error {
+func (in Input) checkExtras(q Question, action core.ResumeAction) error {
+	kind := q.Kind
 	switch extra := in.extra(); {
 	case extra == "":
 		return nil
 	case kind != core.KindApproval:
 		return &Error{CodeWrongKind, fmt.Sprintf("%s belong to an approval; this call waits for %s", extra, awaits[kind])}
+	case q.GoOn:
+		return &Error{CodeWrongKind, fmt.Sprintf("%s belong to the call of a tool; this run asks whether it may go on, so send action resume or cancel alone", extra)}
 	case action != core.ActionResume:
 		return &Error{CodeContradiction, fmt.Sprintf("%s belong to an approval, not to a denial; omit them to deny", extra)}
 	}

@@ -34,7 +34,7 @@ func (f *Reader) Outcome(ctx context.Context, c frontend.Caller, run, sus string
 		return wire.Outcome{}, err
 	}
 	o := wire.Outcome{RunID: run, ThreadID: p.Record.Thread, Agent: p.Record.Agent, CallID: asked.CallID, Tool: asked.ToolName, Suspension: sus,
-		ResumeMode: asked.ResumeMode.String(), Since: wire.Millis(asked.Since), State: OutcomeWithdrawn}
+		ResumeMode: asked.Mode().String(), Since: wire.Millis(asked.Since), State: OutcomeWithdrawn}
 	if asked.Deadline != 0 {
 		deadline := wire.Millis(asked.Deadline)
 		o.Deadline = &deadline

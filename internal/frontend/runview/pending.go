@@ -15,7 +15,7 @@ func PendingOf(w journal.WaitingCall) wire.Pending {
 	p := wire.Pending{CallID: w.CallID, ToolName: w.ToolName, Tool: w.ToolName, Arguments: ShownJSON(w.Pending.Arguments), Kind: w.Kind.String(),
 		Suspension: wire.Suspension{ID: w.Suspension.ID, Action: w.Suspension.Action, Message: w.Suspension.Message,
 			ResponseSchema: shownSchema(w.Suspension.ResponseSchema)},
-		ResumeMode: w.ResumeMode.String(), Since: wire.Millis(w.Since), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Follows: w.Follows, Warnings: warningsOf(w.Pending.Arguments)}
+		ResumeMode: w.Mode().String(), Since: wire.Millis(w.Since), Grantable: w.Grantable, NotBy: w.NotBy, Approvers: w.Approvers, Follows: w.Follows, Warnings: warningsOf(w.Pending.Arguments)}
 	if preview := w.SuspendTicket.Preview; preview != nil {
 		p.Preview = &wire.Preview{Text: preview.Text, Failed: preview.Failed, Tool: preview.Tool}
 	}

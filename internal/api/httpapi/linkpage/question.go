@@ -56,6 +56,11 @@ func Answers(call wire.Pending) bool {
 	return call.Kind != core.KindApproval.String() || call.ResumeMode == core.UseDecisionAsToolResult.String()
 }
 
+// asksToGoOn says whether the run itself asks whether it may go on.
+func (v questionView) asksToGoOn() bool {
+	return v.Kind == core.KindApproval.String() && v.Tool == ""
+}
+
 // client says whether a program was to run the call.
 func (v questionView) client() bool { return v.Kind == core.KindClient.String() }
 
@@ -131,6 +136,8 @@ func plainTool(name string) bool { return len(name) <= longName && named.MatchSt
 
 func (v questionView) heading(m *markup) {
 	switch {
+	case v.asksToGoOn():
+		m.add(`May it go on?`)
 	case v.answers():
 		m.add(`What is the answer to this call?`)
 	case plainTool(v.Tool):

@@ -9,6 +9,10 @@ import (
 
 // what says exactly what a yes does, in the words of the call's resume mode, and with what.
 func (v questionView) what(m *markup) {
+	if v.asksToGoOn() {
+		v.goesOn(m)
+		return
+	}
 	switch {
 	case v.client():
 		m.add(`<h2>What was requested, exactly</h2><p class="hint">Chosen by the assistant. The program that started the run should do this; your answer is the result of the call.</p>`)
@@ -29,8 +33,20 @@ func (v questionView) what(m *markup) {
 	if v.ToolDetails != nil {
 		v.tool(m, *v.ToolDetails)
 	}
+	v.technical(m)
+}
+
+// goesOn says what a yes and a no do where the run itself asks.
+func (v questionView) goesOn(m *markup) {
+	m.add(`<h2>What will be done, exactly</h2><p class="hint">If you approve, the assistant goes on with its work. If you deny, its run ends. No tool runs by your answer alone.</p>`)
+	v.technical(m)
+}
+
+func (v questionView) technical(m *markup) {
 	m.add(`<details><summary>Technical details</summary><div class="zone"><dl>`)
-	m.fact(`Tool`, v.Tool)
+	if v.Tool != "" {
+		m.fact(`Tool`, v.Tool)
+	}
 	m.fact(`Agent`, v.Agent)
 	m.fact(`Version`, v.AgentVersion)
 	m.fact(`Run`, v.RunID)
