@@ -60,6 +60,11 @@ func (c Caller) delegated() *engine.Link {
 	return c.Link
 }
 
+// signedIn says whether the caller came by a link and has signed in at an identity provider. The
+// account's name is apart from those of tokens, links and hooks, and changes with its address: it
+// does not tell whether the person has been here in another way.
+func (c Caller) signedIn() bool { return c.Link != nil && c.Link.Require == engine.RequireSignIn }
+
 // name is the caller as an error names it.
 func (c Caller) name() string {
 	if c.By == "" {
@@ -79,6 +84,9 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 	if d.Action != core.ActionResume || call.Kind != core.KindApproval && call.Kind != core.KindUnknownOutcome {
 		return nil
 	}
+	if c.signedIn() && (call.Counted() || call.NotBy == core.NotByStarter) {
+		return perhapsTwice(call)
+	}
 	if call.Counted() && !c.voterOf(call).member {
 		return notAMember(c, call)
 	}
@@ -90,6 +98,12 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 			"ask one of them, or deny the call", call.ToolName, c.name())
 	}
 	return f.notBarred(ctx, c, p, call)
+}
+
+// perhapsTwice refuses an account where another person is needed than those who have come before.
+func perhapsTwice(call core.SuspendedCall) *refusal.Error {
+	return refusal.New(refusal.CodeNotAnApprover, "%s needs several people, or another one than its requester, and a sign-in does not show which tokens and links are the same person's; "+
+		"answer with a token, or deny the call", call.ToolName)
 }
 
 // byWebhook says whether the caller answers by a link that was sent to a webhook of the tenant. Who
@@ -119,11 +133,20 @@ func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, cal
 			"start another thread with a token", call.ToolName, askedForIt)
 	}
 	for _, by := range persons {
-		if slices.ContainsFunc(askers, func(asker string) bool { return vote.Name(asker) == vote.Name(by) }) {
+		same := func(asker string) bool { return oneOf(call.Policy, asker) == oneOf(call.Policy, by) }
+		if slices.ContainsFunc(askers, same) {
 			return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
 		}
 	}
 	return nil
+}
+
+// oneOf is the person behind a caller's name, as far as a policy says in which ways people come.
+func oneOf(p *vote.Policy, by string) string {
+	if p == nil {
+		return vote.Name(by)
+	}
+	return vote.Name(personIn(p, by, func(entry string) bool { return entry == by }))
 }
 
 // askers are all callers whose words the model goes by: who started or retried a run of the thread,

@@ -81,7 +81,11 @@ func LinkCaller(l engine.Link) Caller {
 // SignedIn is the caller who answers by a link that asks for a token or a sign-in: the token's own,
 // or the person who has signed in.
 func SignedIn(l engine.Link, p access.Principal) Caller {
-	return Caller{Tenant: p.Tenant, By: p.By(), Via: core.ViaLink, Roles: p.Roles, Claims: p.Claims, Link: &l}
+	c := Caller{Tenant: p.Tenant, By: p.By(), Via: core.ViaLink, Roles: p.Roles, Claims: p.Claims, Link: &l}
+	if c.signedIn() {
+		c.Roles = nil // any account may sign in: none is an approver by that alone
+	}
+	return c
 }
 
 // CanEdit demands that a decision may change the arguments of a call.

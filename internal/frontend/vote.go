@@ -112,6 +112,8 @@ func (f *Frontend) mayVote(ctx context.Context, c Caller, p journal.Place, call 
 	switch {
 	case !who.member || who.key == "":
 		return notAMember(c, call)
+	case c.signedIn():
+		return perhapsTwice(call)
 	case taken(tally, who.maker):
 		return refusal.New(refusal.CodeNotAnApprover, "%s created this link and has voted already; ask for a link from another caller", makerOf(*c.Link))
 	case c.Link != nil && f.Passed(call):

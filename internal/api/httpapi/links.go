@@ -176,6 +176,10 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.answerRefused(w, r, l, err)
 	}
+	// the body may have come slowly, and the link may have been revoked meanwhile
+	if _, err := a.openLink(r); err != nil {
+		return a.linkRefused(w, r, l, err)
+	}
 	if d.Action == actionCode {
 		return a.sendCode(w, r, l)
 	}
