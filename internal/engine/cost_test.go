@@ -1,6 +1,7 @@
 package engine_test
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -83,6 +84,29 @@ func TestANoToMoreMoneyEndsTheRun(t *testing.T) {
 	r.work()
 	r.wantEnd(core.Stopped, "max_cost")
 	r.wantAsked(1)
+}
+
+// An earlier program took any result as a yes and stored it with the action resume.
+func TestAStoredResultRaisesABudgetOnlyIfItIsAYes(t *testing.T) {
+	for result, raised := range map[string]bool{
+		"": true, `null`: true, `true`: true, `{"approved":true}`: true,
+		`false`: false, `"no"`: false, `{"approved":false}`: false, `{"approved":true,"denied":true}`: false, `"perhaps"`: false, `{"amount":5}`: false, `5`: false,
+	} {
+		t.Run(result, func(t *testing.T) {
+			r := costing(t, 1)
+			r.terms.RunCost = core.CostLimit{Most: 100_000, Ask: true}
+			r.play()
+			r.must(r.decide(r.suspendedItself(), core.Resume{DecisionID: "d", Action: core.ActionResume, Result: json.RawMessage(result)}))
+			r.work()
+			if raised {
+				r.wantEnd(core.NaturalEnd, "")
+				r.wantAsked(2)
+				return
+			}
+			r.wantEnd(core.Stopped, "max_cost")
+			r.wantAsked(1)
+		})
+	}
 }
 
 // suspendedItself is the call by which the run itself waits.

@@ -73,6 +73,13 @@ func readApproval(mode core.ResumeMode, in Input) (core.ResumeAction, error) {
 	return 0, &Error{CodeUnclearDecision, "the decision says neither yes nor no; send action resume or cancel, or a result of true or false"}
 }
 
+// Allows says whether the result of a stored approval lets what was asked about go on: it is absent
+// or null, or a clear yes.
+func Allows(result json.RawMessage) bool {
+	v := verdictOf(result)
+	return !v.data && v.says <= saysYes
+}
+
 // readApprovedResult is for a call that does not run: the decision's result becomes the call's
 // result, unread. Only action cancel and an error refuse; a result of "denied" may be what the
 // approver wants the model to see.

@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/answer"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
@@ -76,9 +77,10 @@ func (d *draft) askForCost() error {
 		Message: fmt.Sprintf("This run has cost $%s, and its budget is $%s. Approve to continue with $%s more; deny to end the run.", core.USD(d.h.Cost), limit.Times(1+d.h.CostRaises), limit)}})
 }
 
-// settleCostAsk raises the run's limit after a yes, and ends the run after a no.
+// settleCostAsk raises the run's limit after a yes, and ends the run after a no. An earlier program
+// stored whatever was sent as the result, so that is read again: only a clear yes spends money.
 func (d *draft) settleCostAsk(call core.ToolCall, rec core.DecisionRecord) error {
-	if rec.Action == core.ActionResume && rec.Error == "" {
+	if rec.Approves() && answer.Allows(rec.Result) {
 		d.h.CostRaises++
 		return d.settleCall(call, core.CallSucceeded, core.CallOutcomeSucceeded, core.Message{})
 	}
