@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"encoding/json"
 	"slices"
 
@@ -159,6 +160,9 @@ func (s SuspendedCall) As(c Call) SuspendedCall {
 // AsksToGoOn says whether the run itself asks a person whether it may go on, because of what it has
 // cost. No tool is behind it, so the answer is a yes or a no and nothing else.
 func (s SuspendedCall) AsksToGoOn() bool { return s.ToolName == "" && s.Kind == KindApproval }
+
+// Named is what a refusal calls the thing that waits.
+func (s SuspendedCall) Named() string { return cmp.Or(s.ToolName, "the run's question") }
 
 // Mode is how callers answer the call: whether the run may go on is answered as an approval is.
 func (s SuspendedCall) Mode() ResumeMode {

@@ -84,7 +84,7 @@ func (f *Frontend) readMember(ctx context.Context, c Caller, p journal.Place, as
 		return member{}, err
 	}
 	if call.Counted() {
-		return member{}, refusal.New(refusal.CodeVotesAreCounted, "several people decide about %s, so its decision can't be stored together with others; send it on its own", call.ToolName)
+		return member{}, refusal.New(refusal.CodeVotesAreCounted, "several people decide about %s, so its decision can't be stored together with others; send it on its own", call.Named())
 	}
 	rec, err := f.readDecision(ctx, c, p, &call, in)
 	return member{asked: asked, call: call, rec: rec}, err

@@ -91,11 +91,11 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 		return notAMember(c, call)
 	}
 	if c.byWebhook() && !call.Counted() && !slices.Contains(call.Approvers, c.By) {
-		return refusal.New(refusal.CodeNotAnApprover, "a link that was sent to a tenant's webhook can't approve %s; ask an approver with a token, or deny the call", call.ToolName)
+		return refusal.New(refusal.CodeNotAnApprover, "a link that was sent to a tenant's webhook can't approve %s; ask an approver with a token, or deny the call", call.Named())
 	}
 	if len(call.Approvers) > 0 && !call.Counted() && !c.listed(call.Approvers) {
 		return refusal.New(refusal.CodeNotAnApprover, "only the agent's approvers may approve %s, and %s is not one of them; "+
-			"ask one of them, or deny the call", call.ToolName, c.name())
+			"ask one of them, or deny the call", call.Named(), c.name())
 	}
 	return f.notBarred(ctx, c, p, call)
 }
@@ -103,7 +103,7 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 // perhapsTwice refuses an account where another person is needed than those who have come before.
 func perhapsTwice(call core.SuspendedCall) *refusal.Error {
 	return refusal.New(refusal.CodeNotAnApprover, "%s needs several people, or another one than its requester, and a sign-in does not show which tokens and links are the same person's; "+
-		"answer with a token, or deny the call", call.ToolName)
+		"answer with a token, or deny the call", call.Named())
 }
 
 // byWebhook says whether the caller answers by a link that was sent to a webhook of the tenant. Who
@@ -122,7 +122,7 @@ func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, cal
 	persons := append([]string{c.By}, c.behind()...)
 	if slices.Contains(persons, "") {
 		return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but callers without "+
-			"a token, and the links they create, have no name; use a token with another name", call.ToolName)
+			"a token, and the links they create, have no name; use a token with another name", call.Named())
 	}
 	askers, err := f.askers(ctx, p)
 	if err != nil {
@@ -130,12 +130,12 @@ func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, cal
 	}
 	if slices.Contains(askers, "") {
 		return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but a caller without a name %s; "+
-			"start another thread with a token", call.ToolName, askedForIt)
+			"start another thread with a token", call.Named(), askedForIt)
 	}
 	for _, by := range persons {
 		same := func(asker string) bool { return oneOf(call.Policy, asker) == oneOf(call.Policy, by) }
 		if slices.ContainsFunc(askers, same) {
-			return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and %s %s; ask another approver, or deny the call", call.ToolName, by, askedForIt)
+			return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and %s %s; ask another approver, or deny the call", call.Named(), by, askedForIt)
 		}
 	}
 	return nil

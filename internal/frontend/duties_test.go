@@ -2,6 +2,7 @@ package frontend_test
 
 import (
 	"context"
+	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
@@ -214,6 +215,12 @@ func TestAnAgentsApproversAndStarters(t *testing.T) {
 	})
 	if err := decide(named("anna")); err != nil {
 		t.Error(err)
+	}
+	run = x.startAs(named("shop"))
+	call.Tool = "" // the run itself asks
+	sus = x.worker.Suspend(run.ID, call)["c1"]
+	if err := decide(named("ann")); err == nil || !strings.Contains(err.Error(), "may approve the run's question, and token:ann is not") {
+		t.Errorf("the refusal names nothing: %v", err)
 	}
 
 	x = newFixtureWith(t, func(o *frontend.Options) {

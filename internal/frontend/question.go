@@ -53,7 +53,7 @@ func checkMessage(call core.SuspendedCall, raw json.RawMessage) error {
 	err := checkSchema(call, core.Resume{Action: core.ActionResume, Result: core.AnswerOf(parts)})
 	if e, ok := err.(*refusal.Error); ok && e.Code == refusal.CodeSchemaMismatch {
 		return refusal.New(refusal.CodeSchemaMismatch, "the run waits for an answer to %s, and the text of this message doesn't match its response schema; "+
-			"answer with a decision on %s, or set on_pending to abandon or queue", call.ToolName, call.Suspension.ID)
+			"answer with a decision on %s, or set on_pending to abandon or queue", call.Named(), call.Suspension.ID)
 	}
 	return err
 }

@@ -128,7 +128,7 @@ func (f *Frontend) mayVote(ctx context.Context, c Caller, p journal.Place, call 
 
 func notAMember(c Caller, call core.SuspendedCall) error {
 	return refusal.New(refusal.CodeNotAnApprover, "only members of the group %s decide about %s, and %s is not one of them; ask one of them",
-		call.Asked().Group.Name, call.ToolName, c.name())
+		call.Asked().Group.Name, call.Named(), c.name())
 }
 
 // taken says whether a person has voted, in any stage.
@@ -159,9 +159,9 @@ func (f *Frontend) votedBefore(ctx context.Context, p journal.Place, call core.S
 	case who.key == "" || waits && !counted:
 		return answer, false, nil
 	case waits && said == vote.Spent:
-		return answer, true, refusal.New(refusal.CodeSeparationOfDuties, "each stage of the policy needs other people, and the caller has approved %s in another stage; ask another approver", call.ToolName)
+		return answer, true, refusal.New(refusal.CodeSeparationOfDuties, "each stage of the policy needs other people, and the caller has approved %s in another stage; ask another approver", call.Named())
 	case waits && said == vote.Minted:
-		return answer, true, refusal.New(refusal.CodeNotAnApprover, "someone has voted about %s by a link that the caller created, so the caller can't vote too; ask another approver", call.ToolName)
+		return answer, true, refusal.New(refusal.CodeNotAnApprover, "someone has voted about %s by a link that the caller created, so the caller can't vote too; ask another approver", call.Named())
 	}
 	first, found, err := f.voteBy(ctx, p, rec.Suspension, who.key)
 	switch {
@@ -255,7 +255,7 @@ func lastVote(h core.Head, sus string, no bool) (rec core.DecisionRecord) {
 // decidedBy refuses a vote on a question that others have decided.
 func (f *Frontend) decidedBy(ctx context.Context, p journal.Place, call core.SuspendedCall, as vote.Standing, last core.DecisionRecord) error {
 	if as == vote.Edited {
-		return refusal.New(refusal.CodeArgumentsChanged, "an approver has changed the arguments of %s, so no one votes on the old ones any more; read the run for the new suspension", call.ToolName)
+		return refusal.New(refusal.CodeArgumentsChanged, "an approver has changed the arguments of %s, so no one votes on the old ones any more; read the run for the new suspension", call.Named())
 	}
 	votes, err := f.Votes(ctx, p, call)
 	if err != nil {

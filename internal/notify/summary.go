@@ -1,6 +1,7 @@
 package notify
 
 import (
+	"cmp"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -71,7 +72,7 @@ func (s *Summary) asks(n client.Notice) {
 	if a.Kind != client.KindApproval {
 		what = "Answer needed"
 	}
-	s.Title = occasion(n) + what + ": " + line(a.Tool)
+	s.Title = occasion(n) + what + ": " + line(cmp.Or(a.Tool, "may the run go on?"))
 	s.fact("Agent", a.Agent)
 	if a.StartedBy != nil {
 		s.fact("Started by", actor(*a.StartedBy))
@@ -79,7 +80,9 @@ func (s *Summary) asks(n client.Notice) {
 	if a.Deadline != nil {
 		s.fact("Answer by", a.Deadline.UTC().Format(time.DateTime+" UTC"))
 	}
-	s.arguments(a.Pending)
+	if a.Tool != "" { // else the run itself asks
+		s.arguments(a.Pending)
+	}
 	if a.Preview != nil {
 		s.needs("Preview", a.Preview.Text+a.Preview.Failed, false)
 	}

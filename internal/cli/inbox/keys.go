@@ -132,7 +132,7 @@ func (m *inbox) answer(char rune) want {
 	case char == 'n' && kind != "interrupt":
 		m.draft.Action = "cancel"
 		m.ask(atField)
-	case char == 'e' && kind == "approval" && !result:
+	case char == 'e' && kind == "approval" && !result && !cmdline.AsksToGoOn(m.item.Pending):
 		return editItem
 	case char == 'r' && (result || kind != "approval" && kind != "interrupt"):
 		m.draft.Result = json.RawMessage("null") // to be filled in

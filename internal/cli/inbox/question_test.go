@@ -60,6 +60,22 @@ func TestNoLabelTouchesItsText(t *testing.T) {
 	}
 }
 
+// TestTheInboxOffersNoEditWhereTheRunAsksToGoOn: no tool is behind such a question.
+func TestTheInboxOffersNoEditWhereTheRunAsksToGoOn(t *testing.T) {
+	item := waits(1, "approval")
+	item.Tool, item.Arguments, item.Suspension.Message = "", json.RawMessage(`{}`), "This run has cost $0.65."
+	p := walks(t, item)
+	if shown := p.draws(); !strings.Contains(shown, "refund-desk  This run has cost $0.65.") {
+		t.Errorf("the list doesn't say what is asked:\n%s", shown)
+	}
+	if did := p.types("j\re"); did != nothing {
+		t.Errorf("e edits: %v", did)
+	}
+	if keys := p.inbox.keys(); keys != "y approve  n deny  o events  q back" {
+		t.Errorf("it offers %q", keys)
+	}
+}
+
 // TestAPreviewStandsWithTheArguments: what a tool found is not labelled as what will be, and edits
 // say that it doesn't know them.
 func TestAPreviewStandsWithTheArguments(t *testing.T) {

@@ -112,6 +112,8 @@ func (m *inbox) keys() string {
 	switch {
 	case cmdline.TakesResult(m.item.Pending):
 		return "r give the result  n deny  o events  q back"
+	case cmdline.AsksToGoOn(m.item.Pending):
+		return "y approve  n deny  o events  q back"
 	case m.item.Kind == "approval":
 		return "y approve  n deny  e edit the arguments  o events  q back"
 	case m.item.Kind == "interrupt":
@@ -133,10 +135,18 @@ func (m *inbox) rows() []display.Line {
 		if a.Suspension.ID == m.chosen {
 			mark, how = "> ", display.Marked
 		}
-		words := fmt.Sprintf("%s%7s  %-8s  %s  %s %s", mark, display.Age(a.Since, m.now), kindWords(a.Kind), display.Spelled(a.Agent), display.Spelled(a.Tool), display.InWords(a.Arguments))
+		words := fmt.Sprintf("%s%7s  %-8s  %s  %s", mark, display.Age(a.Since, m.now), kindWords(a.Kind), display.Spelled(a.Agent), wanted(a.Pending))
 		lines = append(lines, display.Line{{Style: how, Text: words}}.Cut(m.width))
 	}
 	return lines
+}
+
+// wanted is what a call would do, or what the run itself asks.
+func wanted(p wire.Pending) string {
+	if cmdline.AsksToGoOn(p) {
+		return display.Spelled(display.OneLine(p.Suspension.Message))
+	}
+	return display.Spelled(p.Tool) + " " + display.InWords(p.Arguments)
 }
 
 func kindWords(kind string) string { return strings.ReplaceAll(kind, "_", " ") }

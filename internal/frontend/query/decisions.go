@@ -178,7 +178,7 @@ func (r *historyRead) decision(ctx context.Context, e core.Event) error {
 		return nil
 	}
 	if waited, err := r.f.FindSuspension(ctx, p, shown.Suspension); err == nil {
-		shown.Tool, shown.Kind, shown.ResumeMode = waited.ToolName, waited.Kind.String(), waited.ResumeMode.String()
+		shown.Tool, shown.Kind, shown.ResumeMode = waited.ToolName, waited.Kind.String(), waited.Mode().String()
 	} else if ctx.Err() != nil {
 		return ctx.Err()
 	}

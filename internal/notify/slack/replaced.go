@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
@@ -26,7 +27,7 @@ func (a *App) replaced(ctx context.Context, to notice.Target, key notice.Posted,
 	case err != nil:
 		return refused("which message asks could not be read")
 	}
-	m := compose(notify.Summary{Title: "Replaced by a newer question: " + posted.Tool, Facts: s.Facts})
+	m := compose(notify.Summary{Title: strings.TrimSuffix("Replaced by a newer question: "+posted.Tool, ": "), Facts: s.Facts})
 	_, failed := a.call(ctx, to.Slack.Token, "chat.update", post{message: m, Channel: posted.Channel, TS: posted.TS})
 	return failed.result()
 }

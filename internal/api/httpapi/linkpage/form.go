@@ -76,7 +76,7 @@ func (v questionView) oneTime(m *markup) {
 
 // Edits says whether a decision can change the arguments of a call on its page.
 func Edits(call wire.Pending) bool {
-	return !Answers(call) && len(call.Arguments) <= mostEdited
+	return call.Tool != "" && !Answers(call) && len(call.Arguments) <= mostEdited
 }
 
 // mostEdited is how many bytes of arguments fit into a form, escaped.

@@ -1,0 +1,16 @@
+package linkpage
+
+import (
+	"encoding/json"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+)
+
+func TestOnlyTheArgumentsOfAToolCanBeEdited(t *testing.T) {
+	for tool, want := range map[string]bool{"pay": true, "": false} {
+		if got := Edits(wire.Pending{Tool: tool, Kind: "approval", ResumeMode: "replay_tool_call", Arguments: json.RawMessage(`{}`)}); got != want {
+			t.Errorf("tool %q: %v, want %v", tool, got, want)
+		}
+	}
+}
