@@ -28,6 +28,9 @@ func Describe(e wire.Event) string {
 			words = append(words, w)
 		}
 	}
+	if strings.HasPrefix(e.Type, "decision.") {
+		words = append(words, whose(members)...)
+	}
 	var at time.Time
 	if json.Unmarshal(members["try_at"], &at) == nil {
 		words = append(words, "next attempt "+at.UTC().Format(time.TimeOnly))

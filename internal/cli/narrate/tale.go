@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -53,13 +54,12 @@ type fact struct {
 	Text       string          `json:"text"`
 	TryAt      wire.Time       `json:"try_at"`
 	timeout
-	Late    bool    `json:"late"`
-	Applied *bool   `json:"applied"`
-	Grant   string  `json:"grant"`
-	Live    bool    `json:"live"`
-	Done    float64 `json:"done"`
-	Total   float64 `json:"total"`
-	Ops     []struct {
+	counting
+	Grant string  `json:"grant"`
+	Live  bool    `json:"live"`
+	Done  float64 `json:"done"`
+	Total float64 `json:"total"`
+	Ops   []struct {
 		Key string `json:"key"`
 	} `json:"ops"`
 }
@@ -69,6 +69,13 @@ type timeout struct {
 	TimedOut bool   `json:"timed_out"`
 	Silent   bool   `json:"silent"`
 	Group    string `json:"group"` // that is asked because time has passed
+}
+
+// counting is whether a decision counts in a fact.
+type counting struct {
+	Vote    *client.Ballot `json:"vote"`
+	Late    bool           `json:"late"`
+	Applied *bool          `json:"applied"`
 }
 
 // silent are the events that are not shown to people.
@@ -96,6 +103,8 @@ func (t *Tale) Tell(e wire.Event) []display.Line {
 		return says(f.Text)
 	case "decision.recorded":
 		return t.decision(f)
+	case "decision.refused":
+		return refused(f)
 	case "state.delta":
 		return []display.Line{{{Style: display.Faint, Text: "state changed: " + keys(f)}}}
 	case "step.reset":
@@ -251,7 +260,9 @@ func (t *Tale) decision(f fact) []display.Line {
 	if f.Grant != "" {
 		words += ", including similar calls in this turn"
 	}
-	if f.Late {
+	if f.Vote != nil {
+		words += ", " + tally(*f.Vote, f.Action)
+	} else if f.Late {
 		how, words = display.Yellow, words+", too late to take effect"
 	} else if f.Applied != nil && !*f.Applied {
 		how, words = display.Yellow, words+", no effect: the run was cancelled first"

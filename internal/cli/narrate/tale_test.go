@@ -13,6 +13,24 @@ import (
 
 var began = time.Date(2026, 11, 21, 2, 28, 44, 0, time.UTC)
 
+// TestALineOfADecisionSaysWhoDecided holds the lines of watch for programs and of all runs.
+func TestALineOfADecisionSaysWhoDecided(t *testing.T) {
+	for name, tt := range map[string]struct{ event, want string }{
+		"a decision": {`decision.recorded {"call_id":"c1","action":"resume","by":"token:ben"}`, "c1  resume  by token:ben"},
+		"no name":    {`decision.recorded {"call_id":"c1","action":"resume"}`, "c1  resume"},
+		"a vote":     {`decision.recorded {"call_id":"c1","action":"resume","by":"token:ben","vote":{"yes":1,"need":2}}`, "c1  resume  by token:ben  vote 1 of 2"},
+		"refused":    {`decision.refused {"call_id":"c1","code":"not_an_approver","by":"token:eve"}`, "c1  not_an_approver  by token:eve"},
+		"a deadline": {`decision.recorded {"call_id":"c1","action":"cancel","by":"deadline","timed_out":true}`, "by the deadline  c1  cancel"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			kind, data, _ := strings.Cut(tt.event, " ")
+			if got := Describe(wire.Event{Type: kind, Data: json.RawMessage(data)}); got != tt.want {
+				t.Errorf("%q, want %q", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestEventsInWords(t *testing.T) {
 	const ready = `call.ready {"call_id":"c1","tool_name":"pay","arguments":{"order":"A-17","amount":120}}`
 	for name, tt := range map[string]struct {
@@ -40,6 +58,11 @@ func TestEventsInWords(t *testing.T) {
 		"a reminder":            {[]string{ready, `call.reminded {"call_id":"c1"}`}, []string{"pay still waits: its people are reminded"}},
 		"an escalation":         {[]string{ready, `call.escalated {"call_id":"c1","group":"office"}`}, []string{"pay still waits: now the group office is asked"}},
 		"a deadline near":       {[]string{ready, `call.deadline_near {"call_id":"c1"}`}, []string{"pay still waits, and its deadline is near"}},
+		"a vote":                {[]string{`decision.recorded {"call_id":"c1","action":"resume","by":"token:ben","applied":false,"vote":{"yes":1,"need":2,"stage":1,"stages":1,"outcome":"counted"}}`}, []string{"approved by token:ben, vote 1 of 2"}},
+		"a vote of a stage":     {[]string{`decision.recorded {"call_id":"c1","action":"resume","by":"token:ben","applied":false,"vote":{"yes":2,"need":2,"stage":1,"stages":2,"outcome":"passed"}}`}, []string{"approved by token:ben, vote 2 of 2, stage 1 of 2"}},
+		"a vote against it":     {[]string{`decision.recorded {"call_id":"c1","action":"cancel","by":"token:cy","reason":"why?","vote":{"yes":1,"no":1,"need":2,"stage":1,"stages":1,"outcome":"counted"}}`}, []string{"denied by token:cy, 1 of 2 approved, 1 denied: why?"}},
+		"a vote in vain":        {[]string{`decision.recorded {"call_id":"c1","action":"resume","by":"token:ben","applied":false,"vote":{"outcome":"superseded"}}`}, []string{"approved by token:ben, no effect: the question was closed first"}},
+		"who may not decide":    {[]string{`decision.refused {"call_id":"c1","code":"not_an_approver","by":"token:eve","via":"api"}`}, []string{"a decision by token:eve was refused: not_an_approver"}},
 		"too late":              {[]string{`decision.recorded {"call_id":"c1","action":"resume","by":"bob","late":true}`}, []string{"approved by bob, too late to take effect"}},
 		"overtaken by a cancel": {[]string{`decision.recorded {"call_id":"c1","action":"resume","applied":false}`}, []string{"approved, no effect: the run was cancelled first"}},
 		"other arguments": {[]string{ready, `decision.recorded {"call_id":"c1","action":"resume","arguments":{"order":"A-17","amount":80}}`},
