@@ -118,7 +118,8 @@ type DecisionAnswer struct {
 	Target string `json:"target"`
 	// The call that was answered.
 	CallID string `json:"call_id,omitempty"`
-	// The caller's key, or the derived one.
+	// The caller's key, or the derived one. It is unique per voter only: two people who vote
+	// the same have the same derived one.
 	DecisionID string `json:"decision_id,omitempty"`
 	// With "already_decided": whether the accepted decision is this one.
 	Same *bool `json:"same,omitempty"`

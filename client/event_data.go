@@ -252,7 +252,7 @@ type DecisionRecordedData struct {
 	CallID string `json:"call_id"`
 	// The suspension that was answered.
 	Suspension string `json:"suspension"`
-	// The key of the decision.
+	// The key of the decision. The votes of two people can have the same one.
 	DecisionID string `json:"decision_id"`
 	// SHA-256 of the decision's content, in hex. Empty if a message or the deadline decided.
 	Digest string `json:"digest,omitempty"`

@@ -81,6 +81,28 @@ func TestTwoPeopleApprove(t *testing.T) {
 	}
 }
 
+// A derived key says what was decided and not by whom, so it tells votes apart only together with
+// the voter.
+func TestVotesWithTheSameDerivedKeyAreSeveral(t *testing.T) {
+	b := newFixture(t, nil).vote(frontendtest.Call{Policy: twoOf()})
+	ids := map[string]bool{}
+	for _, name := range []string{"ann", "ben"} {
+		answer, err := b.approves(named(name))
+		if err != nil || answer.Code != "accepted" {
+			t.Fatalf("%s: %+v, %v", name, answer, err)
+		}
+		ids[answer.DecisionID] = true
+	}
+	if len(ids) != 1 {
+		t.Errorf("derived keys: %v", ids)
+	}
+	for _, name := range []string{"ann", "ben"} {
+		if answer, err := b.approves(named(name)); err != nil || answer.Same == nil || !*answer.Same || !ids[answer.DecisionID] {
+			t.Errorf("%s repeats: %+v, %v", name, answer, err)
+		}
+	}
+}
+
 // wantDecided demands that a vote came after the decision, and that the answer names who voted.
 func (b ballotBox) wantDecided(_ wire.DecisionAnswer, err error) func(action string, voters ...string) {
 	return func(action string, voters ...string) {

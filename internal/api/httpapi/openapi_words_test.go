@@ -521,7 +521,7 @@ var members = map[string]member{
 	"DecisionAnswer.detail":      {"An explanation of the error.", nil},
 	"DecisionAnswer.target":      {"The target of the request.", nil},
 	"DecisionAnswer.call_id":     {"The call that was answered.", nil},
-	"DecisionAnswer.decision_id": {"The caller's key, or the derived one.", nil},
+	"DecisionAnswer.decision_id": {"The caller's key, or the derived one. It is unique per voter only: two people who vote the same have the same derived one.", nil},
 	"DecisionAnswer.same":        {"With `already_decided`: whether the accepted decision is this one.", nil},
 	"DecisionAnswer.applied":     {"Whether the decision took effect. Omitted until that is known.", nil},
 	"DecisionAnswer.winner":      {"The decision that was accepted first, if it was a different one.", nil},
@@ -821,7 +821,7 @@ var members = map[string]member{
 
 	"DecisionRecordedData.call_id":                 {"The call that was answered.", nil},
 	"DecisionRecordedData.suspension":              {"The suspension that was answered.", nil},
-	"DecisionRecordedData.decision_id":             {"The key of the decision.", nil},
+	"DecisionRecordedData.decision_id":             {"The key of the decision. The votes of two people can have the same one.", nil},
 	"DecisionRecordedData.digest":                  {"SHA-256 of the decision's content, in hex. Omitted if a message or the deadline decided.", nil},
 	"DecisionRecordedData.action":                  {"The action of the decision.", words[core.ResumeAction]()},
 	"DecisionRecordedData.result":                  {"The result of the decision.", anyValue},
