@@ -51,8 +51,8 @@ type Notice struct {
 	Timestamp Time `json:"timestamp"`
 	// The tenant of the run.
 	Tenant string `json:"tenant"`
-	// The event of the run's journal that the notice is about.
-	Event Event `json:"event"`
+	// The event of the run's journal that the notice is about. [NoticeTest] has none.
+	Event Event `json:"event,omitzero"`
 	// The run as it is when the notice is sent, which may be later than the event. With "done"
 	// and "failed": its output, usage and outcome.
 	Run *Run `json:"run,omitempty"`

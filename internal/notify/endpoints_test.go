@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/http/httptest"
+	"reflect"
 	"strings"
 	"testing"
 	"time"
@@ -72,6 +73,33 @@ func TestANoticeGoesFromTheJournalToAReceiver(t *testing.T) {
 	}
 	if code, text := d.open("POST", got.Links.Show, "application/json", `{"action":"resume"}`); code != 202 {
 		t.Errorf("%d %s", code, text)
+	}
+}
+
+// A test is about no run, so it must not look like an event of one.
+func TestATestNoticeHasNoEvent(t *testing.T) {
+	d := newDesk(t)
+	var got map[string]any
+	receiver := httptest.NewServer(http.HandlerFunc(func(_ http.ResponseWriter, r *http.Request) {
+		if err := json.NewDecoder(r.Body).Decode(&got); err != nil {
+			t.Error(err)
+		}
+	}))
+	t.Cleanup(receiver.Close)
+	private, err := netguard.ReadPrivate([]string{"127.0.0.1"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	o := webhook.Options{Guard: netguard.New(netguard.Options{Clock: machine.Clock{}, Private: private}), Clock: stopped{d.clock},
+		Secrets: func(context.Context, string) (string, error) { return "whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw", nil }}
+	e := &notify.Endpoints{Clock: stopped{d.clock}, Random: machine.Random{}, URL: map[notice.Format]notify.Sender{notice.FormatStandard: webhook.New(o, webhook.Standard)}}
+	w := notice.Webhook{ID: "wh_1", Tenant: "acme", Target: notice.Target{URL: receiver.URL, Secret: "HOOK_KEY", AllowPrivate: true}}
+	if a, err := e.Test(t.Context(), w); err != nil || a.Error != "" {
+		t.Fatalf("%+v, %v", a, err)
+	}
+	id, _ := got["id"].(string)
+	if want := map[string]any{"id": id, "type": "test", "tenant": "acme", "timestamp": got["timestamp"]}; !strings.HasPrefix(id, "test_") || got["timestamp"] == nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("the notice is %v", got)
 	}
 }
 
