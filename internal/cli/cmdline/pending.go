@@ -38,15 +38,16 @@ func (a *App) Answers(run string, p wire.Pending) []answer {
 }
 
 // PendingRows show a waiting call, its preview, who requested it, and how to decide it.
-func (a *App) PendingRows(run string, p wire.Pending) [][]string {
-	rows := [][]string{{"waits for", awaited(p)}}
+func (a *App) PendingRows(run, agent string, p wire.Pending) [][]string {
+	inline := Title(agent, p) == "" && plainly(p.Arguments)
+	rows := [][]string{{"waits for", awaited(agent, p, inline)}}
 	if p.Suspension.Message != "" {
 		rows = append(rows, display.Labelled("", display.SpelledLines(p.Suspension.Message))...)
 	}
 	if p.Deadline != nil {
 		rows = append(rows, []string{"until", display.Clock(*p.Deadline) + display.UntilDeadline(p.Deadline.Time, a.Now())})
 	}
-	if !plainly(p.Arguments) {
+	if !inline && !AsksToGoOn(p) {
 		label := "with"
 		for _, l := range display.ArgumentLines(p.Arguments) {
 			rows = append(rows, []string{label, strings.TrimPrefix(l.String(), "  ")})
@@ -63,11 +64,11 @@ func (a *App) PendingRows(run string, p wire.Pending) [][]string {
 	return rows
 }
 
-// awaited says what a call waits for, with its arguments if they are plain. Others get separate
-// lines.
-func awaited(p wire.Pending) string {
-	if p.Kind == "interrupt" || AsksToGoOn(p) || !plainly(p.Arguments) {
-		return AwaitedWhat(p)
+// awaited says what a call waits for, with its arguments if they are inline. Others get separate
+// lines: what is behind a title could be taken for a part of it.
+func awaited(agent string, p wire.Pending, inline bool) string {
+	if p.Kind == "interrupt" || AsksToGoOn(p) || !inline {
+		return AwaitedBy(agent, p)
 	}
 	return AwaitedWhat(p) + " " + display.CleanJSON(p.Arguments)
 }

@@ -81,7 +81,7 @@ func (a *App) PrintRun(run wire.Run) error {
 		rows = append(rows, []string{"queued", fmt.Sprintf("%d message(s) for the next run", run.Queued)})
 	}
 	for _, p := range run.Pending {
-		rows = append(rows, a.PendingRows(run.ID, p)...)
+		rows = append(rows, a.PendingRows(run.ID, run.Agent, p)...)
 	}
 	if run.Status != "done" && len(run.Pending) == 0 {
 		rows = append(rows, []string{"follow", a.Command("watch " + run.ID)})

@@ -88,7 +88,7 @@ func (a *app) printApprovals(list client.ApprovalFilter, page wire.Page[wire.App
 		if item.Error != nil {
 			rows = append(rows, []string{"unreadable", display.OneLine(item.Error.Detail)})
 		} else {
-			rows = append(rows, a.PendingRows(item.RunID, item.Pending)...)
+			rows = append(rows, a.PendingRows(item.RunID, item.Agent, item.Pending)...)
 		}
 		if err := a.Table(rows); err != nil {
 			return err

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 )
 
 // decideFlags are the flags of decide.
@@ -78,7 +79,7 @@ To continue an interrupted run, use resume.`,
 
 // decide sends a decision on the call that args name: a run, and optionally a suspension.
 func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wire.Decision, dryRun bool) error {
-	var asked wire.Pending
+	var asked waiting
 	var err error
 	if len(args) == 2 {
 		d.Target = args[1]
@@ -107,26 +108,32 @@ func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wir
 
 // pendingOf looks up a waiting call, to show the changes. If it can't be found, the server refuses
 // the decision.
-func pendingOf(ctx context.Context, c *client.Client, run, target string) wire.Pending {
+func pendingOf(ctx context.Context, c *client.Client, run, target string) waiting {
 	shown, err := c.Run(ctx, run)
 	if err != nil {
-		return wire.Pending{}
+		return waiting{}
 	}
 	return waitingIn(shown, target)
 }
 
+// waiting is a waiting call and the agent of its run.
+type waiting struct {
+	agent string
+	wire.Pending
+}
+
 // waitingIn is the waiting call of a run that a decision is on; empty if there is none.
-func waitingIn(run wire.Run, target string) wire.Pending {
+func waitingIn(run wire.Run, target string) waiting {
 	for _, p := range run.Pending {
 		if p.Suspension.ID == target || p.CallID == target {
-			return p
+			return waiting{run.Agent, p}
 		}
 	}
-	return wire.Pending{}
+	return waiting{}
 }
 
 // printEdits shows how edited arguments differ from the requested ones.
-func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
+func (a *app) printEdits(asked waiting, arguments json.RawMessage) error {
 	if asked.Suspension.ID == "" {
 		return nil
 	}
@@ -136,6 +143,9 @@ func (a *app) printEdits(asked wire.Pending, arguments json.RawMessage) error {
 	}
 	colour := display.ScreenOf(a.Stdout, a.Opts.Getenv).Colour
 	out := display.Clean(display.Spelled(asked.Tool)+" will run with edited arguments:") + "\n"
+	if asked.agent == ask.Agent { // which runs nothing
+		out = "will be approved with edited arguments:\n"
+	}
 	for _, l := range changes {
 		out += l.Render(colour) + "\n"
 	}
@@ -185,19 +195,19 @@ func (v decideFlags) said() (flags []string) {
 }
 
 // onlyPending is the run's one waiting call.
-func onlyPending(ctx context.Context, c *client.Client, id string) (wire.Pending, error) {
+func onlyPending(ctx context.Context, c *client.Client, id string) (waiting, error) {
 	run, err := c.Run(ctx, id)
 	if err != nil {
-		return wire.Pending{}, err
+		return waiting{}, err
 	}
 	run.Pending = slices.DeleteFunc(run.Pending, func(p wire.Pending) bool { return p.Kind == "interrupt" })
 	switch len(run.Pending) {
 	case 0:
-		return wire.Pending{}, cmdline.Fail(cmdline.ExitFailed, "not_suspended", fmt.Sprintf("%s has no call to decide; its status is %s", id, cmdline.StatusText(run)))
+		return waiting{}, cmdline.Fail(cmdline.ExitFailed, "not_suspended", fmt.Sprintf("%s has no call to decide; its status is %s", id, cmdline.StatusText(run)))
 	case 1:
-		return run.Pending[0], nil
+		return waiting{run.Agent, run.Pending[0]}, nil
 	}
-	return wire.Pending{}, cmdline.Usagef("%s has several waiting calls; add the id of one: %s", id, pendingIDs(run.Pending))
+	return waiting{}, cmdline.Usagef("%s has several waiting calls; add the id of one: %s", id, pendingIDs(run.Pending))
 }
 
 // printAnswer shows the response to a decision. A refusal is a failure.

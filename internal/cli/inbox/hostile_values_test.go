@@ -59,8 +59,8 @@ func drawnEverywhere(raw string) map[string]string {
 		}
 		out.Reset()
 	}
-	take("the list", a.Table(a.PendingRows("run_1", p)))
-	take("what is edited", a.printEdits(p, json.RawMessage(`{"x":0}`)))
+	take("the list", a.Table(a.PendingRows("run_1", "desk", p)))
+	take("what is edited", a.printEdits(waiting{Pending: p}, json.RawMessage(`{"x":0}`)))
 	drawn["JSON"] = display.CleanJSON(p.Arguments)
 	drawn["one line"] = display.InWords(p.Arguments)
 	for _, l := range details(wire.Approval{RunID: "run_1", Agent: "desk", Metadata: p.Arguments, StartedBy: &wire.Actor{By: words}, Pending: p}, nil, began) {
@@ -87,7 +87,7 @@ func TestWhatIsApprovedReadsAsWhatRuns(t *testing.T) {
 		var out bytes.Buffer
 		a := &app{&cmdline.App{Stdout: &out, Opts: cmdline.Options{Getenv: func(string) string { return "" }}}}
 		p := wire.Pending{Tool: "pay", Kind: "approval", Arguments: json.RawMessage(raw), Suspension: wire.Suspension{ID: "sus_1"}}
-		if err := a.Table(a.PendingRows("run_1", p)); err != nil || !strings.Contains(out.String(), want) {
+		if err := a.Table(a.PendingRows("run_1", "desk", p)); err != nil || !strings.Contains(out.String(), want) {
 			t.Errorf("%v; no %q in\n%s", err, want, out.String())
 		}
 	}

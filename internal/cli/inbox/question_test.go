@@ -60,6 +60,37 @@ func TestNoLabelTouchesItsText(t *testing.T) {
 	}
 }
 
+// TestAnAskIsCalledByItsTitle everywhere; no other agent can put words in the place of its tool.
+func TestAnAskIsCalledByItsTitle(t *testing.T) {
+	item := waits(1, "approval")
+	item.Agent, item.Tool, item.CallID, item.Requests = "dormouse-ask", "ask", "ask", []wire.Request{{Text: "Deploy 4.2?\n{}\u202e"}}
+	other := item
+	other.Agent = "desk"
+	for _, tt := range []struct {
+		item              wire.Approval
+		list, inbox, edit string
+	}{
+		{item, `approval of: Deploy 4.2? {}<U+202E>` + "\n", `Deploy 4.2? {}<U+202E>`, "will be approved with edited arguments:"},
+		{other, `approval of ask {"order":"A-1","amount":120}` + "\n", "ask order=A-1", "ask will run with edited arguments:"},
+	} {
+		var out bytes.Buffer
+		a := &app{&cmdline.App{Stdout: &out, Opts: cmdline.Options{Getenv: func(string) string { return "" }, Now: func() time.Time { return began }}}}
+		if err := a.printApprovals(client.ApprovalFilter{}, wire.Page[wire.Approval]{Items: []wire.Approval{tt.item}}); err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(out.String(), tt.list) || !strings.Contains(out.String(), "A-1") {
+			t.Errorf("approvals of %s:\n%s", tt.item.Agent, out.String())
+		}
+		if shown := walks(t, tt.item).draws(); !strings.Contains(shown, tt.inbox) {
+			t.Errorf("the inbox of %s:\n%s", tt.item.Agent, shown)
+		}
+		out.Reset()
+		if err := a.printEdits(waiting{tt.item.Agent, tt.item.Pending}, json.RawMessage(`{"order":"A-2"}`)); err != nil || !strings.HasPrefix(out.String(), tt.edit) {
+			t.Errorf("an edit for %s:\n%s", tt.item.Agent, out.String())
+		}
+	}
+}
+
 // TestTheInboxOffersNoEditWhereTheRunAsksToGoOn: no tool is behind such a question.
 func TestTheInboxOffersNoEditWhereTheRunAsksToGoOn(t *testing.T) {
 	item := waits(1, "approval")

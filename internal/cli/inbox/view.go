@@ -1,6 +1,7 @@
 package inbox
 
 import (
+	"cmp"
 	"fmt"
 	"strings"
 	"time"
@@ -135,18 +136,18 @@ func (m *inbox) rows() []display.Line {
 		if a.Suspension.ID == m.chosen {
 			mark, how = "> ", display.Marked
 		}
-		words := fmt.Sprintf("%s%7s  %-8s  %s  %s", mark, display.Age(a.Since, m.now), kindWords(a.Kind), display.Spelled(a.Agent), wanted(a.Pending))
+		words := fmt.Sprintf("%s%7s  %-8s  %s  %s", mark, display.Age(a.Since, m.now), kindWords(a.Kind), display.Spelled(a.Agent), wanted(a))
 		lines = append(lines, display.Line{{Style: how, Text: words}}.Cut(m.width))
 	}
 	return lines
 }
 
 // wanted is what a call would do, or what the run itself asks.
-func wanted(p wire.Pending) string {
-	if cmdline.AsksToGoOn(p) {
-		return display.Spelled(display.OneLine(p.Suspension.Message))
+func wanted(a wire.Approval) string {
+	if cmdline.AsksToGoOn(a.Pending) {
+		return display.Spelled(display.OneLine(a.Suspension.Message))
 	}
-	return display.Spelled(p.Tool) + " " + display.InWords(p.Arguments)
+	return cmp.Or(cmdline.Title(a.Agent, a.Pending), display.Spelled(a.Tool)+" "+display.InWords(a.Arguments))
 }
 
 func kindWords(kind string) string { return strings.ReplaceAll(kind, "_", " ") }
@@ -170,7 +171,7 @@ func (m *inbox) body() []display.Line {
 // details is everything known about a waiting call, in unwrapped lines. edited, if not nil,
 // replaces its arguments.
 func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
-	lines := []display.Line{row("waits for", cmdline.AwaitedWhat(a.Pending)), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
+	lines := []display.Line{row("waits for", cmdline.AwaitedBy(a.Agent, a.Pending)), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
 		row("suspension", a.Suspension.ID), row("since", strings.TrimSpace(display.Clock(a.Since)+display.After(", ", display.Age(a.Since, now))))}
 	if a.Deadline != nil {
 		lines = append(lines, row("deadline", display.Clock(*a.Deadline)+display.UntilDeadline(a.Deadline.Time, now)))
@@ -185,7 +186,7 @@ func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 		arguments = edited
 	}
 	if a.Kind != "interrupt" && !cmdline.AsksToGoOn(a.Pending) {
-		lines = append(lines, display.Line{}, display.Line{{Style: display.Bold, Text: cmdline.ArgumentsMean(a.Pending)}})
+		lines = append(lines, display.Line{}, display.Line{{Style: display.Bold, Text: argumentsMean(a)}})
 		lines = append(lines, display.ArgumentLines(arguments)...)
 	}
 	lines = append(lines, previewLines(a.Pending, edited != nil)...)
@@ -196,6 +197,14 @@ func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 		}
 	}
 	return append(lines, behind(a)...)
+}
+
+// argumentsMean says what becomes of the arguments. An ask runs nothing.
+func argumentsMean(a wire.Approval) string {
+	if cmdline.Title(a.Agent, a.Pending) != "" {
+		return "it is asked about"
+	}
+	return cmdline.ArgumentsMean(a.Pending)
 }
 
 // previewLines are the preview of a call. It was made when the call was suspended, so it doesn't

@@ -82,7 +82,7 @@ func (a *app) printPending(run wire.Run) error {
 	}
 	var rows [][]string
 	for _, p := range run.Pending {
-		rows = append(rows, a.PendingRows(run.ID, p)...)
+		rows = append(rows, a.PendingRows(run.ID, run.Agent, p)...)
 	}
 	return a.Table(rows)
 }
