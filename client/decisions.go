@@ -33,6 +33,8 @@ type RecordedDecision struct {
 	Agent string `json:"agent"`
 	// The tool of the call. Empty if the run itself waited.
 	Tool string `json:"tool_name"`
+	// What an ask asks: the first line of its title, at most 200 characters.
+	Title string `json:"title,omitempty"`
 	// The kind of the suspension.
 	Kind string `json:"kind"`
 	// What an approval does to the call.

@@ -54,6 +54,7 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 			d.Applied, d.Action, d.Vote = false, "edit", &client.Ballot{Outcome: "superseded"}
 		}),
 		recorded("", func(d *wire.RecordedDecision) { d.Late, d.Via, d.Tool, d.Kind = true, "link", "", "interrupt" }),
+		recorded("token:eve", func(d *wire.RecordedDecision) { d.Tool, d.Title = "ask", "Deploy\x1b "+strings.Repeat("4.2", 40) }),
 		recorded("deadline", func(d *wire.RecordedDecision) { d.TimedOut = true }),
 		recorded("token:cleo", func(d *wire.RecordedDecision) { d.Unreadable = &wire.RunError{Code: "unreadable"} })}}
 	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/decisions": func(w http.ResponseWriter, r *http.Request) {
@@ -65,7 +66,7 @@ func TestDecisionsListsWhoSaidWhat(t *testing.T) {
 	}})
 	out := dormouse(t, s, "decisions", "--action", "resume", "--agent", "desk")
 	out.wantExit(t, cmdline.ExitOK)
-	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (vote)", "edit (not applied)", "resume (too late, not applied)", "resume (by the deadline)", "interrupt", "link", "unreadable",
+	contains(t, out.stdout, "token:anna", "cancel (not applied)", "resume (vote)", "edit (not applied)", "resume (too late, not applied)", "resume (by the deadline)", "interrupt", "link", "unreadable", "  Deploy<U+001B> 4.24.2", "more)  resume",
 		"decisions --agent desk --action resume --limit 20 --cursor more")
 	contains(t, dormouse(t, s, "decisions", "--by", "link:Anna B").stdout, "next page: dormouse decisions --by 'link:Anna B' --limit 20 --cursor more\n")
 	contains(t, dormouse(t, s, "decisions", "--created-after", "2026-03-01t09:30:00Z", "--created-before", "2026-03-02T00:00:00+01:00").stdout,

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
 const deploy = `{"title":"Deploy 4.2 to production?","arguments":{"version":"4.2"}}`
@@ -70,6 +71,23 @@ func TestAsksOverHTTP(t *testing.T) {
 	over := s.send("POST", "/v1/asks", deploy).ask(t).ID
 	s.worker.Finish(over, "Approved.")
 	s.posts(posted{"/v1/asks/" + over + "/cancel", "", "", 409, "run_done"})
+}
+
+func TestADecisionOnAnAskHasItsTitle(t *testing.T) {
+	s := newServer(t, settings{token: "secret", grants: []access.Grant{grant("admin", "default", "admin", access.Admin), grant("desk", "default", "desk", access.Decide)}})
+	id := s.send("POST", "/v1/asks", deploy, bearer("admin")).ask(t).ID
+	sus := s.worker.Suspend(id, frontendtest.Call{ID: "ask", Tool: "ask", Kind: core.KindApproval})["ask"]
+	if got := s.send("POST", "/v1/runs/"+id+"/decisions", `{"target":"`+sus+`","action":"resume"}`, bearer("admin")); got.StatusCode != 202 {
+		t.Fatalf("%d %s", got.StatusCode, got.text)
+	}
+	s.worker.Drain(id)
+	for token, want := range map[string]string{"admin": "Deploy 4.2 to production?", "desk": ""} {
+		got := s.send("GET", "/v1/decisions", "", bearer(token))
+		var page wire.DecisionPage
+		if err := json.Unmarshal([]byte(got.text), &page); err != nil || len(page.Items) != 1 || page.Items[0].Title != want {
+			t.Errorf("%s: %d %s", token, got.StatusCode, got.text)
+		}
+	}
 }
 
 func TestAStarterReadsOnlyItsOwnAsks(t *testing.T) {

@@ -30,6 +30,7 @@ func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
 	if !principal(r).May(access.Read) {
 		for i := range page.Items {
 			withoutAnswer(&page.Items[i].DecisionRecordedData)
+			page.Items[i].Title = ""
 		}
 	}
 	return a.writeJSON(w, r, http.StatusOK, page)

@@ -692,6 +692,7 @@ var members = map[string]member{
 	"RecordedDecision.seq":         {"The `seq` of its event in the conversation.", nil},
 	"RecordedDecision.agent":       {"The agent of the run.", nil},
 	"RecordedDecision.tool_name":   {"The tool of the call. Empty if the run itself waited.", nil},
+	"RecordedDecision.title":       {"What an ask asks: the first line of its title, at most 200 characters. Omitted for a token without `read`.", nil},
 	"RecordedDecision.kind":        {"The kind of the suspension.", nil},
 	"RecordedDecision.resume_mode": {"What an approval does to the call.", nil},
 	"RecordedDecision.unreadable":  {"Set if the decision or its run can't be read. Members are then missing.", nil},

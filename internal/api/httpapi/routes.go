@@ -365,7 +365,7 @@ func (a *api) otherRoutes() []route {
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
 		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List recorded decisions, newest first", roles: canSeeInbox,
-			about: "Lists who decided what and when, for all runs of the tenant, and whether each decision took effect. A token without `read` gets decisions without their arguments and result.",
+			about: "Lists who decided what and when, for all runs of the tenant, and whether each decision took effect. A token without `read` gets decisions without their arguments, result and title.",
 			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Return only decisions with this action.", one: []string{"resume", "cancel"}},
 				{in: "query", name: "created_after", moment: true, about: "Return only decisions recorded at or after this time, in RFC 3339."},
 				{in: "query", name: "created_before", moment: true, about: "Return only decisions recorded before this time, in RFC 3339."},

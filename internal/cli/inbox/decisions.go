@@ -68,7 +68,7 @@ func (a *app) printDecisions(list client.DecisionFilter, page wire.DecisionPage)
 	}
 	rows := [][]string{{"RECORDED", "RUN", "CALL", "DECISION", "BY", "REASON"}}
 	for _, d := range page.Items {
-		rows = append(rows, []string{display.Clock(d.At), d.RunID, display.OneLine(cmp.Or(d.Tool, d.Kind, "-")), decisionText(d), display.OneLine(cmp.Or(d.By, d.Via, "-")), display.OneLine(cmp.Or(d.Reason, d.DecisionRecordedData.Error, "-"))})
+		rows = append(rows, []string{display.Clock(d.At), d.RunID, calledText(d), decisionText(d), display.OneLine(cmp.Or(d.By, d.Via, "-")), display.OneLine(cmp.Or(d.Reason, d.DecisionRecordedData.Error, "-"))})
 	}
 	if err := a.List(rows, 2, 5); err != nil {
 		return err
@@ -76,6 +76,13 @@ func (a *app) printDecisions(list client.DecisionFilter, page wire.DecisionPage)
 	flags := []cmdline.FlagValue{{Name: "by", Value: list.By}, {Name: "via", Value: list.Via}, {Name: "agent", Value: list.Agent}, {Name: "action", Value: list.Action}}
 	return a.PrintMore("decisions", append(flags, cmdline.PeriodFlags(list.CreatedAfter, list.CreatedBefore)...), list.Limit, page.Next)
 }
+
+// calledText names what was decided about: an ask by its title.
+func calledText(d wire.RecordedDecision) string {
+	return display.Shorten(display.Spelled(display.OneLine(cmp.Or(d.Title, d.Tool, d.Kind, "-"))), mostCalled)
+}
+
+const mostCalled = 40
 
 // decisionText is the action of a decision, and whether it took effect.
 func decisionText(d wire.RecordedDecision) string {

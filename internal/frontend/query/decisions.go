@@ -8,9 +8,11 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
 )
 
 // DecisionQuery says which decisions of a tenant are wanted. An empty member wants all.
@@ -177,6 +179,9 @@ func (r *historyRead) decision(ctx context.Context, e core.Event) error {
 	if r.q.Agent != "" && shown.Agent != r.q.Agent {
 		return nil
 	}
+	if err := r.title(ctx, p, &shown); err != nil {
+		return err
+	}
 	if waited, err := r.f.FindSuspension(ctx, p, shown.Suspension); err == nil {
 		shown.Tool, shown.Kind, shown.ResumeMode = waited.ToolName, waited.Kind.String(), waited.Mode().String()
 	} else if ctx.Err() != nil {
@@ -184,6 +189,19 @@ func (r *historyRead) decision(ctx context.Context, e core.Event) error {
 	}
 	r.items = append(r.items, shown)
 	r.weight += len(shown.Arguments) + len(shown.Result) + len(shown.Reason)
+	return nil
+}
+
+// title adds what an ask asks. It costs a read, so no other run's input is read for the list.
+func (r *historyRead) title(ctx context.Context, p journal.Place, shown *wire.RecordedDecision) error {
+	if shown.Agent != ask.Agent {
+		return nil
+	}
+	begin, err := r.f.Segment(ctx, p, p.Record.Seq0+1)
+	if err != nil {
+		return ctx.Err() // the decision is shown without it
+	}
+	shown.Title = runview.FirstLine(p, begin)
 	return nil
 }
 

@@ -34,6 +34,11 @@ func firstLine(p journal.Place, found map[int64]core.Segment) string {
 	return ""
 }
 
+// FirstLine is the first line of the input of a run whose journal begins with a segment.
+func FirstLine(p journal.Place, begin core.Segment) string {
+	return firstLine(p, map[int64]core.Segment{p.Record.Seq0 + 1: begin})
+}
+
 // firstLineOf is the first line that is not blank in the texts of a message, without the space
 // around it.
 func firstLineOf(parts []core.Part) string {
