@@ -24,16 +24,7 @@ func TestAPersonSignsInToAnswerALink(t *testing.T) {
 	provider.SignInAs(map[string]any{"sub": "u-1", "email": "anna@acme.example", "email_verified": true})
 	r.deploy(strings.Replace(asked, "name: desk\n", "name: desk\ngroups: {office: ['claim:email=anna@acme.example']}\napprovals: {default: {group: office}}\n", 1))
 	o := r.options()
-	o.SignIn = SignIn{Issuer: provider.URL, ClientID: oidcdouble.ClientID}
-	o.Secrets = func(_ context.Context, name string) (string, error) {
-		if name == SignInSecret {
-			return oidcdouble.Secret, nil
-		}
-		return "", secret.ErrNotSet
-	}
-	if o.PublicURL, err = access.ParsePublicURL("https://desk.example.com"); err != nil {
-		t.Fatal(err)
-	}
+	signInAt(t, &o, provider)
 	s := r.startWith(o)
 	run := s.begin(t)
 	sus := s.await(t, run.ID, "waiting").Pending[0].Suspension.ID
@@ -41,28 +32,7 @@ func TestAPersonSignsInToAnswerALink(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	cookies := map[string]string{}
-	browser := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
-	open := func(method, address, body string) *http.Response {
-		t.Helper()
-		req, err := http.NewRequestWithContext(t.Context(), method, strings.Replace(address, "https://desk.example.com", "http://"+s.Server.Addr(), 1), strings.NewReader(body))
-		if err != nil {
-			t.Fatal(err)
-		}
-		req.Header.Set("Content-Type", "application/json")
-		for name, value := range cookies {
-			req.AddCookie(&http.Cookie{Name: name, Value: value})
-		}
-		resp, err := browser.Do(req)
-		if err != nil {
-			t.Fatal(err)
-		}
-		resp.Body.Close()
-		for _, c := range resp.Cookies() {
-			cookies[c.Name] = c.Value
-		}
-		return resp
-	}
+	open := newBrowser(t, s.Server.Addr()).open
 	if resp := open("POST", made.Link, `{"action":"resume"}`); resp.StatusCode != 401 {
 		t.Errorf("before the sign-in: %s", resp.Status)
 	}
@@ -79,4 +49,54 @@ func TestAPersonSignsInToAnswerALink(t *testing.T) {
 	if s.await(t, run.ID, "done"); paid.Load() != 1 {
 		t.Errorf("paid %d times", paid.Load())
 	}
+}
+
+// signInAt has people sign in at a provider.
+func signInAt(t *testing.T, o *Options, provider *oidcdouble.Provider) {
+	t.Helper()
+	o.SignIn = SignIn{Issuer: provider.URL, ClientID: oidcdouble.ClientID}
+	o.Secrets = func(_ context.Context, name string) (string, error) {
+		if name == SignInSecret {
+			return oidcdouble.Secret, nil
+		}
+		return "", secret.ErrNotSet
+	}
+	var err error
+	if o.PublicURL, err = access.ParsePublicURL("https://desk.example.com"); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// browser keeps cookies, follows no redirect, and finds the desk at the address of a server here.
+type browser struct {
+	*testing.T
+	server  string
+	cookies map[string]string
+}
+
+func newBrowser(t *testing.T, server string) *browser {
+	return &browser{t, server, map[string]string{}}
+}
+
+// open returns an answer with its body closed.
+func (b *browser) open(method, address, body string) *http.Response {
+	b.Helper()
+	req, err := http.NewRequestWithContext(b.Context(), method, strings.Replace(address, "https://desk.example.com", "http://"+b.server, 1), strings.NewReader(body))
+	if err != nil {
+		b.Fatal(err)
+	}
+	req.Header.Set("Content-Type", "application/json")
+	for name, value := range b.cookies {
+		req.AddCookie(&http.Cookie{Name: name, Value: value})
+	}
+	client := http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	resp, err := client.Do(req)
+	if err != nil {
+		b.Fatal(err)
+	}
+	resp.Body.Close()
+	for _, c := range resp.Cookies() {
+		b.cookies[c.Name] = c.Value
+	}
+	return resp
 }

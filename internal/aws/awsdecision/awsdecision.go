@@ -53,8 +53,8 @@ func provider(s stack.Settings) people.SignIn {
 }
 
 // who tells a person's tenant and roles as those of other callers are told. Where IAM admits
-// callers, the provider's accounts have no roles: whoever was sent a link may decide, as far as the
-// rules of the call allow it.
+// callers, the provider's accounts have no roles: a person who was sent a link may decide, as far
+// as the rules of the call allow it.
 func who(a stack.Access) func(tenant string, claims map[string]string) (access.Principal, error) {
 	if a.Auth == stack.JWT {
 		return access.Admission{TenantClaim: a.TenantClaim, RolesClaim: a.RolesClaim}.SignedIn

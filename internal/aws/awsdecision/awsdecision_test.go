@@ -17,12 +17,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -108,20 +108,7 @@ func (s *stand) must(err error) {
 	}
 }
 
-const desk = `name: desk
-model:
-  provider: scripted
-  turns:
-    - given: {step: 1}
-      calls: [{tool: pay, arguments: {order: 7}}]
-    - say: Done.
-tools:
-  - name: pay
-    description: Pays an order back.
-    parameters: {type: object, properties: {order: {type: integer}}}
-    recorded: [{result: paid}]
-permissions: {ask: [pay]}
-groups: {office: ['claim:email=anna@acme.example']}
+const desk = awstest.Desk + `groups: {office: ['claim:email=anna@acme.example']}
 approvals: {default: {group: office}}
 `
 
@@ -132,10 +119,7 @@ func (s *stand) waiting(more ...string) wire.Run {
 	for _, who := range more {
 		text = strings.Replace(text, "groups: {office: [", "groups: {office: ['"+who+"', ", 1)
 	}
-	def, err := agentfile.Parse("desk.yaml", []byte(text), nil)
-	s.must(err)
-	s.must(s.step.Store.PutDefinition(s.Context(), engine.Definition{Tenant: tenant, Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
-	s.must(s.step.Store.Deploy(s.Context(), tenant, def.Name, def.Digest()))
+	awstest.Deploy(s.T, s.step.Store, tenant, text)
 	started, err := s.step.Frontend.Start(s.Context(), frontend.Caller{Tenant: tenant, By: "token:bob"}, "", wire.StartRequest{Agent: "desk", Input: []byte(`"go"`)})
 	s.must(err)
 	s.pump()

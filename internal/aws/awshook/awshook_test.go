@@ -17,12 +17,12 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
-	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsnotify"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -91,30 +91,14 @@ func (s *stand) must(err error) {
 	}
 }
 
-const desk = `name: desk
-model:
-  provider: scripted
-  turns:
-    - given: {step: 1}
-      calls: [{tool: pay, arguments: {order: 7}}]
-    - say: Done.
-tools:
-  - name: pay
-    description: Pays an order back.
-    parameters: {type: object, properties: {order: {type: integer}}}
-    recorded: [{result: paid}]
-permissions: {ask: [pay]}
-notify:
+const desk = awstest.Desk + `notify:
   - {name: chat, on: [suspended], slack: {channel: ` + slackdouble.Channel + `, token: SLACK_TOKEN}}
 `
 
 // deploy deploys the agent desk and one hook.
 func (s *stand) deploy(name, file string) {
 	s.Helper()
-	def, err := agentfile.Parse("desk.yaml", []byte(desk), nil)
-	s.must(err)
-	s.must(s.step.Store.PutDefinition(s.Context(), engine.Definition{Tenant: tenant, Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
-	s.must(s.step.Store.Deploy(s.Context(), tenant, def.Name, def.Digest()))
+	awstest.Deploy(s.T, s.step.Store, tenant, desk)
 	s.must(s.step.Store.PutHook(s.Context(), engine.HookFile{Name: name, Tenant: tenant, Text: file}))
 }
 

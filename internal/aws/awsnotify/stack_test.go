@@ -18,10 +18,10 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
 	"github.com/dormouse-dev/dormouse/client"
-	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -126,25 +126,9 @@ func (s *stand) must(err error) {
 
 func (s *stand) deploy(pager string) {
 	s.Helper()
-	def, err := agentfile.Parse("desk.yaml", []byte(`name: desk
-model:
-  provider: scripted
-  turns:
-    - given: {step: 1}
-      calls: [{tool: pay, arguments: {order: 7}}]
-    - say: Done.
-tools:
-  - name: pay
-    description: Pays an order back.
-    parameters: {type: object, properties: {order: {type: integer}}}
-    recorded: [{result: paid}]
-permissions: {ask: [pay]}
-notify:
+	awstest.Deploy(s.T, s.step.Store, "acme", awstest.Desk+`notify:
   - {name: pager, on: [suspended], url: "`+pager+`/hook", secret: PAGER_KEY, allow_private: true}
-`), nil)
-	s.must(err)
-	s.must(s.step.Store.PutDefinition(s.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
-	s.must(s.step.Store.Deploy(s.Context(), "acme", def.Name, def.Digest()))
+`)
 }
 
 // hook is the receiver. It takes only what is signed.
