@@ -157,8 +157,9 @@ func (s SuspendedCall) As(c Call) SuspendedCall {
 	return s
 }
 
-// AsksToGoOn says whether the run itself asks a person whether it may go on, because of what it has
-// cost. No tool is behind it, so the answer is a yes or a no and nothing else.
+// AsksToGoOn says whether the run itself asks a person whether it may go on: for a hook, before its
+// first step, or because of what it has cost. No tool is behind it, so the answer is a yes or a no
+// and nothing else.
 func (s SuspendedCall) AsksToGoOn() bool { return s.ToolName == "" && s.Kind == KindApproval }
 
 // Named is what a refusal calls the thing that waits.

@@ -78,13 +78,16 @@ func LinkCaller(l engine.Link) Caller {
 	return Caller{Tenant: l.Tenant, By: "link:" + l.For, Via: core.ViaLink, Link: &l}
 }
 
-// SignedIn is the caller who answers by a link that asks for a token or a sign-in: the token's own,
-// or the person who has signed in.
+// SignedIn is the caller who answers by a link that asks for a token: the token's own.
 func SignedIn(l engine.Link, p access.Principal) Caller {
-	c := Caller{Tenant: p.Tenant, By: p.By(), Via: core.ViaLink, Roles: p.Roles, Claims: p.Claims, Link: &l}
-	if c.signedIn() {
-		c.Roles = nil // any account may sign in: none is an approver by that alone
-	}
+	return Caller{Tenant: p.Tenant, By: p.By(), Via: core.ViaLink, Roles: p.Roles, Claims: p.Claims, Link: &l}
+}
+
+// Account is the caller who answers by a link that asks for a sign-in: the person who has signed
+// in. Any account of the provider may, so that a role makes none of them an approver.
+func Account(l engine.Link, p access.Principal) Caller {
+	c := SignedIn(l, p)
+	c.Roles = nil
 	return c
 }
 

@@ -208,6 +208,7 @@ func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
 		if err := authorize(principal(r), rt.roles); err != nil {
 			return r, err
 		}
+		a.untilRead(r, rt.roles)
 	}
 	if err := rt.understands(r); err != nil {
 		return r, err

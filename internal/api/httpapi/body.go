@@ -107,7 +107,7 @@ func unreadable(err error) error {
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
 		return &refusal.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", maxBody)}
-	case errors.Is(err, errCrowded):
+	case errors.Is(err, errCrowded), errors.As(err, new(*refusal.Error)):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		return malformed("the body arrived too slowly; send it again without pauses")

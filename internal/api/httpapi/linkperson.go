@@ -101,7 +101,7 @@ func (a *api) signedIn(r *http.Request, l *question) {
 	}
 	l.SignInAt = a.public.To(access.LinkPath + r.PathValue("token") + "/sign-in")
 	if p, in := a.people.Who(r, l.record); in {
-		l.caller, l.Person = frontend.SignedIn(l.record, p), p.Name
+		l.caller, l.Person = frontend.Account(l.record, p), p.Name
 	}
 }
 

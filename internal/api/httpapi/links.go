@@ -41,10 +41,7 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	case err != nil:
 		return l, err
 	}
-	if l.record, err = a.front.LinkRecord(r.Context(), l.link.Tenant, l.link.Run, l.link.ID); err != nil {
-		return l, err
-	}
-	if err := a.stillGood(r, l); err != nil {
+	if err := a.readRecord(r, &l); err != nil {
 		return l, err
 	}
 	l.caller = frontend.LinkCaller(l.record)
@@ -59,6 +56,14 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 		}
 	}
 	return l, nil
+}
+
+// readRecord reads the link's record, which must still be good.
+func (a *api) readRecord(r *http.Request, l *question) (err error) {
+	if l.record, err = a.front.LinkRecord(r.Context(), l.link.Tenant, l.link.Run, l.link.ID); err != nil {
+		return err
+	}
+	return a.stillGood(r, *l)
 }
 
 // stillGood demands that the link was not revoked, and that its maker may still make links: it ends
@@ -177,7 +182,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 		return a.answerRefused(w, r, l, err)
 	}
 	// the body may have come slowly, and the link may have been revoked meanwhile
-	if _, err := a.openLink(r); err != nil {
+	if err := a.readRecord(r, &l); err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
 	if d.Action == actionCode {

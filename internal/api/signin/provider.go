@@ -120,7 +120,7 @@ func complete(ctx context.Context, found *oidc.Provider, token *oauth2.Token, cl
 	if err != nil {
 		return nil, err
 	}
-	// An address is verified if whoever says the address says so.
+	// the token or UserInfo: the one that names the address says whether it is verified
 	switch claims["email"] {
 	case more["email"]:
 	case "":

@@ -18,7 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/oidcdouble"
 )
 
-// person is somebody at the pages of a provider that others wrote.
+// person is a user at the pages of a provider that others wrote.
 type person struct {
 	*testing.T
 	http http.Client

@@ -2,8 +2,6 @@ package notice
 
 import (
 	"cmp"
-	"strings"
-	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -78,15 +76,4 @@ func (e Entry) bytes() int {
 		return least
 	}
 	return least + 60 + len(core.Encode(e.Attempts))
-}
-
-// cutText returns the beginning of s, in at most so many bytes and whole characters.
-func cutText(s string, most int) string {
-	if len(s) <= most {
-		return s
-	}
-	for most > 0 && !utf8.RuneStart(s[most]) {
-		most--
-	}
-	return strings.Clone(s[:most])
 }

@@ -4,6 +4,9 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // Line is the small head of what one thread still owes one endpoint. Owners of the run add entries;
@@ -106,7 +109,7 @@ const (
 // After returns the entry after an attempt and what becomes of it. random is in [0, 1).
 func (e Entry) After(o Outcome, a Attempt, random float64) (Entry, State) {
 	e.Tries++
-	a.Error = cutText(a.Error, MostError)
+	a.Error = strings.Clone(core.ClipBytes(a.Error, MostError))
 	e.Attempts = append(slices.Clone(e.Attempts), a)
 	if extra := len(e.Attempts) - MostAttempts; extra > 0 {
 		e.Attempts = e.Attempts[extra:]

@@ -227,7 +227,7 @@ func TestEachBrokenPromiseIsFound(t *testing.T) {
 		"a notice of nothing": {func(h history) {
 			h.Evidence.Notices = append(h.Notices, Arrival{ID: aRun + ":99", Type: "done", Run: aRun, Thread: aThread, Seq: 99})
 		}, "a notice is of the journal"},
-		"a wait that ended without an answer, of which nobody was told": {func(h history) {
+		"a wait that ended without an answer, of which no notice came": {func(h history) {
 			h.thread(func(t *Thread) {
 				events := t.Runs[0].Events
 				left := wire.Event{Seq: 99, Type: "call.cancelled", Data: json.RawMessage(`{"call_id":"call_9","tool_name":"pay","result":"the run ended","suspension":"sus_9"}`)}
