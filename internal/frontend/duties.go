@@ -84,8 +84,10 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 	if d.Action != core.ActionResume || call.Kind != core.KindApproval && call.Kind != core.KindUnknownOutcome {
 		return nil
 	}
-	if c.signedIn() && (call.Counted() || call.NotBy == core.NotByStarter) {
-		return perhapsTwice(call)
+	if call.Counted() || call.NotBy == core.NotByStarter {
+		if err := c.oneOfThePeople(call); err != nil {
+			return err
+		}
 	}
 	if call.Counted() && !c.voterOf(call).member {
 		return notAMember(c, call)
@@ -100,10 +102,40 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 	return f.notBarred(ctx, c, p, call)
 }
 
-// perhapsTwice refuses an account where another person is needed than those who have come before.
-func perhapsTwice(call core.SuspendedCall) *refusal.Error {
+// oneOfThePeople refuses an account where another person is needed than those who have come before,
+// unless the policy says which person it is.
+func (c Caller) oneOfThePeople(call core.SuspendedCall) error {
+	if !c.signedIn() || c.known(call.Policy) != "" {
+		return nil
+	}
 	return refusal.New(refusal.CodeNotAnApprover, "%s needs several people, or another one than its requester, and a sign-in does not show which tokens and links are the same person's; "+
-		"answer with a token, or deny the call", call.Named())
+		"answer with a token, deny the call, or have the agent's author name each approver as a person with a claim", call.Named())
+}
+
+// known is the name of the person of a policy whose account the caller is; "" if the policy does
+// not tell. It tells only if all whom it asks are persons: any other member may be the same person.
+func (c Caller) known(p *vote.Policy) string {
+	if p == nil {
+		return ""
+	}
+	var person string
+	for _, g := range p.Groups() {
+		for _, m := range g.Members {
+			switch {
+			case m.Person == "":
+				return ""
+			case m.Person == person || !slices.ContainsFunc(m.Is, c.is):
+			case person != "":
+				return "" // two people's claims
+			default:
+				person = m.Person
+			}
+		}
+	}
+	if person == "" {
+		return ""
+	}
+	return vote.PersonName(person)
 }
 
 // byWebhook says whether the caller answers by a link that was sent to a webhook of the tenant. Who
@@ -132,8 +164,20 @@ func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, cal
 		return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but a caller without a name %s; "+
 			"start another thread with a token", call.Named(), askedForIt)
 	}
+	if c.signedIn() {
+		for _, asker := range askers {
+			if !named(call.Policy, asker) {
+				return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and a sign-in does not show that it isn't %s, who %s; "+
+					"answer with a token, or have the agent's author name %[2]s as a person's", call.Named(), asker, askedForIt)
+			}
+		}
+	}
 	for _, by := range persons {
-		same := func(asker string) bool { return oneOf(call.Policy, asker) == oneOf(call.Policy, by) }
+		person := oneOf(call.Policy, by)
+		if c.signedIn() {
+			person = c.known(call.Policy)
+		}
+		same := func(asker string) bool { return oneOf(call.Policy, asker) == person }
 		if slices.ContainsFunc(askers, same) {
 			return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and %s %s; ask another approver, or deny the call", call.Named(), by, askedForIt)
 		}
@@ -147,6 +191,13 @@ func oneOf(p *vote.Policy, by string) string {
 		return vote.Name(by)
 	}
 	return vote.Name(personIn(p, by, func(entry string) bool { return entry == by }))
+}
+
+// named says whether a policy says whose a caller's name is.
+func named(p *vote.Policy, by string) bool {
+	return slices.ContainsFunc(p.Groups(), func(g vote.Group) bool {
+		return slices.ContainsFunc(g.Members, func(m vote.Member) bool { return m.Person != "" && slices.Contains(m.Is, by) })
+	})
 }
 
 // askers are all callers whose words the model goes by: who started or retried a run of the thread,

@@ -29,6 +29,9 @@ type voter struct {
 func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
 	fits := func(entry string) bool { return c.is(entry) && (c.delegated() == nil || entry == c.By) }
 	person := personIn(call.Policy, c.By, fits)
+	if c.signedIn() {
+		person = c.known(call.Policy)
+	}
 	if person != "" {
 		v.key = vote.Key(person)
 	}
@@ -109,11 +112,12 @@ func (f *Frontend) countedAnswer(h core.Head, call core.SuspendedCall) wire.Deci
 // mayVote says why a vote on an open question is not stored.
 func (f *Frontend) mayVote(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, who voter, rec core.DecisionRecord) error {
 	tally := p.Head.Votes[call.Suspension.ID]
+	if err := c.oneOfThePeople(call); err != nil {
+		return err
+	}
 	switch {
 	case !who.member || who.key == "":
 		return notAMember(c, call)
-	case c.signedIn():
-		return perhapsTwice(call)
 	case taken(tally, who.maker):
 		return refusal.New(refusal.CodeNotAnApprover, "%s created this link and has voted already; ask for a link from another caller", makerOf(*c.Link))
 	case c.Link != nil && f.Passed(call):

@@ -1,6 +1,7 @@
 package local
 
 import (
+	"errors"
 	"net/http"
 	"os"
 	"path/filepath"
@@ -31,7 +32,11 @@ func newAccounts(t *testing.T) *accounts {
 	separate := func(s string) string {
 		return strings.Replace(s, "ask: [pay]", "ask: [{tool: pay, not_by: starter}]", 1)
 	}
+	people := "groups: {team: [{person: anna, is: ['token:anna@acme.example', 'claim:email=anna@acme.example']}, " +
+		"{person: ben, is: ['token:ben', 'claim:email=ben@acme.example', 'claim:sub=u-3']}, {person: ci, is: ['token:ci']}]}\n"
 	for name, text := range map[string]string{
+		"people":           attackAgent("people", people+"approvals: {default: {group: team, need: 2}}\n", ""),
+		"other_people":     separate(attackAgent("other_people", people+"approvals: {default: {group: team}}\n", "")),
 		"claims":           attackAgent("claims", "groups: {fin: ['claim:groups=finance']}\napprovals: {default: {group: fin, need: 2}}\n", ""),
 		"roles":            attackAgent("roles", "groups: {fin: ['role:decide']}\napprovals: {default: {group: fin, need: 2}}\n", ""),
 		"role_approvers":   attackAgent("role_approvers", "approvers: ['role:decide']\n", ""),
@@ -46,7 +51,7 @@ func newAccounts(t *testing.T) *accounts {
 	o := r.options()
 	signInAt(t, &o, provider)
 	o.TokensFile = filepath.Join(t.TempDir(), "tokens")
-	all := line("boss", access.Tenant, "boss-token", access.Admin) + line("ben", access.Tenant, "ben-token", access.Decide, access.Links) +
+	all := line("boss", access.Tenant, "boss-token", access.Admin) + line("ben", access.Tenant, "ben-token", access.Start, access.Decide, access.Links) +
 		line("ci", access.Tenant, "ci-token", access.Start, access.Decide, access.Read) + line("anna@acme.example", access.Tenant, "anna-token", access.Decide) + line("mailer", access.Tenant, "mailer-token", access.Links)
 	if err := os.WriteFile(o.TokensFile, []byte(all), 0o600); err != nil {
 		t.Fatal(err)
@@ -58,8 +63,10 @@ func (h *accounts) as(who string) running {
 	return running{h.Server, client.New("http://"+h.Addr(), client.WithToken(who+"-token"), client.WithRetries(0)), nil}
 }
 
-func (h *accounts) scene(agent string) (run, sus string) {
-	ru, err := h.as("ci").StartRun(h.Context(), wire.StartRequest{Agent: agent, Input: []byte(`"pay"`)}, "")
+func (h *accounts) scene(agent string) (run, sus string) { return h.sceneOf("ci", agent) }
+
+func (h *accounts) sceneOf(starter, agent string) (run, sus string) {
+	ru, err := h.as(starter).StartRun(h.Context(), wire.StartRequest{Agent: agent, Input: []byte(`"pay"`)}, "")
 	if err != nil {
 		h.Fatal(err)
 	}
@@ -107,6 +114,32 @@ func TestAnAccountIsNoSecondPerson(t *testing.T) {
 			_, _ = h.as("anna").DecideSuspension(h.Context(), client.Decision{Target: sus, Action: "resume"})
 			h.refused(h.vote(h.link("mailer", run, sus, "x", "sign_in"), verified))
 		}},
+		"a token and an account of one person": {"people", func(h *accounts, run, sus string) {
+			h.accepted(h.decide("anna", sus))
+			h.conflict(h.vote(h.link("mailer", run, sus, "x", "sign_in"), verified))
+		}},
+		"an account and a token of one person": {"people", func(h *accounts, run, sus string) {
+			h.accepted(h.vote(h.link("mailer", run, sus, "x", "sign_in"), verified))
+			h.conflict(h.decide("anna", sus))
+		}},
+		"two accounts of one person": {"people", func(h *accounts, run, sus string) {
+			h.accepted(h.vote(h.link("mailer", run, sus, "x", "sign_in"), verified))
+			h.conflict(h.vote(h.link("mailer", run, sus, "y", "sign_in"), map[string]any{"sub": "u-9", "email": "anna@acme.example", "email_verified": true}))
+		}},
+		"an account with the claims of two people": {"people", func(h *accounts, run, sus string) {
+			h.refused(h.vote(h.link("mailer", run, sus, "x", "sign_in"), map[string]any{"sub": "u-3", "email": "anna@acme.example", "email_verified": true}))
+		}},
+		"an account of no one whom the policy asks": {"people", func(h *accounts, run, sus string) {
+			h.refused(h.vote(h.link("mailer", run, sus, "x", "sign_in"), unverified))
+		}},
+		"the requester by an account": {"other_people", func(h *accounts, _, _ string) {
+			run, sus := h.sceneOf("ben", "other_people")
+			h.refused(h.vote(h.link("mailer", run, sus, "x", "sign_in"), map[string]any{"sub": "u-2", "email": "ben@acme.example", "email_verified": true}))
+		}},
+		"an account where the requester may be anyone": {"other_people", func(h *accounts, _, _ string) {
+			run, sus := h.sceneOf("boss", "other_people")
+			h.refused(h.vote(h.link("mailer", run, sus, "x", "sign_in"), verified))
+		}},
 		"any account as one of a role": {"role_approvers", func(h *accounts, run, sus string) {
 			h.refused(h.vote(h.link("mailer", run, sus, "x", "sign_in"), map[string]any{"sub": "s-1"}))
 		}},
@@ -131,6 +164,65 @@ func TestAnAccountIsNoSecondPerson(t *testing.T) {
 				t.Errorf("%d was paid", h.paid())
 			}
 		})
+	}
+}
+
+// TestAnAccountIsThePersonWhomThePolicyNames approves where others are needed, because the policy
+// says in which ways each of them comes.
+func TestAnAccountIsThePersonWhomThePolicyNames(t *testing.T) {
+	anna := map[string]any{"sub": "u-1", "email": "anna@acme.example", "email_verified": true}
+	ben := map[string]any{"sub": "u-2", "email": "ben@acme.example", "email_verified": true}
+	for name, c := range map[string]struct {
+		agent string
+		vote  func(h *accounts, run, sus string)
+	}{
+		"two accounts": {"people", func(h *accounts, run, sus string) {
+			l := h.link("mailer", run, sus, "team", "sign_in")
+			h.accepted(h.vote(l, anna))
+			h.accepted(h.vote(l, ben))
+		}},
+		"a token and an account": {"people", func(h *accounts, run, sus string) {
+			h.accepted(h.decide("ben", sus))
+			h.accepted(h.vote(h.link("mailer", run, sus, "team", "sign_in"), anna))
+		}},
+		"another one than the requester": {"other_people", func(h *accounts, run, sus string) {
+			h.accepted(h.vote(h.link("mailer", run, sus, "team", "sign_in"), anna))
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newAccounts(t)
+			run, sus := h.scene(c.agent)
+			c.vote(h, run, sus)
+			h.as("boss").await(t, run, "done")
+			if h.paid() != 1 {
+				t.Errorf("%d was paid", h.paid())
+			}
+		})
+	}
+}
+
+// decide approves with a token. It returns the status.
+func (h *accounts) decide(who, sus string) int {
+	_, err := h.as(who).DecideSuspension(h.Context(), client.Decision{Target: sus, Action: "resume"})
+	if e, refused := errors.AsType[*client.Error](err); refused {
+		return e.Status
+	} else if err != nil {
+		h.Fatal(err)
+	}
+	return http.StatusAccepted
+}
+
+func (h *accounts) accepted(status int) {
+	h.Helper()
+	if status != http.StatusAccepted {
+		h.Errorf("answered with %d, want 202", status)
+	}
+}
+
+func (h *accounts) conflict(status int) {
+	h.Helper()
+	if status != http.StatusConflict && status != http.StatusOK {
+		h.Errorf("answered with %d, want 409, or 200 for the same vote again", status)
 	}
 }
 

@@ -114,6 +114,15 @@ func targetAttacks() group {
 			x.remove(w)
 			return x.sends(request{path: x.path(n), body: yes}) + ", " + x.sends(request{method: "GET", path: x.path(n)})
 		}},
+		{"the link of a webhook that was pointed elsewhere", "410 link_revoked, 410 link_revoked", func(x *scene) string {
+			w, n := x.notified()
+			defer x.remove(w)
+			elsewhere := x.in.URL + "/elsewhere"
+			if _, err := x.as("boss").ChangeWebhook(x.Context(), w.ID, client.WebhookChange{URL: &elsewhere}); err != nil {
+				x.Fatal(err)
+			}
+			return x.sends(request{path: x.path(n), body: yes}) + ", " + x.sends(request{method: "GET", path: x.path(n)})
+		}},
 		{"a scanner opens the link of a notice", "200 question", func(x *scene) string {
 			return x.sends(request{method: "GET", path: x.path(x.told())})
 		}},

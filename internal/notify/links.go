@@ -55,8 +55,12 @@ func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, t
 	if to.Require != "" && (code == "" || !l.Codes) {
 		return nil, nil // a link without the code would be too weak
 	}
+	address := ""
+	if notice.OfTenant(n.Endpoint) {
+		address = to.Address()
+	}
 	record, approve, err := l.maker.EndpointLink(ctx, c, links.EndpointOrder{Run: a.RunID, Suspension: a.Suspension.ID, Since: a.Since.UnixMilli(),
-		At: n.Event.At, Endpoint: n.Endpoint, For: recipient(n.Endpoint, to), Code: code, Life: l.Life})
+		At: n.Event.At, Endpoint: n.Endpoint, For: recipient(n.Endpoint, to), Address: address, Code: code, Life: l.Life})
 	if e, refused := errors.AsType[*refusal.Error](err); refused && !errors.Is(e, engine.ErrUnavailable) {
 		return nil, nil
 	}

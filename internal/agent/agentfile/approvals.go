@@ -105,11 +105,17 @@ func (s *source) groupMember(n *yaml.Node) vote.Member {
 		s.Refuse(n, "a person needs person, a short name, and is, a list of callers such as [token:anna, link:anna@example.com]")
 	}
 	for _, entry := range m.Is {
-		if s.checkMember(n, entry); strings.Contains(entry, "*") || strings.HasPrefix(entry, access.RolePrefix) || strings.HasPrefix(entry, access.ClaimPrefix) {
-			s.Refuse(n, "%s fits many callers, and %s is one person; write the callers out", entry, m.Person)
+		if s.checkMember(n, entry); fitsMany(entry) {
+			s.Refuse(n, "%s fits many callers, and %s is one person; write the callers out, an account as claim:sub=ID or claim:email=ADDRESS", entry, m.Person)
 		}
 	}
 	return m
+}
+
+// fitsMany says whether an entry is not a caller's own.
+func fitsMany(entry string) bool {
+	name, _, _ := strings.Cut(strings.TrimPrefix(entry, access.ClaimPrefix), "=")
+	return strings.Contains(entry, "*") || strings.HasPrefix(entry, access.RolePrefix) || strings.HasPrefix(entry, access.ClaimPrefix) && name != "sub" && name != "email"
 }
 
 var claimEntry = regexp.MustCompile(`^claim:[A-Za-z0-9_.:/-]+=\S.{0,200}$`)

@@ -16,7 +16,7 @@ const decided = `model: {provider: scripted, turns: [{say: hi}]}
 tools: [{name: pay, go: pay}, {name: wire, go: wire}]
 groups:
   team: [token:anna, token:eve]
-  finance: [token:ben, {person: cy, is: [token:cy, "link:cy@example.com"]}, token:dora]
+  finance: [token:ben, {person: cy, is: [token:cy, "link:cy@example.com", "claim:sub=u-7", "claim:email=cy@example.com"]}, token:dora]
 approvals:
   default: {group: team}
   two: {group: finance, need: 2, deny: majority}
@@ -87,6 +87,7 @@ func TestPoliciesThatMeanNothing(t *testing.T) {
 		"twice in a group":         {"token:dora]", "token:ben]", "twice"},
 		"twice as two people":      {"token:eve]", "token:cy]", "two different people"},
 		"a person who is many":     {"[token:cy, ", "[token:c*, ", "one person"},
+		"a person by a group":      {"[token:cy, ", "['claim:groups=finance', ", "an account as claim:sub=ID or claim:email=ADDRESS"},
 		"a role there is not":      {"token:eve]", "role:boss]", `there is no role "boss"`},
 		"a claim without a value":  {"token:eve]", "'claim:groups']", "write claim:NAME=VALUE"},
 		"a name":                   {"token:eve]", "eve]", `"eve" is not a caller; write token:NAME, link:NAME, hook:NAME/WHO, intake or role:ROLE, with * for any text in a name; a group can also list claim:NAME=VALUE`},

@@ -90,15 +90,15 @@ func (a *api) stillGood(r *http.Request, l question) error {
 	return err
 }
 
-// stillSentTo demands that the tenant's webhook is there that got the link. Targets of agent files
+// stillSentTo demands that the tenant's webhook that got the link is there, and sends to where it did. Targets of agent files
 // aren't looked up: a run keeps those that its version of the agent has.
 func (a *api) stillSentTo(r *http.Request, l question) error {
 	if a.webhooks == nil || !strings.HasPrefix(l.record.Endpoint, notice.TenantEndpoint) {
 		return nil
 	}
-	there, err := a.webhooks.Has(r.Context(), l.link.Tenant, l.record.Endpoint)
+	there, err := a.webhooks.IsAt(r.Context(), l.link.Tenant, l.record.Endpoint, l.record.Fingerprint)
 	if err == nil && !there {
-		err = &refusal.Error{Code: codeLinkRevoked, Detail: "the webhook that got this link was removed; ask for a new link"}
+		err = &refusal.Error{Code: codeLinkRevoked, Detail: "the webhook that got this link was removed or sends elsewhere now; ask for a new link"}
 	}
 	return err
 }

@@ -1,6 +1,11 @@
 package notice
 
-import "encoding/json"
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"strings"
+)
 
 // Target is where notices go, and which: what an agent file, a start or a tenant asks for. It names
 // a secret and never holds its value.
@@ -24,6 +29,13 @@ type Target struct {
 	Require string `json:"require,omitempty"`
 	// the endpoint may be at an address that the operator allows beside public ones
 	AllowPrivate bool `json:"allow_private,omitempty"`
+}
+
+// Address is a digest of where notices go by URL or mail: it changes when the target is pointed
+// elsewhere.
+func (t Target) Address() string {
+	sum := sha256.Sum256([]byte(t.URL + "\x00" + strings.Join(t.Mail, "\x00")))
+	return hex.EncodeToString(sum[:16])
 }
 
 // RequireCode has the links in a mail ask for a one-time code that is sent to its address.

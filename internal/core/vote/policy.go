@@ -150,7 +150,7 @@ func (g Group) Size() (people int, known bool) {
 	for _, m := range g.Members {
 		switch {
 		case m.Person != "":
-			names["person:"+m.Person] = true
+			names[PersonName(m.Person)] = true
 		case len(m.Is) != 1 || open(m.Is[0]):
 			return 0, false
 		default:
@@ -182,7 +182,7 @@ func (g Group) Person(by string, fits func(entry string) bool) (person string, m
 				continue
 			}
 			if m.Person != "" {
-				return "person:" + m.Person, true
+				return PersonName(m.Person), true
 			}
 			person, member = by, true
 		}
@@ -190,11 +190,14 @@ func (g Group) Person(by string, fits func(entry string) bool) (person string, m
 	return person, member && by != ""
 }
 
+// PersonName is how a member who is a person is named, as if a caller.
+func PersonName(person string) string { return "person:" + person }
+
 // Name is a caller's name where two callers must be two people. A token and a sign-in of the same
 // name may belong to one person, so they have one name.
 func Name(by string) string {
 	if name, ok := strings.CutPrefix(by, "token:"); ok {
-		return "person:" + name
+		return PersonName(name)
 	}
 	return by
 }

@@ -26,6 +26,7 @@ type EndpointOrder struct {
 	Since           int64 // when the call began to wait
 	At              int64 // of the event that the notice is about
 	Endpoint, For   string
+	Address         string // digest of where the notice goes; empty where that can't change
 	Code            string // the address for one-time codes; empty: the link asks for none
 	Life            time.Duration
 }
@@ -75,10 +76,13 @@ func (o EndpointOrder) link(tenant string, call core.SuspendedCall) engine.Link 
 	if o.Code != "" { // a link that asked for none, or sent codes elsewhere, is another one
 		of, require = of+"\x00"+o.Code, engine.RequireCode
 	}
+	if o.Address != "" { // an endpoint that was pointed elsewhere gets another one
+		of += "\x00at\x00" + o.Address
+	}
 	sum := sha256.Sum256([]byte(of))
 	id := fmt.Sprintf("lnk_%011x%s", made, strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16])
 	return engine.Link{Tenant: tenant, Run: o.Run, ID: id, Suspension: call.Suspension.ID, Call: call.CallID, Tool: call.ToolName, For: o.For,
-		Endpoint: o.Endpoint, Mail: o.Code, Require: require, Made: made, Expires: made + life, Deadline: call.Deadline}
+		Endpoint: o.Endpoint, Fingerprint: o.Address, Mail: o.Code, Require: require, Made: made, Expires: made + life, Deadline: call.Deadline}
 }
 
 // keepEndpointLink stores the record unless it is there.

@@ -66,13 +66,14 @@ func (d *Desk) find(ctx context.Context, tenant, id string) (notice.Webhook, err
 	return w, err
 }
 
-// Has says whether a webhook is there, which was not removed.
-func (d *Desk) Has(ctx context.Context, tenant, id string) (bool, error) {
-	_, err := d.find(ctx, tenant, id)
+// IsAt says whether a webhook is there, and still sends to an address; see [notice.Target.Address].
+// Links of older programs don't say which: "" fits any.
+func (d *Desk) IsAt(ctx context.Context, tenant, id, address string) (bool, error) {
+	w, err := d.find(ctx, tenant, id)
 	if e, ok := errors.AsType[*refusal.Error](err); ok && e.Code == refusal.CodeWebhookNotFound {
 		return false, nil
 	}
-	return err == nil, err
+	return err == nil && (address == "" || address == w.Address()), err
 }
 
 // mostID is how many bytes an id may have; a longer one is not ours.

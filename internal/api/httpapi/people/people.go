@@ -71,11 +71,11 @@ func (d *Desk) Begin(w http.ResponseWriter, r *http.Request, link string, l engi
 		SignInAttempt: access.SignInAttempt{State: d.Random.Text(32), Nonce: d.Random.Text(32), Verifier: d.Random.Text(52)}}
 	if _, err := r.Cookie(signedInCookie + l.ID); err == nil {
 		s.Again = true
-		d.setCookie(w, r, signedInCookie+l.ID, "")
+		d.setCookie(w, r, access.LinkPath+link, signedInCookie+l.ID, "")
 	}
 	to, err := d.SignIn.Begin(r.Context(), d.attempt(s))
 	if err == nil {
-		d.setCookie(w, r, signingInCookie, keys.SignSigningIn(s))
+		d.setCookie(w, r, SignedInPath, signingInCookie, keys.SignSigningIn(s))
 	}
 	return to, err
 }
@@ -128,7 +128,7 @@ func (d *Desk) Finish(w http.ResponseWriter, r *http.Request, s access.SigningIn
 	if len(kept) > mostClaims {
 		return ErrManyClaims
 	}
-	d.setCookie(w, r, signedInCookie+l.ID, keys.SignSignedIn(access.SignedIn{Link: l.ID, Claims: kept, Expires: d.Clock.Now().Add(life)}))
+	d.setCookie(w, r, access.LinkPath+s.Link, signedInCookie+l.ID, keys.SignSignedIn(access.SignedIn{Link: l.ID, Claims: kept, Expires: d.Clock.Now().Add(life)}))
 	return nil
 }
 
@@ -178,12 +178,13 @@ func aboutPerson(claims map[string]string) map[string]string {
 	return kept
 }
 
-// setCookie has the browser keep a value; "" has it forget.
-func (d *Desk) setCookie(w http.ResponseWriter, r *http.Request, name, value string) {
+// setCookie has the browser keep a value, for one path of ours; "" has it forget. Other requests
+// don't carry it, however many links a person opens.
+func (d *Desk) setCookie(w http.ResponseWriter, r *http.Request, path, name, value string) {
 	keep := int(life / time.Second)
 	if value == "" {
 		keep = -1
 	}
-	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: "/", MaxAge: keep, HttpOnly: true,
+	http.SetCookie(w, &http.Cookie{Name: name, Value: value, Path: d.Public.Prefix() + path, MaxAge: keep, HttpOnly: true,
 		Secure: d.Public.Secure() || r.TLS != nil, SameSite: http.SameSiteLaxMode})
 }
