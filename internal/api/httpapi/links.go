@@ -90,8 +90,9 @@ func (a *api) stillGood(r *http.Request, l question) error {
 	return err
 }
 
-// stillSentTo demands that the tenant's webhook that got the link is there, and sends to where it did. Targets of agent files
-// aren't looked up: a run keeps those that its version of the agent has.
+// stillSentTo demands that the tenant's webhook that got the link is there, and sends to where it
+// did. Targets of agent files aren't looked up: a run keeps those that its version of the agent
+// has.
 func (a *api) stillSentTo(r *http.Request, l question) error {
 	if a.webhooks == nil || !strings.HasPrefix(l.record.Endpoint, notice.TenantEndpoint) {
 		return nil
