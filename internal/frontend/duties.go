@@ -9,7 +9,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
-	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -60,11 +59,6 @@ func (c Caller) delegated() *engine.Link {
 	return c.Link
 }
 
-// signedIn says whether the caller came by a link and has signed in at an identity provider. The
-// account's name is apart from those of tokens, links and hooks, and changes with its address: it
-// does not tell whether the person has been here in another way.
-func (c Caller) signedIn() bool { return c.Link != nil && c.Link.Require == engine.RequireSignIn }
-
 // name is the caller as an error names it.
 func (c Caller) name() string {
 	if c.By == "" {
@@ -85,7 +79,7 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 		return nil
 	}
 	if call.Counted() || call.NotBy == core.NotByStarter {
-		if err := c.oneOfThePeople(call); err != nil {
+		if err := c.isKnown(call); err != nil {
 			return err
 		}
 	}
@@ -100,42 +94,6 @@ func (f *Frontend) MayApprove(ctx context.Context, c Caller, p journal.Place, ca
 			"ask one of them, or deny the call", call.Named(), c.name())
 	}
 	return f.notBarred(ctx, c, p, call)
-}
-
-// oneOfThePeople refuses an account where another person is needed than those who have come before,
-// unless the policy says which person it is.
-func (c Caller) oneOfThePeople(call core.SuspendedCall) error {
-	if !c.signedIn() || c.known(call.Policy) != "" {
-		return nil
-	}
-	return refusal.New(refusal.CodeNotAnApprover, "%s needs several people, or another one than its requester, and a sign-in does not show which tokens and links are the same person's; "+
-		"answer with a token, deny the call, or have the agent's author name each approver as a person with a claim", call.Named())
-}
-
-// known is the name of the person of a policy whose account the caller is; "" if the policy does
-// not tell. It tells only if all whom it asks are persons: any other member may be the same person.
-func (c Caller) known(p *vote.Policy) string {
-	if p == nil {
-		return ""
-	}
-	var person string
-	for _, g := range p.Groups() {
-		for _, m := range g.Members {
-			switch {
-			case m.Person == "":
-				return ""
-			case m.Person == person || !slices.ContainsFunc(m.Is, c.is):
-			case person != "":
-				return "" // two people's claims
-			default:
-				person = m.Person
-			}
-		}
-	}
-	if person == "" {
-		return ""
-	}
-	return vote.PersonName(person)
 }
 
 // byWebhook says whether the caller answers by a link that was sent to a webhook of the tenant. Who
@@ -164,17 +122,12 @@ func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, cal
 		return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, but a caller without a name %s; "+
 			"start another thread with a token", call.Named(), askedForIt)
 	}
-	if c.signedIn() {
-		for _, asker := range askers {
-			if !named(call.Policy, asker) {
-				return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and a sign-in does not show that it isn't %s, who %s; "+
-					"answer with a token, or have the agent's author name %[2]s as a person's", call.Named(), asker, askedForIt)
-			}
-		}
+	if err := c.askersKnown(call, askers); err != nil {
+		return err
 	}
 	for _, by := range persons {
 		person := oneOf(call.Policy, by)
-		if c.signedIn() {
+		if by == c.By && c.byClaims(call.Policy) {
 			person = c.known(call.Policy)
 		}
 		same := func(asker string) bool { return oneOf(call.Policy, asker) == person }
@@ -183,21 +136,6 @@ func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, cal
 		}
 	}
 	return nil
-}
-
-// oneOf is the person behind a caller's name, as far as a policy says in which ways people come.
-func oneOf(p *vote.Policy, by string) string {
-	if p == nil {
-		return vote.Name(by)
-	}
-	return vote.Name(personIn(p, by, func(entry string) bool { return entry == by }))
-}
-
-// named says whether a policy says whose a caller's name is.
-func named(p *vote.Policy, by string) bool {
-	return slices.ContainsFunc(p.Groups(), func(g vote.Group) bool {
-		return slices.ContainsFunc(g.Members, func(m vote.Member) bool { return m.Person != "" && slices.Contains(m.Is, by) })
-	})
 }
 
 // askers are all callers whose words the model goes by: who started or retried a run of the thread,

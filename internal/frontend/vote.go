@@ -29,7 +29,7 @@ type voter struct {
 func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
 	fits := func(entry string) bool { return c.is(entry) && (c.delegated() == nil || entry == c.By) }
 	person := personIn(call.Policy, c.By, fits)
-	if c.signedIn() {
+	if c.byClaims(call.Policy) {
 		person = c.known(call.Policy)
 	}
 	if person != "" {
@@ -49,18 +49,6 @@ func (c Caller) voterOf(call core.SuspendedCall) (v voter) {
 		v.maker = ""
 	}
 	return v
-}
-
-// personIn is the one name of a caller in all groups of a policy: that of the person, if a group
-// says in which ways the person comes, else the caller's own. Groups of escalations count from the
-// beginning, so that no escalation gives a person a second name, and a second vote.
-func personIn(p *vote.Policy, by string, fits func(entry string) bool) string {
-	for _, group := range p.Groups() {
-		if known, member := group.Person(by, fits); member && known != by {
-			return known
-		}
-	}
-	return by
 }
 
 // say is what a decision says as a vote.
@@ -112,7 +100,7 @@ func (f *Frontend) countedAnswer(h core.Head, call core.SuspendedCall) wire.Deci
 // mayVote says why a vote on an open question is not stored.
 func (f *Frontend) mayVote(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, who voter, rec core.DecisionRecord) error {
 	tally := p.Head.Votes[call.Suspension.ID]
-	if err := c.oneOfThePeople(call); err != nil {
+	if err := c.isKnown(call); err != nil {
 		return err
 	}
 	switch {

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/proof/oidcdouble"
 )
 
@@ -34,7 +35,12 @@ func newAccounts(t *testing.T) *accounts {
 	}
 	people := "groups: {team: [{person: anna, is: ['token:anna@acme.example', 'claim:email=anna@acme.example']}, " +
 		"{person: ben, is: ['token:ben', 'claim:email=ben@acme.example', 'claim:sub=u-3']}, {person: ci, is: ['token:ci']}]}\n"
+	rekeyed := strings.Replace(attackAgent("rekeyed", "groups: {fin: ['role:decide', 'role:admin'], board: [{person: cy, is: ['token:anna@acme.example']}, {person: boss, is: ['token:boss']}]}\n"+
+		"approvals: {default: {stages: [{group: fin, need: 2}, {group: board}]}, small: {group: fin, need: 2}}\n", ""),
+		"ask: [pay]", "ask: [{tool: pay, when: {argument: amount, above: 100}}, {tool: pay, approval: small, when: {argument: amount, below: 101}}]", 1)
+	rekeyed = strings.Replace(rekeyed, "amount: 5}", "amount: 500}", 1)
 	for name, text := range map[string]string{
+		"rekeyed":          rekeyed,
 		"people":           attackAgent("people", people+"approvals: {default: {group: team, need: 2}}\n", ""),
 		"other_people":     separate(attackAgent("other_people", people+"approvals: {default: {group: team}}\n", "")),
 		"claims":           attackAgent("claims", "groups: {fin: ['claim:groups=finance']}\napprovals: {default: {group: fin, need: 2}}\n", ""),
@@ -140,6 +146,13 @@ func TestAnAccountIsNoSecondPerson(t *testing.T) {
 			run, sus := h.sceneOf("boss", "other_people")
 			h.refused(h.vote(h.link("mailer", run, sus, "x", "sign_in"), verified))
 		}},
+		"an editor whose edit moves the call under another policy": {"rekeyed", func(h *accounts, run, sus string) {
+			if _, err := h.as("anna").DecideSuspension(h.Context(), client.Decision{Target: sus, Action: "resume", Arguments: []byte(`{"amount":100}`)}); err != nil {
+				h.Fatal(err)
+			}
+			again := h.asksAgain(run, sus)
+			h.accepted(h.decide("anna", again)) // her first vote on the new arguments
+		}},
 		"any account as one of a role": {"role_approvers", func(h *accounts, run, sus string) {
 			h.refused(h.vote(h.link("mailer", run, sus, "x", "sign_in"), map[string]any{"sub": "s-1"}))
 		}},
@@ -199,6 +212,22 @@ func TestAnAccountIsThePersonWhomThePolicyNames(t *testing.T) {
 			}
 		})
 	}
+}
+
+// asksAgain is the suspension that takes the place of another one.
+func (h *accounts) asksAgain(run, sus string) string {
+	h.Helper()
+	for event, err := range h.as("boss").Events(h.Context(), run, client.EventOptions{Follow: true}) {
+		if err != nil {
+			h.Fatal(err)
+		}
+		var s core.SuspendedCall
+		if event.Type == "call.suspended" && event.Decode(&s) == nil && s.Suspension.ID != sus {
+			return s.Suspension.ID
+		}
+	}
+	h.Fatal("it is not asked again")
+	return ""
 }
 
 // decide approves with a token. It returns the status.

@@ -1,7 +1,9 @@
 package agentfile
 
 import (
+	"maps"
 	"regexp"
+	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
@@ -60,7 +62,22 @@ func (s *source) groups(n *yaml.Node) map[string]vote.Group {
 		}
 		groups[name] = s.group(o, name, persons)
 	}
+	if slices.ContainsFunc(slices.Collect(maps.Values(groups)), vote.Group.ByClaims) {
+		s.personsAlone(n, groups)
+	}
 	return groups
+}
+
+// personsAlone demands that each member is a person. Where one is known by a claim, another member
+// might be the same one.
+func (s *source) personsAlone(n *yaml.Node, groups map[string]vote.Group) {
+	for _, name := range slices.Sorted(maps.Keys(groups)) {
+		for _, m := range groups[name].Members {
+			if m.Person == "" && len(m.Is) > 0 {
+				s.Refuse(n, "the group %s lists %s, and another person is known by a claim and might be the same one; list each member as {person: NAME, is: [...]}", name, m.Is[0])
+			}
+		}
+	}
 }
 
 // group reads a group's members. persons are those of the entries that were read so far: one entry

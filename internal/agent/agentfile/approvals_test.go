@@ -16,7 +16,7 @@ const decided = `model: {provider: scripted, turns: [{say: hi}]}
 tools: [{name: pay, go: pay}, {name: wire, go: wire}]
 groups:
   team: [token:anna, token:eve]
-  finance: [token:ben, {person: cy, is: [token:cy, "link:cy@example.com", "claim:sub=u-7", "claim:email=cy@example.com"]}, token:dora]
+  finance: [token:ben, {person: cy, is: [token:cy, "link:cy@example.com"]}, token:dora]
 approvals:
   default: {group: team}
   two: {group: finance, need: 2, deny: majority}
@@ -79,21 +79,22 @@ func TestTheDefaultPolicyIsDemandedBesideAnother(t *testing.T) {
 
 func TestPoliciesThatMeanNothing(t *testing.T) {
 	for name, c := range map[string]struct{ old, new, why string }{
-		"no such group":            {"{group: team}", "{group: tema}", `there is no group "tema"`},
-		"no such policy":           {"approval: two}", "approval: three}", `there is no policy "three"`},
-		"more than there are":      {"need: 2", "need: 4", "has 3 people, and 4 must approve"},
-		"nobody":                   {"need: 2", "need: 0", "need is 1 to 16 people"},
-		"a majority of any number": {"token:dora]", "role:admin]", "list them by name"},
-		"twice in a group":         {"token:dora]", "token:ben]", "twice"},
-		"twice as two people":      {"token:eve]", "token:cy]", "two different people"},
-		"a person who is many":     {"[token:cy, ", "[token:c*, ", "one person"},
-		"a person by a group":      {"[token:cy, ", "['claim:groups=finance', ", "an account as claim:sub=ID or claim:email=ADDRESS"},
-		"a role there is not":      {"token:eve]", "role:boss]", `there is no role "boss"`},
-		"a claim without a value":  {"token:eve]", "'claim:groups']", "write claim:NAME=VALUE"},
-		"a name":                   {"token:eve]", "eve]", `"eve" is not a caller; write token:NAME, link:NAME, hook:NAME/WHO, intake or role:ROLE, with * for any text in a name; a group can also list claim:NAME=VALUE`},
-		"a claim in two parts":     {"token:eve]", "'claim:a b=c']", "write claim:NAME=VALUE"},
-		"an empty group":           {"[token:anna, token:eve]", "[]", "has no members"},
-		"one result of two people": {"{tool: wire, approval: two}", "{tool: wire, approval: two, mode: use_decision_as_tool_result}", "can't give one result"},
+		"no such group":                      {"{group: team}", "{group: tema}", `there is no group "tema"`},
+		"no such policy":                     {"approval: two}", "approval: three}", `there is no policy "three"`},
+		"more than there are":                {"need: 2", "need: 4", "has 3 people, and 4 must approve"},
+		"nobody":                             {"need: 2", "need: 0", "need is 1 to 16 people"},
+		"a majority of any number":           {"token:dora]", "role:admin]", "list them by name"},
+		"twice in a group":                   {"token:dora]", "token:ben]", "twice"},
+		"twice as two people":                {"token:eve]", "token:cy]", "two different people"},
+		"a person who is many":               {"[token:cy, ", "[token:c*, ", "one person"},
+		"a person by a group":                {"[token:cy, ", "['claim:groups=finance', ", "an account as claim:sub=ID or claim:email=ADDRESS"},
+		"a person by a claim, beside others": {"[token:cy, ", "['claim:sub=u-7', ", "another person is known by a claim and might be the same one"},
+		"a role there is not":                {"token:eve]", "role:boss]", `there is no role "boss"`},
+		"a claim without a value":            {"token:eve]", "'claim:groups']", "write claim:NAME=VALUE"},
+		"a name":                             {"token:eve]", "eve]", `"eve" is not a caller; write token:NAME, link:NAME, hook:NAME/WHO, intake or role:ROLE, with * for any text in a name; a group can also list claim:NAME=VALUE`},
+		"a claim in two parts":               {"token:eve]", "'claim:a b=c']", "write claim:NAME=VALUE"},
+		"an empty group":                     {"[token:anna, token:eve]", "[]", "has no members"},
+		"one result of two people":           {"{tool: wire, approval: two}", "{tool: wire, approval: two, mode: use_decision_as_tool_result}", "can't give one result"},
 	} {
 		text := strings.Replace(decided, c.old, c.new, 1)
 		if text == decided {
@@ -105,6 +106,18 @@ func TestPoliciesThatMeanNothing(t *testing.T) {
 	}
 	if _, err := agentfile.ParseNarrow([]byte(`{"ask":[{"tool":"pay","approval":"two"}]}`)); err == nil || !strings.Contains(err.Error(), "belongs to the rules of an agent") {
 		t.Errorf("a run's own rule: %v", err)
+	}
+}
+
+// A person may be an account of an identity provider where all members are persons.
+func TestAPersonMayBeAnAccount(t *testing.T) {
+	text := decided
+	for _, name := range []string{"anna", "ben", "dora", "eve"} {
+		text = strings.ReplaceAll(text, "token:"+name, "{person: "+name+", is: [token:"+name+", 'claim:email="+name+"@example.com', 'claim:sub=u-"+name+"']}")
+	}
+	text = strings.ReplaceAll(text, "- token:", "- ")
+	if _, err := agentfile.Parse("a.yaml", []byte(text), noFiles); err != nil {
+		t.Error(err)
 	}
 }
 

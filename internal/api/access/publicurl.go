@@ -24,6 +24,8 @@ func ParsePublicURL(text string) (PublicURL, error) {
 	switch {
 	case strings.ContainsAny(text, "?#"):
 		return PublicURL{}, errors.New("the address has a query or a fragment; remove what begins with ? or #, as in https://desk.example.com/dormouse")
+	case strings.Contains(text, ";"):
+		return PublicURL{}, errors.New("the address has a semicolon, which cookies can't have in their path; remove it, as in https://desk.example.com/dormouse")
 	case strings.Contains(text, "@"):
 		return PublicURL{}, errors.New("the address has a user name or password, which every link would contain; remove it, as in https://desk.example.com/dormouse")
 	case err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Hostname() == "" || strings.ContainsFunc(u.Host, noHost):

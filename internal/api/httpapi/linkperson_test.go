@@ -230,7 +230,7 @@ func TestAnAccountHasNoVote(t *testing.T) {
 	b := o.browser()
 	b.signIn()
 	form := fill(t, b.open("GET", o.link, ""))
-	if got := b.open("POST", o.link, form.Encode(), asForm); got.StatusCode != 403 || !strings.Contains(got.text, "a sign-in does not show") {
+	if got := b.open("POST", o.link, form.Encode(), asForm); got.StatusCode != 403 || !strings.Contains(got.text, "this sign-in does not show") {
 		t.Fatalf("%d: %s", got.StatusCode, got.text)
 	}
 	if !o.waits(o.run.ID) {

@@ -97,7 +97,7 @@ func (a *api) stillSentTo(r *http.Request, l question) error {
 	if a.webhooks == nil || !strings.HasPrefix(l.record.Endpoint, notice.TenantEndpoint) {
 		return nil
 	}
-	there, err := a.webhooks.IsAt(r.Context(), l.link.Tenant, l.record.Endpoint, l.record.Fingerprint)
+	there, err := a.webhooks.IsAt(r.Context(), l.record)
 	if err == nil && !there {
 		err = &refusal.Error{Code: codeLinkRevoked, Detail: "the webhook that got this link was removed or sends elsewhere now; ask for a new link"}
 	}

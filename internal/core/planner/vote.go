@@ -184,10 +184,12 @@ func (d *draft) askAsRuled(call core.ToolCall, v core.Verdict, t *core.SuspendTi
 
 // askWithYes asks the first stage of a question on which one person has approved already. If that
 // is all that the stage needs, the next one is asked. If it is all that the whole question needs,
-// the person is asked again: no edit runs a call under a policy that asks a group.
+// the person is asked again: no edit runs a call under a policy that asks a group. So is an editor
+// to whom another policy applies: there the person's votes may be counted under another key.
 func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.DecisionRecord) error {
 	first := t.Deciding().At(0)
 	yes := d.votedIn(first.Group, rec) || t.Widened(0) && d.votedIn(t.Policy.At(0).Group, rec)
+	yes = yes && t.Policy.Digest() == d.question(rec.Suspension).Policy.Digest()
 	begin := d.minted(rec.Suspension)
 	switch {
 	case yes && first.Need > 1:

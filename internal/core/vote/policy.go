@@ -165,6 +165,19 @@ func open(entry string) bool {
 	return strings.Contains(entry, "*") || strings.HasPrefix(entry, "role:") || strings.HasPrefix(entry, "claim:")
 }
 
+// ByClaims says whether the policy names a person by a claim. Then the name that the journal has of
+// a caller does not tell which person it was, unless the person's ways contain it.
+func (p *Policy) ByClaims() bool {
+	return p != nil && slices.ContainsFunc(p.Groups(), Group.ByClaims)
+}
+
+// ByClaims says whether a member of the group is a person named by a claim.
+func (g Group) ByClaims() bool {
+	return slices.ContainsFunc(g.Members, func(m Member) bool {
+		return m.Person != "" && slices.ContainsFunc(m.Is, func(entry string) bool { return strings.HasPrefix(entry, "claim:") })
+	})
+}
+
 // Entries are all entries of the group's members, as a list of callers.
 func (g Group) Entries() (all []string) {
 	for _, m := range g.Members {

@@ -66,14 +66,16 @@ func (d *Desk) find(ctx context.Context, tenant, id string) (notice.Webhook, err
 	return w, err
 }
 
-// IsAt says whether a webhook is there, and still sends to an address; see [notice.Target.Address].
-// Links of older programs don't say which: "" fits any.
-func (d *Desk) IsAt(ctx context.Context, tenant, id, address string) (bool, error) {
-	w, err := d.find(ctx, tenant, id)
+// IsAt says whether the webhook is there to which a link was sent, and still sends to the same
+// address; see [notice.Target.Address]. A link of an older program doesn't say which address: it
+// ends with any change.
+func (d *Desk) IsAt(ctx context.Context, l engine.Link) (bool, error) {
+	w, err := d.find(ctx, l.Tenant, l.Endpoint)
 	if e, ok := errors.AsType[*refusal.Error](err); ok && e.Code == refusal.CodeWebhookNotFound {
 		return false, nil
 	}
-	return err == nil && (address == "" || address == w.Address()), err
+	same := l.Fingerprint == w.Address() || l.Fingerprint == "" && w.Changed <= l.Made
+	return err == nil && same, err
 }
 
 // mostID is how many bytes an id may have; a longer one is not ours.

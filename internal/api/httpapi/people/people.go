@@ -39,7 +39,7 @@ const (
 	signingInCookie = "dormouse_signing_in"
 	signedInCookie  = "dormouse_signed_in_" // and the link's id
 	life            = 10 * time.Minute
-	mostClaims      = 3000 // bytes; a browser keeps 4,096 of a cookie
+	mostClaims      = 2800 // bytes; signed and with its name, a browser keeps 4,096 of a cookie
 )
 
 // What may be wrong with the way back, beside the errors of the provider.
