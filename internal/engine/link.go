@@ -15,11 +15,12 @@ type Link struct {
 
 	// name of the token it was made with; empty where no token is needed
 	Maker string `json:"by,omitempty"`
-	// of that token, so that another token of the same name does not count as it; of a link
-	// that was sent to a webhook of the tenant, of its address
+	// of that token, so that another token of the same name does not count as it
 	Fingerprint string `json:"fp,omitempty"`
 	// the endpoint of notices that the server made it for, without a token; empty of others
 	Endpoint string `json:"ep,omitempty"`
+	// of a webhook of the tenant: digest of where it sent the link
+	Address string `json:"at,omitempty"`
 
 	// of a link that requires a code: the address that codes are sent to
 	Mail string `json:"mail,omitempty"`

@@ -82,7 +82,7 @@ func TestPoliciesThatMeanNothing(t *testing.T) {
 		"no such group":                      {"{group: team}", "{group: tema}", `there is no group "tema"`},
 		"no such policy":                     {"approval: two}", "approval: three}", `there is no policy "three"`},
 		"more than there are":                {"need: 2", "need: 4", "has 3 people, and 4 must approve"},
-		"nobody":                             {"need: 2", "need: 0", "need is 1 to 16 people"},
+		"no one":                             {"need: 2", "need: 0", "need is 1 to 16 people"},
 		"a majority of any number":           {"token:dora]", "role:admin]", "list them by name"},
 		"twice in a group":                   {"token:dora]", "token:ben]", "twice"},
 		"twice as two people":                {"token:eve]", "token:cy]", "two different people"},

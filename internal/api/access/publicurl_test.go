@@ -45,6 +45,7 @@ func TestWhatIsNoPublicURLIsRefused(t *testing.T) {
 		"https://desk.example.com/a/../b":     "dotted",
 		"https://desk.example.com//a":         "empty",
 		"https://kim:secret@desk.example.com": "password",
+		"https://desk.example.com/d;m":        "semicolon",
 	} {
 		_, err := access.ParsePublicURL(text)
 		if err == nil || !strings.Contains(err.Error(), says) || strings.Contains(err.Error(), "secret") {

@@ -82,7 +82,7 @@ func (o EndpointOrder) link(tenant string, call core.SuspendedCall) engine.Link 
 	sum := sha256.Sum256([]byte(of))
 	id := fmt.Sprintf("lnk_%011x%s", made, strings.ToLower(base32.StdEncoding.EncodeToString(sum[:]))[:16])
 	return engine.Link{Tenant: tenant, Run: o.Run, ID: id, Suspension: call.Suspension.ID, Call: call.CallID, Tool: call.ToolName, For: o.For,
-		Endpoint: o.Endpoint, Fingerprint: o.Address, Mail: o.Code, Require: require, Made: made, Expires: made + life, Deadline: call.Deadline}
+		Endpoint: o.Endpoint, Address: o.Address, Mail: o.Code, Require: require, Made: made, Expires: made + life, Deadline: call.Deadline}
 }
 
 // keepEndpointLink stores the record unless it is there.

@@ -74,7 +74,7 @@ func (d *Desk) IsAt(ctx context.Context, l engine.Link) (bool, error) {
 	if e, ok := errors.AsType[*refusal.Error](err); ok && e.Code == refusal.CodeWebhookNotFound {
 		return false, nil
 	}
-	same := l.Fingerprint == w.Address() || l.Fingerprint == "" && w.Changed <= l.Made
+	same := l.Address == w.Address() || l.Address == "" && w.Changed <= l.Made
 	return err == nil && same, err
 }
 
