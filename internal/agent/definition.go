@@ -57,6 +57,10 @@ type Definition struct {
 	Servers map[string]Server `json:"servers,omitempty"` // MCP servers that tools name
 	// bytes of a tool's result that are kept; 0: as many as by default
 	Results int64 `json:"results,omitempty"`
+	// how many runs may be above a child, and how many children a run may start; 0: see
+	// [core.DefaultDepth]
+	MaxDepth    int `json:"max_depth,omitempty"`
+	MaxChildren int `json:"max_children,omitempty"`
 	// who is notified of its runs
 	Notify []notice.Target `json:"notify,omitempty"`
 }
@@ -97,7 +101,7 @@ type ScriptCall struct {
 	ID        string          `json:"id,omitempty"`
 }
 
-// Tool is one tool of an agent. Exactly one of Go, HTTP, Lambda, MCP, Client and Recorded says who
+// Tool is one tool of an agent. Exactly one of Go, HTTP, Lambda, MCP, Agent, Client and Recorded says who
 // runs it.
 type Tool struct {
 	Name        string `json:"name"`
@@ -107,6 +111,7 @@ type Tool struct {
 	HTTP     *HTTP    `json:"http,omitempty"`
 	Lambda   *Lambda  `json:"lambda,omitempty"`
 	MCP      *MCP     `json:"mcp,omitempty"`
+	Agent    *Callee  `json:"agent,omitempty"`
 	Client   bool     `json:"client,omitempty"`
 	Recorded []Answer `json:"recorded,omitempty"`
 	// JSON Schema; of a Go function the function's own counts

@@ -22,7 +22,8 @@ type compiled struct {
 	spec   core.ToolSpec
 	schema *jsonschema.Resolved
 	names  declarations
-	http   *HTTP // nil: no request
+	http   *HTTP   // nil: no request
+	callee *Callee // nil: no agent
 }
 
 var _ core.Rules = (*Rules)(nil)
@@ -56,7 +57,7 @@ func (r *Rules) add(spec core.ToolSpec, t Tool) error {
 	if err != nil {
 		return fmt.Errorf("agent %s: parameters of tool %s: %w", r.pinned.Name, spec.Name, err)
 	}
-	r.tools[spec.Name] = compiled{spec, schema, declared(DecodeValue(spec.Parameters), t.forwards()), t.HTTP}
+	r.tools[spec.Name] = compiled{spec, schema, declared(DecodeValue(spec.Parameters), t.forwards()), t.HTTP, t.Agent}
 	if !r.gate.refusesAlways(spec.Name) {
 		r.offered = append(r.offered, spec)
 	}
@@ -67,7 +68,7 @@ func (r *Rules) add(spec core.ToolSpec, t Tool) error {
 // call may run twice even though a person approved it must be said as idempotent, and is not meant
 // by at_least_once alone.
 func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
-	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Result: t.Result, Client: t.Client, ReadOnly: t.ReadOnly}
+	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Result: t.Result, Client: t.Client, ReadOnly: t.ReadOnly, Agent: t.Agent != nil}
 	delivery := t.Delivery
 	if t.Go != "" {
 		f, ok := functions[t.Go]

@@ -27,7 +27,7 @@ type Deadline struct {
 // replace an answer, but not a person's approval or report of a call's outcome: that call fails.
 func (d Deadline) of(kind core.Kind) core.Deadline {
 	out := core.Deadline{Within: d.Within, Outcome: d.Outcome, Result: d.Result}
-	if d.Outcome == core.DeadlineResult && kind != core.KindClient && kind != core.KindInput {
+	if d.Outcome == core.DeadlineResult && kind != core.KindClient && kind != core.KindInput && kind != core.KindChild {
 		out.Outcome, out.Result = core.DeadlineFail, nil
 	}
 	return out
@@ -46,6 +46,7 @@ func (d Definition) deadline(tool string, kind core.Kind) core.Deadline {
 func (d Definition) terms() (core.Terms, error) {
 	t := core.Terms{Parallel: d.Parallel, Continue: d.Continue, StepCalls: d.Budget.Step, RunCalls: d.Budget.Run, Memory: d.Memory != "",
 		Result: int(d.Results), Approvers: d.Approvers, Policy: d.Approval, Outage: d.Model.Outage, Yield: d.YieldWhen == YieldToNewer,
+		Depth: d.MaxDepth, Children: d.MaxChildren,
 		Price: d.Model.Price, RunCost: core.CostLimit{Most: d.Budget.Cost.Run, Ask: d.Budget.Cost.Ask}}
 	for _, spec := range d.Stop {
 		rule, err := spec.Rule()

@@ -40,6 +40,8 @@ type Wait struct {
 	Moments int `json:"rm,omitempty"`
 	// another group may decide, too
 	Escalated bool `json:"g,omitempty"`
+	// of the run's own interrupt: the id of the interrupt of the run above that caused it
+	Above string `json:"abv,omitempty"`
 }
 
 // Attempt is one right to run the body of a call: what began of it, and under whose epoch.

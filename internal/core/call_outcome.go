@@ -23,6 +23,12 @@ const (
 	CallOutcomeNotFinished      CallOutcome = "not_finished"
 	CallOutcomeRunCancelled     CallOutcome = "run_cancelled"
 	CallOutcomeRunEnded         CallOutcome = "run_ended"
+	CallOutcomeChildFailed      CallOutcome = "child_failed"
+	CallOutcomeChildStopped     CallOutcome = "child_stopped"
+	CallOutcomeChildBlocked     CallOutcome = "child_blocked"
+	CallOutcomeChildCancelled   CallOutcome = "child_cancelled"
+	CallOutcomeChildUnavailable CallOutcome = "child_unavailable"
+	CallOutcomeChildLost        CallOutcome = "child_lost"
 )
 
 // CallOutcomeWord is one outcome with what it means. The docs are generated from [CallOutcomes].
@@ -52,6 +58,12 @@ var CallOutcomes = []CallOutcomeWord{
 	{CallOutcomeNotFinished, "no", "The model called the tool `finish`, but the run couldn't end yet."},
 	{CallOutcomeRunCancelled, "maybe", "The run was cancelled before the call had a result. If the call may have taken effect, `may_have_run` is true."},
 	{CallOutcomeRunEnded, "maybe", "Like `run_cancelled`, but the run ended for another reason."},
+	{CallOutcomeChildFailed, "yes", "The called agent's run ended with an error."},
+	{CallOutcomeChildStopped, "yes", "A stop rule or a budget ended the called agent's run."},
+	{CallOutcomeChildBlocked, "yes", "A rule blocked the called agent's run."},
+	{CallOutcomeChildCancelled, "yes", "The called agent's run was cancelled."},
+	{CallOutcomeChildUnavailable, "no", "The agent to call isn't deployed, or the run may not start another child."},
+	{CallOutcomeChildLost, "maybe", "The called agent's run is gone, so its outcome is unknown."},
 }
 
 // CallOutcome is the outcome of the call whose result the message is; empty for a placeholder and

@@ -8,8 +8,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
-// SchemaVersion is the newest form of a stored head that this program reads, and the one it writes.
-const SchemaVersion = 1
+// The forms of a stored head. Programs that don't know a form leave its heads alone.
+const (
+	SchemaAlone  = 1 // a run without a parent that has started no child
+	SchemaFamily = 2 // any other
+
+	// SchemaVersion is the newest form that this program reads. It writes the form of [SchemaOf].
+	SchemaVersion = SchemaFamily
+)
 
 // Head is the one small record of a thread: what is true now. Nothing in it grows with the age of
 // the run.
@@ -38,6 +44,7 @@ type Head struct {
 	StateLog
 	Permissions
 	Origin
+	Family
 
 	Inbox map[string]Signal `json:"inbox,omitempty"`
 	// the votes on questions whose votes are counted, by suspension; a question without a vote
@@ -271,7 +278,7 @@ func (h Head) Decided() bool {
 func (h Head) Succeed(version string, input Signal, now int64) Head {
 	return Head{
 		Identity: Identity{Tenant: h.Tenant, Thread: h.Thread, Run: RunID(h.Thread, h.Rev+1), Agent: h.Agent, Version: version,
-			Schema: SchemaVersion, Idem: h.Idem},
+			Schema: SchemaAlone, Idem: h.Idem},
 		Position:     Position{Epoch: h.Epoch + 1, Rev: h.Rev + 1, CID: h.CID, Seq: h.Seq, Seg: h.Seg, Ev: h.Ev, Sigs: h.Sigs + 1},
 		Ownership:    Ownership{Claim: h.Claim},
 		Conversation: Conversation{LastUserMessage: h.LastUserMessage},

@@ -90,21 +90,26 @@ const (
 	EventCallSucceeded     EventType = "call.succeeded"
 	EventCallFailed        EventType = "call.failed"
 	EventCallCancelled     EventType = "call.cancelled"
-	EventDecisionRecorded  EventType = "decision.recorded"
-	EventActivationEnded   EventType = "activation.ended"
-	EventStepReset         EventType = "step.reset"
-	EventStateDelta        EventType = "state.delta"
-	EventStateSnapshot     EventType = "state.snapshot"
-	EventHookFailed        EventType = "hook.failed"
-	EventMemoryFailed      EventType = "memory.failed"
-	EventMessageQueued     EventType = "message.queued"
-	EventMessageReceived   EventType = "message.received"
-	EventRunStarted        EventType = "run.started"
+	// a call of an agent: its run is about to be started, and has ended
+	EventChildStarted     EventType = "child.started"
+	EventChildEnded       EventType = "child.ended"
+	EventDecisionRecorded EventType = "decision.recorded"
+	EventActivationEnded  EventType = "activation.ended"
+	EventStepReset        EventType = "step.reset"
+	EventStateDelta       EventType = "state.delta"
+	EventStateSnapshot    EventType = "state.snapshot"
+	EventHookFailed       EventType = "hook.failed"
+	EventMemoryFailed     EventType = "memory.failed"
+	EventMessageQueued    EventType = "message.queued"
+	EventMessageReceived  EventType = "message.received"
+	EventRunStarted       EventType = "run.started"
 	// EventInterruptRecorded and EventCancelRecorded say who asked for it. An interrupt that is
 	// not applied changed nothing: the run was paused already, or ended with it. One that is
 	// suspends the run's own call.
 	EventInterruptRecorded EventType = "interrupt.recorded"
-	EventCancelRecorded    EventType = "cancel.recorded"
+	// EventContinueRecorded says that the run above goes on after its interrupt.
+	EventContinueRecorded EventType = "continue.recorded"
+	EventCancelRecorded   EventType = "cancel.recorded"
 	// EventRunEnded says that and why the run ended, before its subscribers are notified. It is
 	// there only if an endpoint subscribed to the ends of runs; run.status follows.
 	EventRunEnded  EventType = "run.ended"

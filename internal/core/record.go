@@ -20,6 +20,7 @@ type Record struct {
 	Notify   string          `json:"ntf,omitempty"`
 	Finish   string          `json:"fin,omitempty"`
 	Counters
+	Family
 	Round int64 `json:"round"`
 	Born  int64 `json:"born"`
 	At    int64 `json:"at"`
@@ -32,6 +33,6 @@ type Record struct {
 // Record is the run that the head holds now.
 func (h Head) Record() Record {
 	return Record{Run: h.Run, Thread: h.Thread, Agent: h.Agent, Version: h.Version, Status: h.Visible(), End: h.End,
-		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Narrow: h.Narrow, Notify: h.Notify, Finish: h.Finish, Counters: h.Counters, Round: h.Round,
+		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Narrow: h.Narrow, Notify: h.Notify, Finish: h.Finish, Counters: h.Counters, Family: h.Family, Round: h.Round,
 		Born: h.Born, At: h.At, Seq0: h.Seq0, Seq: h.Seq, Ev0: h.Ev0, Ev: h.Ev}
 }

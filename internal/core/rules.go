@@ -22,6 +22,9 @@ type Rules interface {
 	// people of a stage of a policy.
 	Times(p *vote.Policy, stage int, now int64) Times
 
+	// Child is what a call of another agent asks for; false if its tool is none.
+	Child(call ToolCall) (ChildSpec, bool)
+
 	// Terms are what else the definition says about running it.
 	Terms() Terms
 }
@@ -52,4 +55,14 @@ type Terms struct {
 	RunCost CostLimit // of the whole run
 	// ms that a run waits for a model that does not answer; if 0, the default of package plans
 	Outage int64
+	// how many runs may be above a child that the run starts; [DefaultDepth] if 0
+	Depth int
+	// how many children the run may start; [DefaultChildren] if 0
+	Children int
 }
+
+// What holds for agents that do not say it.
+const (
+	DefaultDepth    = 4
+	DefaultChildren = 50
+)

@@ -60,6 +60,10 @@ const (
 	SignalCancel   SignalKind = "cancel"
 	SignalPause    SignalKind = "interrupt"
 	SignalLate     SignalKind = "late" // a decision after its deadline
+	// a child has ended; Value is the [ChildResult]. It answers a suspension as a decision does
+	SignalChild SignalKind = "child"
+	// the run above lets this one go on after an interrupt; ID is the interrupt's
+	SignalContinue SignalKind = "on"
 	// a client's result that does not fit its schema; Value is why
 	SignalMisfit SignalKind = "bad"
 	// a decision by a caller who may not decide; Value is the code of the refusal
@@ -88,6 +92,13 @@ func VoteOf(key string) (voter, suspension string) {
 	}
 	return voter, suspension
 }
+
+// InterruptKey is the inbox key of an interrupt that comes from the run above, and ContinueKey that
+// of its end.
+func InterruptKey(interrupt string) string { return KeyPause + ":" + interrupt }
+
+// ContinueKey is described at [InterruptKey].
+func ContinueKey(interrupt string) string { return "on:" + interrupt }
 
 // MisfitKey is the inbox key of a result that does not fit the schema of its suspension.
 func MisfitKey(suspension string) string { return "bad:" + suspension }

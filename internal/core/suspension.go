@@ -44,9 +44,11 @@ const (
 	KindUnknownOutcome
 	// a caller interrupted the run: a resume or a message continues it
 	KindInterrupt
+	// another run works for the call, and its end is the answer
+	KindChild
 )
 
-var kindNames = []string{"", "approval", "client", "input", "unknown_outcome", "interrupt"}
+var kindNames = []string{"", "approval", "client", "input", "unknown_outcome", "interrupt", "child"}
 
 func (k Kind) String() string { return name(kindNames, uint8(k)) }
 
@@ -107,6 +109,9 @@ type SuspendTicket struct {
 	// the suspension that this one follows: of the stage before, or of other arguments
 	Follows string `json:"follows,omitempty"`
 	Until   int64  `json:"-"` // the deadline that it takes over; 0: a new one
+
+	// the run that works for the call; nil unless its kind is [KindChild]
+	Child *Child `json:"child,omitempty"`
 }
 
 // SuspendedCall is a waiting call as it is journaled: the call as the model asked for it, and its

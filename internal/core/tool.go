@@ -38,6 +38,8 @@ type ToolSpec struct {
 	Delivery Delivery        `json:"delivery,omitempty"`
 	Client   bool            `json:"client,omitempty"`    // the API client runs it
 	ReadOnly bool            `json:"read_only,omitempty"` // it changes nothing in the world
+	// another agent: a call starts a run of it, see [ChildSpec]
+	Agent bool `json:"agent,omitempty"`
 	// built in: it ends the run with an output
 	Finish bool `json:"finish,omitempty"`
 }

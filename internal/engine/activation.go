@@ -153,3 +153,5 @@ func (noRules) Deadline(core.ToolCall, core.Kind) core.Deadline { return core.De
 func (noRules) Times(*vote.Policy, int, int64) core.Times       { return core.Times{} }
 
 func (noRules) Terms() core.Terms { return core.Terms{} }
+
+func (noRules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }

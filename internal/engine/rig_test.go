@@ -195,6 +195,8 @@ func (*rig) Times(p *vote.Policy, stage int, now int64) core.Times {
 // Terms implements [core.Rules].
 func (r *rig) Terms() core.Terms { return r.terms }
 
+func (r *rig) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 type rigModel struct{ r *rig }
 
 func (m rigModel) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {

@@ -230,7 +230,7 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err != nil {
 		return core.Head{}, err
 	}
-	return core.Head{Identity: core.Identity{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest, Schema: core.SchemaVersion},
+	return core.Head{Identity: core.Identity{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest, Schema: core.SchemaAlone},
 		Status: core.RunCreated, Origin: core.Origin{Metadata: b.metadata, Notify: b.notify, RetryOf: b.retryOf, Born: now, At: now}, Permissions: core.Permissions{Narrow: b.narrow, NoMemory: b.noMemory},
 		Calls: map[string]core.Call{}, Waits: core.Waits{TimedOut: map[string]int{}}, Out: map[string]core.Out{},
 		Inbox: map[string]core.Signal{core.KeyStart: input}}, nil

@@ -100,6 +100,9 @@ func (r askRules) Deadline(core.ToolCall, core.Kind) core.Deadline {
 	return core.Deadline{Within: r.terms.Within, Outcome: core.DeadlineCancel}
 }
 
+// Child implements [core.Rules].
+func (askRules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 // Terms implements [core.Rules].
 func (r askRules) Terms() core.Terms {
 	t := r.Rules.Terms()

@@ -24,6 +24,8 @@ func (open) Times(*vote.Policy, int, int64) core.Times { return core.Times{} }
 
 func (open) Terms() core.Terms { return core.Terms{} }
 
+func (open) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 // waitingFor is a run whose one call waits on a suspension of the given kind, with signals in its
 // inbox.
 func waitingFor(kind core.Kind, inbox map[string]core.Signal) plans.View {

@@ -206,6 +206,8 @@ func (*scriptRules) Times(p *vote.Policy, stage int, now int64) core.Times {
 
 func (r *scriptRules) Terms() core.Terms { return r.terms }
 
+func (r *scriptRules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 // Preview reads with the tool that the option names.
 func (r *scriptRules) Preview(call core.ToolCall) *plans.PreviewSource {
 	if tool, ok := r.tools[call.Name]; ok && tool.preview != "" {

@@ -93,6 +93,8 @@ func (oddRules) Times(*vote.Policy, int, int64) core.Times { return core.Times{}
 
 func (r oddRules) Terms() core.Terms { return r.terms }
 
+func (oddRules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 // stage plays everybody but the planner: a store that keeps JSON, the model, the tools, and people
 // who answer.
 type stage struct {

@@ -61,3 +61,5 @@ func TestTheEndOfARunIsSaidInAFewWords(t *testing.T) {
 type plainRules struct{ core.Rules }
 
 func (plainRules) Terms() core.Terms { return core.Terms{} }
+
+func (plainRules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }

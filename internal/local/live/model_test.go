@@ -189,7 +189,8 @@ func (rules) Gate(core.ToolCall, core.State) core.Verdict            { return co
 func (rules) Deadline(core.ToolCall, core.Kind) (none core.Deadline) { return none }
 func (rules) Times(*vote.Policy, int, int64) core.Times              { return core.Times{} }
 
-func (rules) Terms() (none core.Terms) { return none }
+func (rules) Child(core.ToolCall) (none core.ChildSpec, is bool) { return none, false }
+func (rules) Terms() (none core.Terms)                           { return none }
 
 type echo struct{}
 

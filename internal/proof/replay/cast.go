@@ -122,6 +122,8 @@ func (r rules) Times(*vote.Policy, int, int64) core.Times { return core.Times{} 
 // Terms implements [core.Rules].
 func (r rules) Terms() core.Terms { return core.Terms{Parallel: r.o.Parallel} }
 
+func (rules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 // checked is a model that looks at what it is sent (I-7).
 type checked struct {
 	cast  *cast

@@ -204,6 +204,8 @@ func (*cast) Times(p *vote.Policy, stage int, now int64) core.Times {
 	return core.TimesOf(p, stage, core.AllHours(now))
 }
 
+func (c *cast) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 // Terms implements [core.Rules].
 func (c *cast) Terms() core.Terms {
 	terms := c.s.plan.terms

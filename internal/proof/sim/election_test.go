@@ -241,6 +241,8 @@ func (*election) Times(p *vote.Policy, stage int, now int64) core.Times {
 // Terms implements [core.Rules].
 func (e *election) Terms() core.Terms { return core.Terms{Parallel: true} }
 
+func (e *election) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 // Run is the body of the call that the votes are about, and of one beside it: while that runs,
 // votes are taken up by commits that do not close.
 func (e *election) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {

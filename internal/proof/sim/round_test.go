@@ -145,6 +145,8 @@ func (*round) Times(*vote.Policy, int, int64) core.Times { return core.Times{} }
 // Terms implements [core.Rules].
 func (r *round) Terms() core.Terms { return core.Terms{Parallel: true} }
 
+func (r *round) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 type roundModel struct{ r *round }
 
 func (m roundModel) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {

@@ -157,6 +157,8 @@ func (storyRules) Times(p *vote.Policy, stage int, now int64) core.Times {
 	return core.TimesOf(p, stage, core.AllHours(now))
 }
 
+func (r storyRules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 // Terms implements [core.Rules].
 func (r storyRules) Terms() core.Terms {
 	return core.Terms{Parallel: r.p.setting.parallel, Outage: r.p.setting.outage.Milliseconds(), Approvers: r.p.setting.approvers}

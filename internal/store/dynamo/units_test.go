@@ -107,6 +107,8 @@ func (tenSteps) Times(*vote.Policy, int, int64) core.Times { return core.Times{}
 
 func (tenSteps) Terms() core.Terms { return core.Terms{Stops: []core.StopRule{}} }
 
+func (tenSteps) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+
 func (tenSteps) Ask(_ context.Context, p engine.Prompt) (core.Turn, error) {
 	n := 1
 	for _, m := range p.Messages {

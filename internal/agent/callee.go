@@ -1,0 +1,36 @@
+package agent
+
+import (
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
+)
+
+// Callee is another agent that a tool calls: each call starts a run of it and waits for its end.
+type Callee struct {
+	Name string `json:"name"`
+	// the run's first message, with {placeholders} for arguments; empty: the arguments as JSON
+	Input string `json:"input,omitempty"`
+	// the result is the run's last text, even if it finished with an output
+	Final bool `json:"final,omitempty"`
+}
+
+// Child implements [core.Rules].
+func (r *Rules) Child(call core.ToolCall) (core.ChildSpec, bool) {
+	t, ok := r.tools[call.Name]
+	if !ok || t.callee == nil {
+		return core.ChildSpec{}, false
+	}
+	return core.ChildSpec{Agent: t.callee.Name, Input: t.callee.message(call), Final: t.callee.Final}, true
+}
+
+// message is the first message of the run that a call starts.
+func (c Callee) message(call core.ToolCall) string {
+	if c.Input == "" {
+		return string(call.Arguments)
+	}
+	template, err := placeholder.Read(c.Input)
+	if err != nil {
+		return string(call.Arguments) // it was checked when it was loaded
+	}
+	return previewOf(template, readArguments(call.Arguments))
+}
