@@ -104,7 +104,7 @@ type Child struct {
 	Allowance int64  `json:"allowance,omitempty"` // see [Family]
 }
 
-// ChildResult is how a child ended, as its parent is told.
+// ChildResult is how a child ended: what its parent learns.
 type ChildResult struct {
 	Outcome CallOutcome `json:"outcome"`
 	Code    string      `json:"code,omitempty"` // the child's own

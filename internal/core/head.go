@@ -13,7 +13,7 @@ const (
 	SchemaAlone  = 1 // a run without a parent that has started no child
 	SchemaFamily = 2 // any other
 
-	// SchemaVersion is the newest form that this program reads. It writes the form of [SchemaOf].
+	// SchemaVersion is the newest form that this program reads. It writes that of [SchemaOf].
 	SchemaVersion = SchemaFamily
 )
 
@@ -217,6 +217,10 @@ func (h Head) Clone() Head {
 	if h.Outage != nil {
 		outage := *h.Outage
 		h.Outage = &outage
+	}
+	if h.Parent != nil {
+		parent := *h.Parent
+		h.Parent = &parent
 	}
 	return h
 }

@@ -55,6 +55,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 		"vote":     voteCases,
 		"overdue":  overdueCases,
 		"lists":    listCases,
+		"family":   familyCases,
 		"feed":     feedCases,
 		"payloads": payloadCases,
 	}
@@ -87,7 +88,7 @@ const (
 
 // created is a thread's head as its first start makes it.
 func created(thread string) core.Head {
-	return core.Head{Identity: core.Identity{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: "refund-desk", Version: "sha256:1", Schema: core.SchemaVersion, Idem: "digest"},
+	return core.Head{Identity: core.Identity{Tenant: tenant, Thread: thread, Run: core.RunID(thread, 0), Agent: "refund-desk", Version: "sha256:1", Schema: core.SchemaAlone, Idem: "digest"},
 		Position: core.Position{Sigs: 1}, Origin: core.Origin{Born: 1000, At: 1000},
 		Inbox: map[string]core.Signal{core.KeyStart: message("please refund A-17")}}
 }

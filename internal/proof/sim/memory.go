@@ -239,7 +239,7 @@ func startable(old core.Head, there bool, req engine.StartRequest) error {
 		return nil
 	case prior == nil:
 		return engine.ErrRefused
-	case old.Schema > req.Head.Schema:
+	case old.Schema > core.SchemaVersion:
 		return engine.ErrNewerSchema
 	case !req.Owned && (old.Rev != prior.Rev || old.Open()):
 		return engine.ErrRefused

@@ -28,7 +28,7 @@ func (s *Store) Start(ctx context.Context, req engine.StartRequest) (engine.Writ
 	case won:
 		h, err := readHead(s.headItem(req.Head))
 		return engine.Written{Head: h}, err
-	case old.Schema > req.Head.Schema:
+	case old.Schema > core.SchemaVersion:
 		return engine.Written{Head: old}, engine.ErrNewerSchema
 	case req.Owned:
 		return engine.Written{Head: old}, refuseOwned(req, old)
@@ -79,7 +79,8 @@ func (s *Store) startUpdate(req engine.StartRequest) *update {
 	}
 	u.require("{v} <= :schema")
 	u.require("{rev} = :was")
-	u.value("schema", number(int64(h.Schema)))
+	// the new head's own schema may be less: see [core.SchemaOf]
+	u.value("schema", number(core.SchemaVersion))
 	u.value("was", number(req.Prior.Rev))
 	u.value("done", text(core.RunDone.String()))
 	if !req.Owned {

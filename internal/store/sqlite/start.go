@@ -34,7 +34,8 @@ func startRowsOf(req engine.StartRequest) startRows {
 	if req.Prior != nil {
 		r := req.Prior.Record()
 		r.Status = core.RunDone // the run of an owner ends with this write
-		rows.head = append(rows.head, req.Prior.Rev, req.Head.Schema)
+		// the new head's own schema may be less: see [core.SchemaOf]
+		rows.head = append(rows.head, req.Prior.Rev, core.SchemaVersion)
 		rows.archive = []any{req.Prior.Tenant, r.Run, r.Thread, r.Born, tables.Text(r)}
 	}
 	if req.Owned {
@@ -55,7 +56,7 @@ func (t *tx) start(req engine.StartRequest, rows startRows, now int64) (engine.W
 		return t.refuseOwned(req)
 	case !won:
 		w, err := t.refused(req.Head.Tenant, req.Head.Thread)
-		if w.Head.Schema > req.Head.Schema {
+		if w.Head.Schema > core.SchemaVersion {
 			err = engine.ErrNewerSchema
 		}
 		return w, err
@@ -79,7 +80,7 @@ func (t *tx) refuseOwned(req engine.StartRequest) (engine.Written, error) {
 	switch {
 	case err != nil:
 		return engine.Written{}, err
-	case old.Schema > req.Head.Schema:
+	case old.Schema > core.SchemaVersion:
 		return engine.Written{Head: old}, engine.ErrNewerSchema
 	// a repeat of a start that landed, together with its wake-up
 	case old.Run == req.Head.Run && old.Rev == req.Head.Rev:
