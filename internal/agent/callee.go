@@ -1,6 +1,10 @@
 package agent
 
 import (
+	"encoding/json"
+	"slices"
+	"strings"
+
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
@@ -21,6 +25,30 @@ func (r *Rules) Child(call core.ToolCall) (core.ChildSpec, bool) {
 		return core.ChildSpec{}, false
 	}
 	return core.ChildSpec{Agent: t.callee.Name, Input: t.callee.message(call), Final: t.callee.Final}, true
+}
+
+// Inserted are the arguments that the input takes, whole or in part. A stored input that cannot be
+// read takes all.
+func (c Callee) Inserted() (names []string, all bool) {
+	template, err := placeholder.Read(c.Input)
+	if c.Input == "" || err != nil {
+		return nil, true
+	}
+	for _, name := range template.Arguments() {
+		first, _, _ := strings.Cut(name, ".")
+		names = AddName(AddName(names, name), first)
+	}
+	slices.Sort(names)
+	return names, false
+}
+
+// checkInserted refuses an argument that the input would omit, as [HTTP.checkSent] does.
+func (c Callee) checkInserted(raw json.RawMessage) error {
+	names, all := c.Inserted()
+	if all {
+		return nil
+	}
+	return checkUsed(raw, names)
 }
 
 // message is the first message of the run that a call starts.

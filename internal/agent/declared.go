@@ -9,8 +9,8 @@ import (
 	"strings"
 )
 
-// declarations say which members a schema names, for tools whose arguments leave the program as
-// they are: http, lambda and mcp. JSON Schema lets every other member through, so that a service
+// declarations say which members a schema names, for tools whose arguments leave the run as they
+// are: http, lambda, mcp and agent. JSON Schema lets every other member through, so that a service
 // would be sent what no rule was asked about. Here an object takes the members that some part of
 // the schema names for it (under properties, patternProperties or required, through allOf, anyOf,
 // oneOf, if, then, else, dependentSchemas and $ref), and any others only where a part says

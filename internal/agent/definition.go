@@ -101,8 +101,8 @@ type ScriptCall struct {
 	ID        string          `json:"id,omitempty"`
 }
 
-// Tool is one tool of an agent. Exactly one of Go, HTTP, Lambda, MCP, Agent, Client and Recorded says who
-// runs it.
+// Tool is one tool of an agent. Exactly one of Go, HTTP, Lambda, MCP, Agent, Client and Recorded
+// says who runs it.
 type Tool struct {
 	Name        string `json:"name"`
 	Description string `json:"description,omitempty"`

@@ -7,14 +7,16 @@ import (
 
 // The kinds of tools beside those that a rule can name as a target.
 const (
+	kindAgent    = "agent"
 	kindClient   = "client"
 	kindRecorded = "recorded"
 )
 
 // Reach says in words for an approver what runs the calls of a tool and where they go: the kind as
-// agent files write it, and the target. A target is a method and a host, the name of a function, or
-// a server and its tool. Paths, queries, headers and user names are left out, since an author may
-// have written a secret into one of them. ok is false if the definition has no such tool.
+// agent files write it, and the target. A target is a method and a host, the name of a function, a
+// server and its tool, or the name of an agent. Paths, queries, headers and user names are left
+// out, since an author may have written a secret into one of them. ok is false if the definition
+// has no such tool.
 func (d Definition) Reach(tool string) (kind, target string, ok bool) {
 	t, ok := d.Tool(tool)
 	switch {
@@ -28,6 +30,8 @@ func (d Definition) Reach(tool string) (kind, target string, ok bool) {
 		return aimMCP, t.MCP.Server + "/" + cmp.Or(t.MCP.Tool, t.Name), true
 	case t.Go != "":
 		return aimGo, t.Go, true
+	case t.Agent != nil:
+		return kindAgent, t.Agent.Name, true
 	case t.Client:
 		return kindClient, "", true
 	}

@@ -79,6 +79,8 @@ func mostOf(bytes int64) int64 {
 	return bytes
 }
 
-// forwards reports whether the arguments leave the program as they are, for another program to
-// read.
-func (t Tool) forwards() bool { return t.HTTP != nil || t.Lambda != nil || t.MCP != nil }
+// forwards reports whether the arguments leave the run as they are, for another program or
+// another agent to read.
+func (t Tool) forwards() bool {
+	return t.HTTP != nil || t.Lambda != nil || t.MCP != nil || t.Agent != nil
+}

@@ -108,10 +108,16 @@ func (r *Rules) Check(call core.ToolCall) error {
 	if !ok {
 		return fmt.Errorf("there is no tool %q", call.Name)
 	}
-	if err := checkArguments(t.schema, t.names, call.Arguments); err != nil || t.http == nil {
+	if err := checkArguments(t.schema, t.names, call.Arguments); err != nil {
 		return err
 	}
-	return t.http.checkSent(call.Arguments)
+	switch {
+	case t.http != nil:
+		return t.http.checkSent(call.Arguments)
+	case t.callee != nil:
+		return t.callee.checkInserted(call.Arguments)
+	}
+	return nil
 }
 
 // Gate implements [core.Rules].

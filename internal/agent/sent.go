@@ -57,6 +57,11 @@ func (h HTTP) checkSent(raw json.RawMessage) error {
 	if all {
 		return nil
 	}
+	return checkUsed(raw, names)
+}
+
+// checkUsed refuses arguments other than those.
+func checkUsed(raw json.RawMessage, names []string) error {
 	var args map[string]json.RawMessage
 	if len(bytes.TrimSpace(raw)) > 0 && json.Unmarshal(raw, &args) != nil {
 		return fmt.Errorf("invalid arguments: expected a JSON object")

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// Unjudged names the tools whose schema lets a service be sent arguments that it does not name,
-// although a rule decides by what the arguments are: no rule is asked about the others. policy may
-// be nil.
+// Unjudged names the tools whose schema lets a service or another agent be sent arguments that it
+// does not name, although a rule decides by what the arguments are: no rule is asked about the
+// others. policy may be nil.
 func (d Definition) Unjudged(policy *Permissions) (notes []string) {
 	for _, t := range d.Tools {
 		where := openAt(DecodeValue(t.Parameters), "")
@@ -24,9 +24,13 @@ func (d Definition) Unjudged(policy *Permissions) (notes []string) {
 			continue
 		}
 		slices.Sort(asked)
-		notes = append(notes, fmt.Sprintf("tool %q sends its service members that its parameters don't name (additionalProperties, %s), "+
-			"but rules check only %s; name every member that the service reads, and set additionalProperties: false",
-			t.Name, strings.Join(where, ", "), strings.Join(slices.Compact(asked), ", ")))
+		reader := "service"
+		if t.Agent != nil {
+			reader = "agent"
+		}
+		notes = append(notes, fmt.Sprintf("tool %[1]q sends its %[4]s members that its parameters don't name (additionalProperties, %[2]s), "+
+			"but rules check only %[3]s; name every member that the %[4]s reads, and set additionalProperties: false",
+			t.Name, strings.Join(where, ", "), strings.Join(slices.Compact(asked), ", "), reader))
 	}
 	return notes
 }

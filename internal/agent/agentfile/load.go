@@ -70,6 +70,7 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) agen
 	s.terms(o, &d)
 	s.extras(o, &d)
 	s.callers(o, &d)
+	s.limits(o, &d)
 	d.Notify = s.notify(o)
 	d.Servers = s.servers(o.Take("servers"))
 	s.serving(d, o.Member("servers"), nodes)
@@ -124,14 +125,19 @@ func (s *source) tool(n *yaml.Node) agent.Tool {
 		HTTP:        s.http(o.Take("http")),
 		Lambda:      s.lambda(o.Take("lambda")),
 		MCP:         s.mcp(o.Take("mcp")),
+		Agent:       s.callee(o),
 		Client:      o.Flag("client"),
 		Recorded:    s.answers(o.List("recorded")),
 		Parameters:  s.parameters(o.Take("parameters")),
-		Result:      s.result(o.Take("result")),
 		Idempotent:  o.Flag("idempotent"),
 		ReadOnly:    o.Flag("read_only"),
 		Deadline:    s.deadline(o.Take("deadline"), "deadline"),
 		Preview:     s.preview(o.Take("preview")),
+	}
+	if result := o.Take("result"); t.Agent != nil {
+		t.Agent.Final = s.ending(result)
+	} else {
+		t.Result = s.result(result)
 	}
 	if word := o.One("delivery", core.AtLeastOnce.String(), core.AtMostOnce.String()); word != "" {
 		_ = t.Delivery.UnmarshalText([]byte(word)) // one of the two
@@ -149,28 +155,33 @@ func (s *source) tool(n *yaml.Node) agent.Tool {
 	if t.Remote() != "" {
 		s.finishRemote(o, &t)
 	}
+	if t.Agent != nil {
+		s.finishCallee(o, &t)
+	}
 	return t
 }
 
 // checkBody checks that the tool has one implementation, and only the members that go with it.
 func (s *source) checkBody(n *yaml.Node, o *object, t agent.Tool) {
 	bodies := 0
-	for _, given := range []bool{t.Go != "", o.Member("http") != nil, o.Member("lambda") != nil, o.Member("mcp") != nil, t.Client, o.Member("recorded") != nil} {
+	for _, given := range []bool{t.Go != "", o.Member("http") != nil, o.Member("lambda") != nil, o.Member("mcp") != nil, o.Member("agent") != nil, t.Client, o.Member("recorded") != nil} {
 		if given {
 			bodies++
 		}
 	}
 	switch {
 	case bodies != 1:
-		s.Refuse(n, "tool %q needs exactly one of go, http, lambda, mcp, client: true and recorded", t.Name)
+		s.Refuse(n, "tool %q needs exactly one of go, http, lambda, mcp, agent, client: true and recorded", t.Name)
 	case o.Member("recorded") != nil && len(t.Recorded) == 0:
 		s.Refuse(n, "tool %q has no recorded answers; give at least one", t.Name)
 	case t.Go != "" && t.Parameters != nil:
 		s.Refuse(o.Member("parameters"), "the parameters of a Go function come from the function; remove them here")
 	case t.Result != nil && !t.Client:
-		s.Refuse(o.Member("result"), "only client tools have a result; remove it from tool %q", t.Name)
+		s.Refuse(o.Member("result"), "only client tools and tools with agent have a result; remove it from tool %q", t.Name)
 	case t.Client && (t.Delivery != core.DeliveryDefault || t.Idempotent):
 		s.Refuse(n, "a client tool is run by the caller; remove delivery and idempotent")
+	case t.Agent != nil && (o.Member("delivery") != nil || o.Member("idempotent") != nil):
+		s.Refuse(n, "a call of tool %q starts one run of an agent, also after a crash; remove delivery and idempotent", t.Name)
 	case t.Idempotent && t.Delivery == core.AtMostOnce:
 		s.Refuse(n, "tool %q cannot be idempotent and at_most_once; remove one", t.Name)
 	}

@@ -92,6 +92,8 @@ func (s *source) readsOnly(at *yaml.Node, d agent.Definition, of agent.Tool) {
 		s.Refuse(at, "%q cannot be its own preview, since it would run before it is approved; name a read-only tool", t.Name)
 	case t.Client:
 		s.Refuse(at, "%q is run by the caller and cannot make a preview; name a tool that the server runs", t.Name)
+	case t.Agent != nil:
+		s.Refuse(at, "%q starts a run of an agent and cannot make a preview; name a tool that answers at once", t.Name)
 	case !t.ReadOnly:
 		s.Refuse(at, "a preview runs before the approval, and %q may change something; set read_only: true there if it only reads, or name another tool", t.Name)
 	case d.MayAsk(t):

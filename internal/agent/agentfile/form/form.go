@@ -53,6 +53,14 @@ var (
 	Size         = regexp.MustCompile(`^([1-9][0-9]{0,9})(KiB|MiB)?$`)
 )
 
+// Tools that call another agent: the words of their result, and the highest limits of an agent.
+const (
+	ResultOutput = "output"
+	ResultFinal  = "final"
+	MostDepth    = 8
+	MostChildren = 500
+)
+
 // The tests of conditions. A condition has several bounds, or one other test.
 var (
 	BoundTests = []string{"above", "below", "at_least", "at_most"}

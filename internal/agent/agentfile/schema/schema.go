@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // part is a JSON Schema, or a piece of one.
@@ -150,16 +151,18 @@ func agentPart() part {
 			"wait", "continue"),
 		"yield_when": word("When a run drops its model's answer, so another run gets its worker: never (default), or when a newer run waits (newer_run_waits): one of the same agent and tenant that started later and at least a second ago, is still created, and is among the 20 newest runs of the tenant (one list read per answer, no write). None of the answer's calls runs, its tokens count, the journal has step.reset with the reason yielded, and the model is called again 5 seconds later with the same conversation. A run yields at most three times in a row. If the list can't be read, it continues.",
 			form.YieldNever, agent.YieldToNewer),
-		"stop":      listOf("Rules that end a run. They are checked in order after each turn of the model, before its calls run. A rule with 0 or an empty text never holds. agents check notes an agent without limits on rounds, tokens and time.", stopPart()),
-		"budget":    budgetPart(),
-		"deadlines": deadlinesPart(),
-		"finish":    finishPart(),
-		"hooks":     namesPart("Names of hooks built into the program, in calling order."),
-		"memory":    filled("The name of a memory built into the program. What it recalls is added to requests; at the end it receives the conversation. dormouse has: notes."),
-		"effects":   listOf("What follows tool results.", effectPart()),
-		"servers":   serversPart(),
-		"notify":    notifyPart(),
-		"results":   sizePart("How much of a tool's result is kept and shown to the model: bytes, or with KiB or MiB; from 1KiB to 1MiB, default 256KiB. The rest is cut, with a note."),
+		"stop":         listOf("Rules that end a run. They are checked in order after each turn of the model, before its calls run. A rule with 0 or an empty text never holds. agents check notes an agent without limits on rounds, tokens and time.", stopPart()),
+		"budget":       budgetPart(),
+		"deadlines":    deadlinesPart(),
+		"finish":       finishPart(),
+		"hooks":        namesPart("Names of hooks built into the program, in calling order."),
+		"memory":       filled("The name of a memory built into the program. What it recalls is added to requests; at the end it receives the conversation. dormouse has: notes."),
+		"effects":      listOf("What follows tool results.", effectPart()),
+		"servers":      serversPart(),
+		"max_depth":    counter(fmt.Sprintf("How many runs may be above a run that a tool with agent starts: the root, and those between. Default %d. The lowest of all agents above counts. A call beyond it fails with child_unavailable.", core.DefaultDepth), 1).with(part{"maximum": form.MostDepth}),
+		"max_children": counter(fmt.Sprintf("How many runs a run may start by tools with agent. Default %d. Further calls fail with child_unavailable.", core.DefaultChildren), 1).with(part{"maximum": form.MostChildren}),
+		"notify":       notifyPart(),
+		"results":      sizePart("How much of a tool's result is kept and shown to the model: bytes, or with KiB or MiB; from 1KiB to 1MiB, default 256KiB. The rest is cut, with a note."),
 	}, "model").holds(needsPrice())
 }
 

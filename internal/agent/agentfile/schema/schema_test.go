@@ -261,6 +261,7 @@ tools:
   - {x: 1, name: t, recorded: [{x: 1, result: 1}], deadline: {x: 1, within: 1s}, preview: {x: 1, tool: t}}
   - {name: u, http: {x: 1, url: "http://example.com/"}, parameters: {type: object}}
   - {name: l, lambda: {x: 1, function: f}, parameters: {type: object}}
+  - {x: 1, name: c, agent: b, input: "{q}"}
   - {name: m, mcp: {x: 1, server: s}, parameters: {type: object}}
 servers: {s: {x: 1, url: "https://example.com/"}}
 permissions:
@@ -301,8 +302,8 @@ func TestTheSchemaNamesTheMembersThatTheLoaderNames(t *testing.T) {
 		t.Fatal("no error")
 	}
 	kinds := regexp.MustCompile(`in ([a-z ]+); it takes ([a-z_, ]+)|value, or one of ([a-z_, ]+) with`).FindAllStringSubmatch(err.Error(), -1)
-	if len(kinds) != 37 {
-		t.Fatalf("%d kinds of mapping, want 37: %v", len(kinds), err)
+	if len(kinds) != 38 {
+		t.Fatalf("%d kinds of mapping, want 38: %v", len(kinds), err)
 	}
 	named := map[string]bool{}
 	for _, m := range kinds {

@@ -2,14 +2,15 @@ package schema
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // toolBodies are the implementations of a tool; exactly one is given.
-var toolBodies = []part{given("go"), given("http"), given("lambda"), given("mcp"), valued("client", true), given("recorded")}
+var toolBodies = []part{given("go"), given("http"), given("lambda"), given("mcp"), given("agent"), valued("client", true), given("recorded")}
 
 func toolPart() part {
-	return closed("A tool. Exactly one of go, http, lambda, mcp, client: true and recorded implements it.", part{
+	return closed("A tool. Exactly one of go, http, lambda, mcp, agent, client: true and recorded implements it.", part{
 		"name":        shaped("The tool's name: letters, digits, - and _, at most 64.", agent.ToolName.String()).with(part{"not": part{"const": core.FinishTool}}),
 		"description": textPart("What the tool does, for the model."),
 		"go":          textPart("A Go function built into the program. It defines the parameters."),
@@ -17,12 +18,14 @@ func toolPart() part {
 		"http":        httpPart(),
 		"lambda":      lambdaPart(),
 		"mcp":         mcpPart(),
+		"agent":       shaped("Another agent that the tenants of this one may use, or this agent. Each call starts a run of it and waits for its end. Its permissions are those of its agent, narrowed by what narrows this run.", agent.AgentName.String()),
+		"input":       shaped("agent: the first message of its run. {name} is an argument and {a.b} a nested one: text as it is, anything else as JSON. Default: the arguments as JSON. Without parameters, each {name} is a required text.", `\S`),
 		"result":      resultPart(),
 		"recorded":    listOf("Recorded answers. The first one whose when holds counts.", answerPart()).with(part{"minItems": 1}),
 		"parameters":  parametersPart(),
 		"delivery": word("After a crash. at_least_once: the tool may run again, with the same idempotency key. "+
-			"at_most_once: it never does; a person is asked for the outcome. Not with client.", core.AtLeastOnce.String(), core.AtMostOnce.String()),
-		"idempotent": onOff("true: the tool may run again even if it was approved. Otherwise approved calls run at most once. Not with client."),
+			"at_most_once: it never does; a person is asked for the outcome. Not with agent or client.", core.AtLeastOnce.String(), core.AtMostOnce.String()),
+		"idempotent": onOff("true: the tool may run again even if it was approved. Otherwise approved calls run at most once. Not with agent or client."),
 		"read_only":  onOff("true: the tool changes nothing. A Go function can declare it itself."),
 		"preview":    previewPart(),
 		"deadline":   deadlinePart("How long a call of this tool may wait; overrides the agent's deadlines. Unknown outcomes wait for a person without limit. If a policy asks for an approval, then: result becomes fail. An answer stored before the deadline is applied counts, even if slightly late.", true),
@@ -32,7 +35,12 @@ func toolPart() part {
 		when(given("http"), given("parameters")),
 		when(given("lambda"), given("parameters")),
 		when(given("mcp"), given("parameters")),
-		when(given("result"), valued("client", true)),
+		when(given("agent"), without("delivery", "idempotent").with(part{"anyOf": []part{given("input"), given("parameters")}})),
+		when(given("input"), given("agent")),
+		when(given("result"), part{"anyOf": []part{
+			{"required": []string{"client"}, "properties": part{"client": part{"const": true}, "result": part{"type": []string{"object", "boolean"}}}},
+			{"required": []string{"agent"}, "properties": part{"result": part{"type": "string"}}},
+		}}),
 		when(valued("client", true), part{"properties": part{"delivery": false, "idempotent": part{"const": false}}}),
 		when(valued("idempotent", true), part{"properties": part{"delivery": part{"const": core.AtLeastOnce.String()}}}),
 	)
@@ -47,7 +55,7 @@ func parametersPart() part {
 			"type":                 part{"const": "object", "description": "Arguments are an object."},
 			"properties":           part{"type": "object", "description": "The arguments by name, each with its schema."},
 			"required":             part{"type": "array", "items": part{"type": "string"}, "description": "The required arguments."},
-			"additionalProperties": part{"type": []string{"boolean", "object"}, "description": "false: no other arguments. true, or a schema of their values: others are accepted. By default http, lambda and mcp tools accept no others."},
+			"additionalProperties": part{"type": []string{"boolean", "object"}, "description": "false: no other arguments. true, or a schema of their values: others are accepted. By default http, lambda, mcp and agent tools accept no others."},
 		},
 	}
 }
@@ -66,7 +74,7 @@ func previewPart() part {
 		"anyOf": []part{
 			{"type": "string", "pattern": `\S`},
 			closed("The result of a read-only tool, up to 4 KB. The server calls it before it asks, perhaps again after a crash, and stores the result with the question: every reader sees the same.", part{
-				"tool":      filled("The tool: one of this agent that is read_only (as GET is), and that is neither refused, asked about nor run by the caller."),
+				"tool":      filled("The tool: one of this agent that is read_only (as GET is), and that is neither refused, asked about, run by the caller nor another agent."),
 				"arguments": textsPart("Its arguments by name. {name} is an argument of the suspended call. A value that is only a placeholder keeps its type, and is omitted if the argument is missing."),
 			}, "tool"),
 		},
@@ -74,7 +82,11 @@ func previewPart() part {
 }
 
 func resultPart() part {
-	return part{"type": []string{"object", "boolean"}, "description": "Client tools: JSON Schema of the result. A result that does not match is refused and the call still waits. By default any value is accepted."}
+	return part{
+		"description": "client: JSON Schema of the result. A result that does not match is refused and the call still waits. By default any value is accepted. " +
+			"agent: output (default), what its run finishes with or else its last text; or final, its last text.",
+		"anyOf": []part{{"type": []string{"object", "boolean"}}, {"enum": []string{form.ResultOutput, form.ResultFinal}}},
+	}
 }
 
 func httpPart() part {
