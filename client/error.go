@@ -24,7 +24,8 @@ type Error struct {
 	Title string `json:"title"`
 	// An explanation of this occurrence.
 	Detail string `json:"detail"`
-	// With "run_open": the run that is open.
+	// With "run_open": the run that is open. With "child_thread": the run that started the
+	// conversation.
 	RunID string `json:"run_id"`
 	// With "already_decided": false, because a different decision was accepted first.
 	Same *bool `json:"same"`

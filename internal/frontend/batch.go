@@ -23,7 +23,7 @@ type member struct {
 }
 
 // DecideTogether answers several suspended calls of one run, all or none, in one write: the run
-// takes them up together, in one turn. Each is one that [Frontend.Decide] could store, and the same
+// takes them up together, in one turn. That run is the one that is addressed or one below it. Each is one that [Frontend.Decide] could store, and the same
 // rules hold: a batch and a single decision meet in one condition. All are accepted, or all had
 // been before; otherwise the error is [refusal.CodeBatchRefused], with what each of them met, and
 // nothing is stored.
@@ -31,7 +31,7 @@ func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, ask
 	if n := len(asked); n == 0 || n > MaxBatch {
 		return nil, refusal.New(refusal.CodeInvalid, "all_or_none takes 1 to %d decisions", MaxBatch)
 	}
-	p, err := f.Find(ctx, c.Tenant, run)
+	p, err := f.addressedTogether(ctx, c, run, asked)
 	if err != nil {
 		return nil, err
 	}
@@ -49,6 +49,29 @@ func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, ask
 		}
 	}
 	return nil, contended()
+}
+
+// addressedTogether is [Frontend.Addressed] for targets that must mean one run. Its answers name the
+// targets that it doesn't find, so any place will do for these.
+func (f *Frontend) addressedTogether(ctx context.Context, c Caller, run string, asked []wire.Decision) (p journal.Place, err error) {
+	of := ""
+	for _, one := range asked {
+		there, err := f.Addressed(ctx, c, run, one.Target)
+		refused, ok := errors.AsType[*refusal.Error](err)
+		switch {
+		case ok && refused.Code == refusal.CodeCallNotFound:
+			continue
+		case err != nil:
+			return p, err
+		case of != "" && there.Record.Run != of:
+			return p, refusal.New(refusal.CodeBatchSpansRuns, "the decisions answer calls of run %s and of run %s; send all_or_none for the calls of one run", of, there.Record.Run)
+		}
+		p, of = there, there.Record.Run
+	}
+	if of == "" {
+		return f.Find(ctx, c.Tenant, run)
+	}
+	return p, nil
 }
 
 // readBatch reads each decision separately, so that one answer reports the faults of all of them.

@@ -16,7 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
-// Decide answers a suspended call. The first decision on a suspension counts and returns
+// Decide answers a suspended call of the run, or of one below it. The first decision on a suspension counts and returns
 // [refusal.CodeAccepted]; a repeat returns [refusal.CodeAlreadyDecided] with Same, regardless of
 // what has happened to the run since. Every refusal is an [*refusal.Error]. The HTTP layer sets the
 // answer's Status.
@@ -25,7 +25,7 @@ func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Deci
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	p, err := f.Find(ctx, c.Tenant, run)
+	p, err := f.Addressed(ctx, c, run, d.Target)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
@@ -58,6 +58,9 @@ func (f *Frontend) DecideSuspension(ctx context.Context, c Caller, sus string, d
 // that the journal will hold if the decision is the first. Edited arguments may be under another
 // rule than the call's own; then the call takes over who may not approve them.
 func (f *Frontend) readDecision(ctx context.Context, c Caller, p journal.Place, call *core.SuspendedCall, in answer.Input) (core.DecisionRecord, error) {
+	if err := awaitsChild(*call); err != nil {
+		return core.DecisionRecord{}, err
+	}
 	in.Suspension = call.Suspension.ID
 	resume, err := answer.Read(answer.QuestionOf(*call), in)
 	if err != nil {
@@ -161,6 +164,9 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p journal.Place
 
 // mayStore says why a decision that its call awaits is not stored.
 func (f *Frontend) mayStore(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) error {
+	if err := f.Family.Awaited(ctx, p); err != nil {
+		return err
+	}
 	if err := f.MayApprove(ctx, c, p, call, rec.Resume); err != nil {
 		return err
 	}

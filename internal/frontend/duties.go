@@ -140,19 +140,33 @@ func (f *Frontend) notBarred(ctx context.Context, c Caller, p journal.Place, cal
 
 // askers are all callers whose words the model goes by: who started or retried a run of the thread,
 // sent it a message or answered what it asked. The model reads the whole thread, so earlier runs
-// count. The names of callers without one are empty. It reads the journal of the thread, so it is
-// for rules that need it.
+// count, and so do the threads of all runs above, which have asked for this one. The names of
+// callers without one are empty. It reads these journals, so it is for rules that need it.
 func (f *Frontend) askers(ctx context.Context, p journal.Place) ([]string, error) {
+	above, err := f.Family.Above(ctx, p)
+	if err != nil {
+		return nil, err
+	}
 	var a askers
+	for _, one := range append([]journal.Place{p}, above...) {
+		if err := f.askersOf(ctx, one.Head, &a); err != nil {
+			return nil, err
+		}
+	}
+	return a, nil
+}
+
+// askersOf adds the askers of one thread. The words of a run above are its own callers'.
+func (f *Frontend) askersOf(ctx context.Context, h core.Head, a *askers) error {
 	questions := map[string]bool{}
-	err := f.Segments(ctx, p.Head.Tenant, p.Head.Thread, 1, p.Head.Seq, func(s core.Segment) bool {
+	err := f.Segments(ctx, h.Tenant, h.Thread, 1, h.Seq, func(s core.Segment) bool {
 		for _, e := range s.Events {
-			a.event(e, questions)
+			a.event(e, questions, h.Parent != nil)
 		}
 		return true
 	})
-	a.inbox(p.Head, questions)
-	return a, err
+	a.inbox(h, questions)
+	return err
 }
 
 // askers are names, each once.
@@ -181,7 +195,9 @@ func (a *askers) inbox(h core.Head, questions map[string]bool) {
 	for key, s := range h.Inbox {
 		switch s.Kind {
 		case core.SignalMessage, core.SignalStart:
-			a.add(s.By)
+			if h.Parent == nil {
+				a.add(s.By)
+			}
 		case core.SignalDecision, core.SignalLate:
 			if questions[strings.TrimPrefix(key, core.LateKey(""))] {
 				a.answered(s.By, s.Mint)
@@ -192,11 +208,13 @@ func (a *askers) inbox(h core.Head, questions map[string]bool) {
 
 // event adds the callers whose words an event of the journal records, and adds to questions each
 // suspension whose answer the model will read. A late answer counts as well, because the model
-// reads it.
-func (a *askers) event(e core.Event, questions map[string]bool) {
+// reads it. A child is started by a run, and by no caller.
+func (a *askers) event(e core.Event, questions map[string]bool, child bool) {
 	switch e.Type {
 	case core.EventRunStarted, core.EventMessageReceived, core.EventMessageQueued:
-		a.add(byOf(e))
+		if !child {
+			a.add(byOf(e))
+		}
 	case core.EventCallSuspended:
 		var s core.SuspendedCall
 		if json.Unmarshal(e.Data, &s) == nil && isQuestion(s) {

@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/family"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
 	"github.com/dormouse-dev/dormouse/internal/frontend/quota"
@@ -132,6 +133,7 @@ func set[T comparable](to *T, value T) {
 type Frontend struct {
 	*journal.Reader // finds runs, threads and what they wait for
 	*runview.Viewer // shows a run
+	Family          *family.Tree
 
 	Store     Store
 	Catalog   Catalog
@@ -165,6 +167,7 @@ func New(opts Options) *Frontend {
 	f.Held = &longpoll.Reads{Clock: opts.Clock, Longest: f.limits.Wait, Stopping: opts.Stopping, Watch: opts.Watch, Live: opts.Live}
 	f.Reader = journal.New(opts.Store, opts.Clock, f.limits.Pages)
 	f.Viewer = runview.New(f.Reader, opts.Tool)
+	f.Family = family.In(f.Reader)
 	if f.Missing == nil {
 		f.Missing = func() map[string]string { return nil }
 	}

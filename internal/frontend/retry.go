@@ -63,6 +63,9 @@ func (f *Frontend) readRetry(run, key string) (beginning, error) {
 
 // cannotRetry says why the run cannot be retried; nil if it can.
 func cannotRetry(p journal.Place) error {
+	if err := childThread(p.Head); err != nil {
+		return err
+	}
 	switch {
 	case !p.Current:
 		return refusal.New(refusal.CodeRunSuperseded, "the thread has a newer run; only the newest can be retried")

@@ -290,6 +290,9 @@ func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginni
 	if head.Agent == ask.Agent {
 		return Started{}, noAsk()
 	}
+	if err := childThread(head); err != nil {
+		return Started{}, err
+	}
 	for n := range lostRaces {
 		if head.Open() {
 			s, head, err = f.deliver(ctx, c, head, b)

@@ -100,6 +100,9 @@ func (f *Frontend) countedAnswer(h core.Head, call core.SuspendedCall) wire.Deci
 // mayVote says why a vote on an open question is not stored.
 func (f *Frontend) mayVote(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, who voter, rec core.DecisionRecord) error {
 	tally := p.Head.Votes[call.Suspension.ID]
+	if err := f.Family.Awaited(ctx, p); err != nil {
+		return err
+	}
 	if err := c.isKnown(call); err != nil {
 		return err
 	}

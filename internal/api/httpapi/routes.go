@@ -145,11 +145,11 @@ var (
 // startCodes are the errors of operations that start a run or a turn.
 var startCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeThreadNotFound, refusal.CodeRunOpen,
 	refusal.CodeIdempotencyMismatch, refusal.CodeInboxFull, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeBudgetExceeded,
-	refusal.CodeTenantFull, codeRateLimited}
+	refusal.CodeTenantFull, refusal.CodeChildThread, codeRateLimited}
 
 var decisionCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, refusal.CodeBadGrant, refusal.CodeUnclearDecision,
 	refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
-	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
+	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeBatchSpansRuns, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
 	refusal.CodeNotSuspended, refusal.CodeSchemaMismatch, refusal.CodeResultRequired, refusal.CodeInvalidArguments,
 	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties}
 
@@ -242,7 +242,7 @@ func (a *api) runRoutes() []route {
 func (a *api) steeringRoutes() []route {
 	return []route{
 		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Submit decisions", roles: canDecide,
-			about: "Takes one decision, or several that are answered individually. With `all_or_none`, up to 16 decisions are stored in one write or not at all, and the run processes them in one turn. " +
+			about: "Takes one decision, or several that are answered individually, on calls of the run or of runs below it. With `all_or_none`, up to 16 decisions on calls of one run are stored in one write or not at all, and the run processes them in one turn. " +
 				"Repeating a decision has no further effect. Of two different decisions the first one counts. Without `decision_id`, the key is derived from the other members.",
 			body: takes(either{wire.Decision{}, wire.Decisions{}}),
 			answers: []answered{answers(202, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "Accepted. It takes effect unless the run is cancelled first."),
@@ -257,7 +257,7 @@ func (a *api) steeringRoutes() []route {
 			body:  takes(wire.Answer{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
-			codes: without(decisionCodes, refusal.CodeBatchRefused, refusal.CodeSuspensionIDRequired, refusal.CodeRunNotFound), serve: a.answerSuspension},
+			codes: without(decisionCodes, refusal.CodeBatchRefused, refusal.CodeBatchSpansRuns, refusal.CodeSuspensionIDRequired, refusal.CodeRunNotFound), serve: a.answerSuspension},
 		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "Cancel a run", roles: canStop, body: mayTake(struct{}{}),
 			about:   "Ends the run at its next commit, or immediately if it is suspended. Suspended calls don't run.",
 			answers: []answered{answers(202, wire.Run{}, "Accepted.")},
@@ -273,7 +273,7 @@ func (a *api) steeringRoutes() []route {
 			about: "Starts a new run in the same thread. It continues from the last commit, with fresh budgets.",
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The retry was requested before. Returns the run it started.")},
-			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeRunOpen, refusal.CodeRunSuperseded, refusal.CodeNotFailed,
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeRunOpen, refusal.CodeRunSuperseded, refusal.CodeChildThread, refusal.CodeNotFailed,
 				refusal.CodeIdempotencyMismatch, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeBudgetExceeded, refusal.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
 	}
 }

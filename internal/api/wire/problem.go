@@ -7,7 +7,8 @@ type Problem struct {
 	Status int    `json:"status"`
 	Code   string `json:"code"`
 	Detail string `json:"detail,omitempty"`
-	// RunID names the run that is in the way, with run_open.
+	// RunID names the run that is in the way, with run_open, or that started the conversation,
+	// with child_thread.
 	RunID string `json:"run_id,omitempty"`
 	*DecisionExtra
 	*BatchExtra

@@ -53,6 +53,7 @@ type (
 	OutcomeDecision       = client.OutcomeDecision
 	Page[T any]           = client.Page[T]
 	Part                  = client.Part
+	PathStep              = client.PathStep
 	Pending               = client.Pending
 	Preview               = client.Preview
 	RecordedDecision      = client.RecordedDecision

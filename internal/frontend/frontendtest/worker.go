@@ -44,6 +44,7 @@ type Call struct {
 	Policy    *vote.Policy
 	Stage     int
 	Spent     []string // keys of people who have approved another stage
+	Agent     string   // whose run works for the call; its kind is then [core.KindChild]
 }
 
 // asked is the call as the model asks for it.
@@ -213,7 +214,7 @@ func (w Worker) read(value []byte, to any) {
 func count(h *core.Head) {
 	h.Pending, h.Oldest = 0, ""
 	for _, call := range h.Calls {
-		if call.Status != core.CallSuspended {
+		if call.Status != core.CallSuspended || call.Kind == core.KindChild {
 			continue
 		}
 		h.Oldest = h.Run
@@ -289,6 +290,10 @@ func (w Worker) Resuspend(run string, call Call) string {
 
 func (w Worker) suspend(c *commit, call Call) string {
 	id := core.SuspensionID(c.head.Thread, c.seg.Seq, w.Random.Text(8))
+	var child *core.Child
+	if call.Agent != "" {
+		call.Kind, child = core.KindChild, w.startChild(c, id, call)
+	}
 	known := c.head.Calls[call.ID]
 	c.head.Calls[call.ID] = core.Call{Status: core.CallSuspended, Wait: core.Wait{Kind: call.Kind, Mode: call.Mode, Sus: id, Suspensions: known.Suspensions + 1, Deadline: call.Deadline}, Synthetic: call.Tool == ""}
 	c.head.Deadline = call.Deadline
@@ -297,7 +302,7 @@ func (w Worker) suspend(c *commit, call Call) string {
 	if call.Shown != nil {
 		shown.Arguments = call.Shown
 	}
-	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Preview: call.Preview, Pending: shown, NotBy: call.NotBy, Approvers: call.Approvers, Policy: call.Policy, Stage: call.Stage,
+	waits := core.NewSuspendedCall(asked, call.Kind, core.SuspendTicket{ResumeMode: call.Mode, Preview: call.Preview, Pending: shown, NotBy: call.NotBy, Approvers: call.Approvers, Policy: call.Policy, Stage: call.Stage, Child: child,
 		Suspension: core.Suspension{ID: id, Action: "approve", Message: cmp.Or(call.Message, "may it?"), ResponseSchema: call.Schema}})
 	waits.Deadline, waits.Grantable = call.Deadline, call.Kind == core.KindApproval && !waits.Counted()
 	if waits.Counted() {

@@ -91,14 +91,14 @@ func (r *Reader) Waiting(ctx context.Context, p Place) ([]WaitingCall, error) {
 }
 
 // OpenSuspensions are the ids of the suspensions that wait for an answer in a run; none if the run
-// takes none any more.
+// takes none any more. A call that another run works for waits for no answer.
 func OpenSuspensions(p Place) map[string]bool {
 	open := map[string]bool{}
 	if !p.Current || p.Head.End != nil || !p.Head.Open() {
 		return open
 	}
 	for _, call := range p.Head.Calls {
-		if _, answered := p.Head.Inbox[call.Sus]; call.Status == core.CallSuspended && !answered {
+		if _, answered := p.Head.Inbox[call.Sus]; call.Status == core.CallSuspended && call.Kind != core.KindChild && !answered {
 			open[call.Sus] = true
 		}
 	}

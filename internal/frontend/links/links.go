@@ -49,15 +49,19 @@ func (f *Maker) MakeLink(ctx context.Context, c frontend.Caller, run string, o L
 	if err := checkRecipient(o.For); err != nil {
 		return engine.Link{}, err
 	}
-	p, err := f.Find(ctx, c.Tenant, run)
+	p, err := f.Addressed(ctx, c, run, o.Target)
 	if err != nil {
 		return engine.Link{}, err
 	}
+	run = p.Record.Run
 	call, err := f.Target(ctx, p, o.Target)
 	if err != nil {
 		return engine.Link{}, err
 	}
 	if err := f.CanLink(p, call); err != nil {
+		return engine.Link{}, err
+	}
+	if err := f.Family.Awaited(ctx, p); err != nil {
 		return engine.Link{}, err
 	}
 	if o.Edit {

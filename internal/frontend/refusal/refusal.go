@@ -42,6 +42,8 @@ const (
 	CodeVotesAreCounted      Code = "votes_are_counted"
 	CodeChanged              Code = "changed"
 	CodeBatchRefused         Code = "batch_refused"
+	CodeBatchSpansRuns       Code = "batch_spans_runs"
+	CodeChildThread          Code = "child_thread"
 	CodeLateDecision         Code = "late_decision"
 	CodeStaleSuspension      Code = "stale_suspension"
 	CodeSuspensionIDRequired Code = "suspension_id_required"
@@ -87,7 +89,7 @@ const CodeAccepted Code = "accepted"
 func Codes() []Code {
 	return []Code{CodeInvalid, CodeBadCursor, CodeBadAction, CodeBadGrant, CodeUnclearDecision, CodeWrongKind, CodeContradiction,
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
-		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeLateDecision, CodeStaleSuspension,
+		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeBatchSpansRuns, CodeChildThread, CodeLateDecision, CodeStaleSuspension,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeCodeRequired, CodeCodeWrong, CodeCodeExpired, CodeTooManyCodes, CodeCodeNotSent, CodeCodeLocked, CodeWebhookNotFound, CodeWebhookChanged,
 		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeEndpointDisabled, CodeTestUnavailable, CodeInboxFull,

@@ -1,0 +1,67 @@
+package httpapi_test
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+)
+
+func agentCall(id string) frontendtest.Call {
+	return frontendtest.Call{ID: id, Tool: "research", Agent: "researcher"}
+}
+
+func approval(id string) frontendtest.Call {
+	return frontendtest.Call{ID: id, Tool: "refund", Kind: core.KindApproval}
+}
+
+func threadOf(run string) string {
+	thread, _ := core.ThreadOf(run)
+	return thread
+}
+
+// parent is a run that waits for two children, whose calls c1 wait for approval.
+func (s *server) parent() (root string, children, sus map[string]string) {
+	s.t.Helper()
+	root = s.start().ID
+	children, sus = s.worker.Launch(root, agentCall("a"), agentCall("b")), map[string]string{}
+	for id, child := range children {
+		sus[id] = s.worker.Suspend(child, approval("c1"))["c1"]
+	}
+	return root, children, sus
+}
+
+func TestDecisionsReachTheChildrenOfARun(t *testing.T) {
+	s := newServer(t, settings{})
+	root, _, sus := s.parent()
+	path := "/v1/runs/" + root + "/decisions"
+	s.posts(posted{path, fmt.Sprintf(`{"all_or_none":true,"decisions":[{"target":%q,"action":"resume"},{"target":%q,"action":"resume"}]}`, sus["a"], sus["b"]), "", 409, "batch_spans_runs"},
+		posted{path, `{"target":"a","action":"resume"}`, "", 400, "wrong_kind"})
+	got := s.send("POST", path, fmt.Sprintf(`{"decisions":[{"target":%q,"action":"resume"},{"target":%q,"action":"cancel"},{"target":"sus_2_x_none","action":"cancel"}]}`, sus["a"], sus["b"]))
+	codes := ""
+	for _, one := range decoded[wire.DecisionAnswers](t, got.text).Answers {
+		codes += one.Code + " "
+	}
+	if codes != "accepted accepted call_not_found " {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+}
+
+func TestTheConversationOfAChildRefusesCallers(t *testing.T) {
+	s := newServer(t, settings{options: withHooks})
+	root, children, _ := s.parent()
+	thread := threadOf(children["a"])
+	for _, one := range []posted{
+		{"/v1/runs", fmt.Sprintf(`{"agent":"desk","input":"more","thread_id":%q}`, thread), "", 409, "child_thread"},
+		{"/v1/threads/" + thread + "/messages", `{"input":"more"}`, "", 409, "child_thread"},
+		{"/v1/runs/" + children["a"] + "/retry", "", "", 409, "child_thread"},
+	} {
+		s.posts(one)
+		if p := decoded[wire.Problem](t, s.send("POST", one.path, one.body).text); p.RunID != root {
+			t.Errorf("POST %s names run %q as the parent", one.path, p.RunID)
+		}
+	}
+	s.delivers(delivery{"message", fmt.Sprintf(`{"thread":%q,"text":"more"}`, thread), 409, "child_thread"})
+}
