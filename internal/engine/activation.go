@@ -44,7 +44,7 @@ func newActivation(e *Engine, head core.Head) *activation {
 		Head:       head,
 		Limits:     e.o.Limits,
 		Gates:      plans.NewGateMemo(),
-		Fresh:      func() string { return e.o.Random.Text(16) },
+		Fresh:      func() string { return e.o.Random.Text(26) },
 		Conditions: plans.Conditions{Orphaned: head.Orphaned()},
 	}}
 }

@@ -14,7 +14,7 @@ import (
 // children.
 var familyCases = []storeCase{
 	{"the head of a child is read back as given", testChildStarts},
-	{"H56 a child's thread is started once, the repeated launch gets its head", testChildStartsOnce},
+	{"a child's thread is started once, the repeated launch gets its head", testChildStartsOnce},
 	{"a head with a family is read back as written", testFamilyWrites},
 	{"the record of a run with a family is kept with it", testFamilyRecord},
 	{"a run without a family follows one that had one", testFamilyFollowed},

@@ -338,7 +338,8 @@ func (s *stage) tally(ctx context.Context, t *thread, segments []core.Segment) {
 			switch {
 			case e.Type == core.EventCallSuspended && json.Unmarshal(e.Data, &call) == nil:
 				met["suspended as "+call.Kind.String()]++
-				if call.Kind == core.KindUnknownOutcome && s.plan.isQuiet() && s.cast.killed == 0 {
+				cut := s.cast.flights.cut[e.RunID+"/"+call.CallID]
+				if call.Kind == core.KindUnknownOutcome && s.plan.isQuiet() && s.cast.killed == 0 && !cut {
 					s.wrong("nothing was lost, and somebody is asked what became of %s of %s", call.CallID, e.RunID)
 				}
 			case e.Type == core.EventDecisionRecorded && json.Unmarshal(e.Data, &rec) == nil:

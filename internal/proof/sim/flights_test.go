@@ -18,6 +18,8 @@ type flights struct {
 	back map[string]map[string]string
 	// by owner: two calls whose bodies wrote one key side by side
 	torn map[string][][2]string
+	// by run and call: a body ran out of its owner's time
+	cut map[string]bool
 }
 
 // flying is a body that runs.
@@ -28,7 +30,7 @@ type flying struct {
 }
 
 func newFlights(s *stage) *flights {
-	return &flights{s, map[string]bool{}, map[string]map[string]flying{}, map[string]map[string]string{}, map[string][][2]string{}}
+	return &flights{s, map[string]bool{}, map[string]map[string]flying{}, map[string]map[string]string{}, map[string][][2]string{}, map[string]bool{}}
 }
 
 func ownerOf(thread string, epoch int64) string { return fmt.Sprint(thread, "@", epoch) }
@@ -60,6 +62,8 @@ func (f *flights) begin(ctx context.Context, req engine.ToolRequest) (end func()
 		delete(f.up[owner], req.Call.ID)
 		if ctx.Err() == nil {
 			f.back[owner][req.Call.ID] = req.Key
+		} else {
+			f.cut[req.Run+"/"+req.Call.ID] = true
 		}
 	}
 }
