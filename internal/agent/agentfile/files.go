@@ -57,6 +57,28 @@ func saidIn(n *yaml.Node, value string) int {
 	return 0
 }
 
+// ToolLine is the line of a member of a tool; see [Surveyed.ToolMember].
+func (f File) ToolLine(tool, member string) int {
+	_, line := toolMember(f.text, tool, member)
+	return line
+}
+
+// toolMember is the text of a member of a tool, and its line. If the tool has no such member, the
+// text is empty and the line is the tool's; it is 1 if there is no such tool.
+func toolMember(text []byte, tool, member string) (value string, line int) {
+	var doc yaml.Node
+	if yaml.Unmarshal(text, &doc) != nil || len(doc.Content) == 0 {
+		return "", 1
+	}
+	for _, t := range memberOf(doc.Content[0], "tools").Content {
+		if memberOf(t, "name").Value == tool {
+			at := memberOf(t, member)
+			return at.Value, cmp.Or(at.Line, t.Line)
+		}
+	}
+	return "", 1
+}
+
 // Unreadable is a file that cannot be read as an agent. Name and Err are as in [File].
 type Unreadable struct {
 	Name, File string

@@ -164,6 +164,12 @@ func (a Surveyed) Line(key, value string) int {
 	return cmp.Or(lineOf(&doc, key, value), 1)
 }
 
+// ToolMember is the text that the file has for a member of a tool, and its line. If the tool has no
+// such member, the text is empty and the line is the tool's.
+func (a Surveyed) ToolMember(tool, member string) (value string, line int) {
+	return toolMember(a.text, tool, member)
+}
+
 func lineOf(n *yaml.Node, key, value string) int {
 	for i, child := range n.Content {
 		if n.Kind == yaml.MappingNode && i%2 == 1 && n.Content[i-1].Value == key {

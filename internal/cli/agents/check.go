@@ -1,7 +1,6 @@
 package agents
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"os"
@@ -28,14 +27,15 @@ func (a *app) agentsCheckCommand() *cobra.Command {
 		Long: `Check agent files and report every error with its file, line and fix. DIR defaults to
 agents. The check covers the agents, the scripts and recordings they name, the tests in
 DIR/tests and the --policy file. It verifies that this program has every function, hook,
-memory and effect they name. It needs no server, starts nothing and changes nothing.
+memory and effect they name, and that they can call the agents they name. It needs no
+server, starts nothing and changes nothing.
 
 Notes are not errors. A note reports:
   - a secret that is not set in this environment
   - a host that needs --allow-private-hosts
   - an effect that runs a command, which needs --allow-commands
-  - a permission that tests an argument of an http, lambda or mcp tool whose schema
-    accepts undeclared arguments (additionalProperties)
+  - a permission that tests an argument of an http, lambda, mcp or agent tool whose
+    schema accepts undeclared arguments (additionalProperties)
   - a policy that approves calls if no one answers
   - an agent with no limit on rounds, tokens or time
   - what an effect with detect finds in its workspace
@@ -115,6 +115,11 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 		found.tests += len(script.Tests)
 		found.problems = append(found.problems, problems...)
 	}
+	of, err := calls(agents)
+	if err != nil {
+		return found, err
+	}
+	found.problems = append(found.problems, of...)
 	problems, err = a.lacking(agents, policy)
 	found.problems = append(found.problems, problems...)
 	found.notes = append(found.notes, a.demands(agents)...)
@@ -129,7 +134,7 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 	if strict {
 		found.demand()
 	}
-	slices.SortStableFunc(found.problems, func(x, y agentfile.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
+	byPlace(found.problems)
 	return found, err
 }
 

@@ -101,7 +101,7 @@ func (a *app) deployAgents(ctx context.Context, dir string, f deployFlags) error
 	if err != nil {
 		return err
 	}
-	agents, err := a.deployable(dir, wrong)
+	agents, err := a.deployable(dir, f, wrong)
 	if err != nil {
 		return err
 	}
@@ -153,7 +153,7 @@ func (f deployFlags) whole(name string) error {
 
 // deployable reads the agents of a directory. It reports all problems on a stack, and those of the
 // directory's hooks, as one error.
-func (a *app) deployable(dir string, ofHooks []agentfile.Problem) ([]agentfile.Surveyed, error) {
+func (a *app) deployable(dir string, f deployFlags, ofHooks []agentfile.Problem) ([]agentfile.Surveyed, error) {
 	agents, problems, err := agentfile.Survey(dir)
 	if err != nil {
 		return nil, cmdline.Usagef("%v; pass a directory with agents", err)
@@ -161,6 +161,7 @@ func (a *app) deployable(dir string, ofHooks []agentfile.Problem) ([]agentfile.S
 	if len(agents)+len(problems) == 0 {
 		return nil, cmdline.Usagef("%s has no agents; to create one: dormouse new NAME", dir)
 	}
+	allRead := len(problems) == 0
 	lacking, err := a.lacking(agents, nil)
 	if err != nil {
 		return nil, err
@@ -169,15 +170,23 @@ func (a *app) deployable(dir string, ofHooks []agentfile.Problem) ([]agentfile.S
 	for _, d := range agents {
 		problems = append(problems, offStack(d)...)
 	}
-	if len(problems) == 0 {
-		return agents, nil
+	if allRead && !f.keep { // otherwise the agents that are kept count, too
+		problems = append(problems, deployedCalls(agents, nil, f.tenant)...)
 	}
-	slices.SortStableFunc(problems, func(x, y agentfile.Problem) int { return cmp.Or(cmp.Compare(x.File, y.File), x.Line-y.Line) })
+	return agents, undeployable(problems)
+}
+
+// undeployable is why nothing was deployed; nil without problems.
+func undeployable(problems []agentfile.Problem) error {
+	if len(problems) == 0 {
+		return nil
+	}
+	byPlace(problems)
 	lines := make([]string, len(problems))
 	for i, p := range problems {
 		lines[i] = p.String()
 	}
-	return nil, cmdline.Usagef("%s\n%s found; nothing was deployed", strings.Join(lines, "\n"), display.Counted(len(problems), "problem"))
+	return cmdline.Usagef("%s\n%s found; nothing was deployed", strings.Join(lines, "\n"), display.Counted(len(problems), "problem"))
 }
 
 // offStack reports features that the functions of a stack lack, because they have no files.

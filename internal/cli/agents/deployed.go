@@ -21,6 +21,11 @@ func deploy(ctx context.Context, to program.Definitions, agents []agentfile.Surv
 	if err != nil {
 		return done, err
 	}
+	if f.keep {
+		if err := undeployable(deployedCalls(agents, before, f.tenant)); err != nil {
+			return done, err
+		}
+	}
 	done.Agents = changesOf(before, agents, f.keep)
 	if f.dry {
 		return done, nil
