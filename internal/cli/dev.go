@@ -13,6 +13,7 @@ import (
 
 	"github.com/spf13/cobra"
 
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
@@ -236,7 +237,7 @@ func (a *app) serve(cmd *cobra.Command, o local.Options, e *example) error {
 	if err != nil {
 		return couldNotServe(cmd, o, err)
 	}
-	err = errors.Join(a.announce(server.Addr(), server.Unavailable(), o, e.served(o)), a.introduce(e, server.Addr(), o))
+	err = errors.Join(a.announce(server.Addr(), server.Unavailable(), server.Incomplete(), o, e.served(o)), a.introduce(e, server.Addr(), o))
 	printed := a.printEach(reloads, o.Agents)
 	err = errors.Join(err, server.Wait())
 	close(reloads)
@@ -257,7 +258,7 @@ func reachable(addr string) string {
 	return netip.AddrPortFrom(netip.AddrFrom4([4]byte{127, 0, 0, 1}), at.Port()).String()
 }
 
-func (a *app) announce(addr string, missing []program.Unavailable, o local.Options, served string) error {
+func (a *app) announce(addr string, missing []program.Unavailable, incomplete []agentfile.Problem, o local.Options, served string) error {
 	if a.JSON {
 		said := map[string]any{"url": (&url.URL{Scheme: "http", Host: reachable(addr)}).String(), "data": o.Data, "agents": o.Agents}
 		if o.PublicURL.String() != "" {
@@ -270,6 +271,9 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 		if len(reasons) > 0 {
 			said["unavailable"] = reasons
 		}
+		if len(incomplete) > 0 {
+			said["incomplete"] = incomplete
+		}
 		return a.PrintJSON(said)
 	}
 	err := a.Printf("serving %s at http://%s, data in %s; Ctrl-C stops\n", served, askedFor(o.Addr, addr), o.Data)
@@ -278,6 +282,9 @@ func (a *app) announce(addr string, missing []program.Unavailable, o local.Optio
 	}
 	for _, u := range missing {
 		err = errors.Join(err, a.Print(display.Clean("not served: "+u.Name+": "+u.Reason)+"\n"))
+	}
+	for _, p := range incomplete {
+		err = errors.Join(err, a.Print(display.Clean("calls fail: "+p.String())+"\n"))
 	}
 	return err
 }

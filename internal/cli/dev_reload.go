@@ -62,6 +62,8 @@ func (a *app) became(c program.Change, dir string) string {
 		return "corrected, version " + c.Version + " stays in use"
 	case program.Removed:
 		return "removed; new runs are refused, existing runs continue"
+	case program.Incomplete:
+		return "calls fail: " + a.firstOf(c.Problems, dir)
 	case program.Refused:
 		words := "not reloaded, version " + c.Version + " stays in use: "
 		if c.Version == "" {

@@ -77,6 +77,37 @@ func TestDevSaysWhichAgentsAreNotServed(t *testing.T) {
 	}
 }
 
+func TestDevSaysWhichAgentsCallMissingOnes(t *testing.T) {
+	agents := t.TempDir()
+	if err := os.WriteFile(filepath.Join(agents, "desk.yaml"), []byte(talker+"tools: [{name: ask, agent: helper, input: '{q}'}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	for _, asJSON := range []bool{false, true} {
+		ctx, stop := context.WithCancel(t.Context())
+		args, want := []string{"dev", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents}, `calls fail: `+filepath.Join(agents, "desk.yaml")+`:2: this directory has no agent "helper"`
+		if asJSON {
+			args, want = append(args, "--json"), `"incomplete":[{"file":"`+filepath.Join(agents, "desk.yaml")+`","line":2,"problem":"this directory has no agent \"helper\""`
+		}
+		said := &stopsAt{want: "helper", stop: stop}
+		code := cli.Main(ctx, args, strings.NewReader(""), said, &strings.Builder{}, cmdline.Options{Getenv: func(string) string { return "" }})
+		if code != cmdline.ExitOK || !strings.Contains(said.String(), want) {
+			t.Errorf("exit %d, said %s", code, said.String())
+		}
+		stop()
+	}
+}
+
+func TestServeRefusesToStartIfAnAgentCallsAMissingOne(t *testing.T) {
+	agents := t.TempDir()
+	if err := os.WriteFile(filepath.Join(agents, "desk.yaml"), []byte(talker+"tools: [{name: ask, agent: helper, input: '{q}'}]\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	out := dormouse(t, nil, "serve", "--addr", "127.0.0.1:0", "--data", t.TempDir(), "--agents", agents)
+	out.wantExit(t, cmdline.ExitFailed)
+	contains(t, out.stderr, `desk.yaml:2: this directory has no agent "helper"`)
+	contains(t, out.stderr, "pass --strict=false")
+}
+
 // stopsAt stops the server once it has said something.
 type stopsAt struct {
 	said []byte

@@ -23,7 +23,7 @@ func TestDevNamesTheAddressThatWasAskedFor(t *testing.T) {
 		for _, asJSON := range []bool{false, true} {
 			var out strings.Builder
 			a := &app{&cmdline.App{Stdout: &out, JSON: asJSON}}
-			if err := a.announce(tt.listens, nil, local.Options{Addr: asked, Agents: "agents", Data: "data"}, "the agents of agents"); err != nil {
+			if err := a.announce(tt.listens, nil, nil, local.Options{Addr: asked, Agents: "agents", Data: "data"}, "the agents of agents"); err != nil {
 				t.Fatal(err)
 			}
 			want := map[bool]string{false: tt.line, true: tt.url}[asJSON]

@@ -125,6 +125,8 @@ func (r *reloader) write(c program.Change) {
 	switch c.What {
 	case program.Removed:
 		r.log.Info("an agent was removed; its runs continue", "agent", c.Name)
+	case program.Incomplete:
+		warnIncomplete(r.log, c.Problems)
 	case program.Refused:
 		wrong := make([]string, len(c.Problems))
 		for i, p := range c.Problems {
@@ -134,5 +136,12 @@ func (r *reloader) write(c program.Change) {
 			"agent", c.Name, "version", c.Version, "error", strings.Join(wrong, "\n"))
 	default:
 		r.log.Info("agent files were read again", "agent", c.Name, "version", c.Version, "change", string(c.What))
+	}
+}
+
+// warnIncomplete warns of agents that are served although calls of them will fail.
+func warnIncomplete(log *slog.Logger, problems []agentfile.Problem) {
+	for _, p := range problems {
+		log.Warn("a tool calls an agent that does not exist; its calls fail until the agent is served", "error", p.String())
 	}
 }

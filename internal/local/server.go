@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -158,10 +159,15 @@ type Server struct {
 	err  error
 
 	unavailable []program.Unavailable
+	incomplete  []agentfile.Problem
 }
 
 // Unavailable are the agents that could not be served when the server started.
 func (s *Server) Unavailable() []program.Unavailable { return s.unavailable }
+
+// Incomplete are the tools of served agents that called an agent which did not exist when the
+// server started.
+func (s *Server) Incomplete() []agentfile.Problem { return s.incomplete }
 
 // Start opens the data, deploys the agents and serves until ctx ends; then it takes no more work,
 // finishes the steps in progress and closes. What it cannot finish in time is left as after a
@@ -229,6 +235,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	for _, u := range missing {
 		o.Logger.Warn("an agent cannot be served; its runs wait, and new runs are refused", "agent", u.Name, "error", u.Err)
 	}
+	warnIncomplete(o.Logger, agents.Incomplete())
 	for _, a := range deployed {
 		o.Logger.Info("agent", "name", a.Name, "version", a.Digest())
 	}
@@ -281,7 +288,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}
-	s := &Server{addr: listener.Addr().String(), done: make(chan struct{}), unavailable: missing}
+	s := &Server{addr: listener.Addr().String(), done: make(chan struct{}), unavailable: missing, incomplete: agents.Incomplete()}
 	go func() {
 		defer close(s.done)
 		beside := []func(context.Context){overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run, care.run}

@@ -109,6 +109,7 @@ type Agents struct {
 	// agents that a failed Reload may have deployed to some tenants
 	unfinished  map[string]bool
 	unavailable map[string]Unavailable
+	incomplete  problemsOf
 	found       map[string]Unavailable // what a running Serve has found so far
 	unstored    bool                   // a full disk kept the last Serve from storing something
 }
@@ -131,8 +132,8 @@ func NewAgents(stored Definitions, p Program) *Agents {
 }
 
 // Deploy makes the agents of the directory, and no others, the ones that new runs of the tenants
-// start with. If one of them cannot be deployed, nothing is. Versions that suspended runs are
-// pinned to stay.
+// start with. If one of them cannot be deployed, or calls an agent that does not exist, nothing is.
+// Versions that suspended runs are pinned to stay.
 func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definition, error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
@@ -141,12 +142,13 @@ func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definit
 		return nil, err
 	}
 	loaded, unreadable := agentfile.Sort(files)
-	if err := a.servable(loaded, unreadable); err != nil {
+	if err := a.servable(loaded, unreadable, files); err != nil {
 		return nil, &NotServableError{err}
 	}
 	a.mu.Lock()
 	a.deployed, a.unreadable = loaded, nil
 	clear(a.unavailable)
+	a.incomplete = nil
 	a.mu.Unlock()
 	a.remember(files, nil)
 	for _, tenant := range tenants {
@@ -165,15 +167,21 @@ func (e *NotServableError) Error() string { return e.Err.Error() }
 func (e *NotServableError) Unwrap() error { return e.Err }
 
 // servable returns everything that is wrong with the agents and their files.
-func (a *Agents) servable(loaded []agent.Definition, unreadable []agentfile.Unreadable) error {
+func (a *Agents) servable(loaded []agent.Definition, unreadable []agentfile.Unreadable, files []agentfile.File) error {
 	var wrong []error
 	for _, u := range unreadable {
 		wrong = append(wrong, u.Err)
 	}
-	if wrong == nil {
-		return a.check(loaded)
+	if wrong != nil {
+		return errors.Join(wrong...)
 	}
-	return errors.Join(wrong...)
+	incomplete := a.missingCallees(loaded, nil, files)
+	for _, name := range slices.Sorted(maps.Keys(incomplete)) {
+		for _, p := range incomplete[name] {
+			wrong = append(wrong, errors.New(p.String()))
+		}
+	}
+	return errors.Join(append(wrong, a.check(loaded))...)
 }
 
 // Join deploys the most recent deployment to a tenant that does not have it, and does nothing for

@@ -177,7 +177,7 @@ func (p Program) Providers() []string {
 
 // Kinds returns the kinds of tools that this program can run, with their names in agent files.
 func (p Program) Kinds() []string {
-	kinds := slices.AppendSeq([]string{"client", "go", "http", "recorded"}, maps.Keys(p.Bodies))
+	kinds := slices.AppendSeq([]string{"agent", "client", "go", "http", "recorded"}, maps.Keys(p.Bodies))
 	slices.Sort(kinds)
 	return kinds
 }

@@ -105,7 +105,7 @@ func TestAProviderOrKindThatIsMissingIsToldAtTheDeploy(t *testing.T) {
 	wrong := NewAgents(nil, p).check([]agent.Definition{d})
 	for _, want := range []string{
 		`agent desk: this program has no provider of models "bedrock"; name one it has (openai, recorded, scripted), or`,
-		`agent desk: this program has no kind of tools "lambda"; name one it has (client, go, http, mcp, recorded), or`,
+		`agent desk: this program has no kind of tools "lambda"; name one it has (agent, client, go, http, mcp, recorded), or`,
 		"the secret WIKI is not set",
 	} {
 		if wrong == nil || !strings.Contains(wrong.Error(), want) {

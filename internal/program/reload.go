@@ -13,10 +13,11 @@ import (
 
 // Change describes the effect on one agent of reading the agent files again.
 type Change struct {
-	Name     string
-	What     What
-	Version  string              // the version that new runs start with; "" if none can start
-	Problems []agentfile.Problem // for [Refused]: why its files are not used
+	Name    string
+	What    What
+	Version string // the version that new runs start with; "" if none can start
+	// for [Refused]: why its files are not used; for [Incomplete]: why calls fail
+	Problems []agentfile.Problem
 }
 
 // What says what happened to an agent.
@@ -30,6 +31,8 @@ const (
 	Corrected What = "corrected" // after an error, its files match the version in use again
 	Removed   What = "removed"   // no file defines it any more; its started runs continue
 	Refused   What = "refused"   // its files have an error; a version in use stays in use
+	// new runs start, but a tool calls an agent that does not exist
+	Incomplete What = "incomplete"
 )
 
 // Reload makes the agents of files the ones that new runs start with, after a [Agents.Serve] or a
@@ -129,7 +132,7 @@ func (a *Agents) put(ctx context.Context, tenant string, d agent.Definition, the
 func (a *Agents) end(r *reload) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	a.deployed, a.unreadable, a.unavailable = r.next, files(r.strays), r.out
+	a.deployed, a.unreadable, a.unavailable, a.incomplete = r.next, files(r.strays), r.out, r.incomplete
 	a.sources, a.reported, a.unstored = r.sources, r.reported, false
 	clear(a.unfinished)
 }

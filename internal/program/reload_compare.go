@@ -70,6 +70,7 @@ type reload struct {
 	known      map[string]source
 	said       map[string]string
 	unfinished map[string]bool
+	lacked     problemsOf
 
 	// The content of the files.
 	good   map[string]agent.Definition
@@ -81,6 +82,8 @@ type reload struct {
 	out      map[string]Unavailable
 	sources  map[string]source
 	reported map[string]string
+
+	incomplete problemsOf
 
 	put     []agent.Definition
 	gone    []string
@@ -105,6 +108,7 @@ func (a *Agents) compare(files []agentfile.File) *reload {
 	for _, name := range r.names() {
 		r.look(name)
 	}
+	r.lookAtCalls()
 	return r
 }
 
@@ -113,7 +117,7 @@ func (a *Agents) before() *reload {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	r := &reload{agents: a, used: map[string]agent.Definition{}, held: map[string]agent.Definition{},
-		was: maps.Clone(a.unavailable), known: a.sources, said: a.reported, unfinished: maps.Clone(a.unfinished),
+		was: maps.Clone(a.unavailable), known: a.sources, said: a.reported, unfinished: maps.Clone(a.unfinished), lacked: a.incomplete,
 		good: map[string]agent.Definition{}, wrong: map[string][]agentfile.Unreadable{},
 		out: map[string]Unavailable{}, reported: map[string]string{}}
 	for _, d := range a.deployed {

@@ -123,6 +123,9 @@ const (
 	// in its second line
 	mistaken = "model: {provider: scripted, turns: [{say: x}]}\ntolls: []\n"
 	noYAML   = "model: {{\n"
+
+	// in its third line it calls an agent
+	calling = "model: {provider: scripted, turns: [{say: x}]}\ntools:\n  - {name: ask, agent: helper, input: '{q}'}\n"
 )
 
 // Each step changes the directory after a start with one agent, desk, and says what a Reload tells
@@ -207,6 +210,15 @@ func TestReload(t *testing.T) {
 			{map[string]string{"scripts/desk.yaml": "- say: two\n  sing: three\n"}, []string{"desk refused desk.yaml:2"}, map[string]string{"desk": two}},
 			{map[string]string{"scripts/desk.yaml": ""}, []string{"desk refused desk.yaml:1"}, map[string]string{"desk": two}},
 			{map[string]string{"scripts/desk.yaml": "- say: one\n"}, []string{"desk reloaded"}, map[string]string{"desk": one}},
+		}},
+		"an agent that is called appears later": {nil, []step{
+			{map[string]string{"desk.yaml": calling}, []string{"desk reloaded", "desk incomplete desk.yaml:3"}, map[string]string{"desk": calling}},
+			{map[string]string{"shop.yaml": two}, []string{"shop added"}, map[string]string{"shop": two}},
+			{map[string]string{"helper.yaml": one}, []string{"helper added"}, map[string]string{"helper": one}},
+			{map[string]string{"helper.yaml": ""}, []string{"desk incomplete desk.yaml:3", "helper removed without a version"}, map[string]string{"desk": calling}},
+			{map[string]string{"desk.yaml": "# words\n" + calling}, []string{"desk unchanged"}, map[string]string{"desk": calling}},
+			{map[string]string{"helper.yaml": mistaken}, []string{"helper refused without a version helper.yaml:2"}, map[string]string{"desk": calling}},
+			{map[string]string{"helper.yaml": one + "tenants: [zoo]\n"}, []string{"desk incomplete desk.yaml:4", "helper reloaded"}, map[string]string{"desk": calling}},
 		}},
 		"an agent becomes another tenant's": {nil, []step{
 			{map[string]string{"desk.yaml": one + "tenants: [zoo]\n"}, []string{"desk reloaded"}, map[string]string{"desk": ""}},

@@ -61,6 +61,7 @@ func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.D
 		}
 	}
 	a.served()
+	a.lookAtCalls(loaded, files)
 	for _, d := range loaded {
 		if a.available(d.Name) == nil {
 			served = append(served, d)
