@@ -23,6 +23,15 @@ func (c Call) WaitsOn(suspension string) bool {
 	return c.Status == CallSuspended && c.Sus == suspension
 }
 
+// Interrupt is the id by which the children of an interrupted run know its interrupt: that of the
+// run where it began.
+func (c Call) Interrupt() string {
+	if c.Above != "" {
+		return c.Above
+	}
+	return Digest([]byte(c.Sus))[:16]
+}
+
 // Wait is the suspension of a call, the one it waits on or waited on last.
 type Wait struct {
 	Kind     Kind       `json:"kind,omitempty"`

@@ -22,7 +22,8 @@ type Parent struct {
 	Sus    string `json:"s"`
 	Depth  int    `json:"d"` // how many runs are above: 1 for the child of a root
 	// the depth that no run below may exceed: the least that an agent above allows
-	Deepest int `json:"m,omitempty"`
+	Deepest int  `json:"m,omitempty"`
+	Final   bool `json:"f,omitempty"` // the parent wants the last text, see [ChildSpec]
 }
 
 // Family is what a run knows of the runs above and below it.
@@ -117,9 +118,9 @@ type ChildResult struct {
 // ChildOutcome is what the end of a child means for the call that waits for it.
 func ChildOutcome(r Reason) CallOutcome {
 	switch r.Kind {
-	case NaturalEnd, BehaviorRequested:
+	case NaturalEnd:
 		return CallOutcomeSucceeded
-	case Stopped:
+	case Stopped, BehaviorRequested:
 		return CallOutcomeChildStopped
 	case Blocked:
 		return CallOutcomeChildBlocked
@@ -127,4 +128,37 @@ func ChildOutcome(r Reason) CallOutcome {
 		return CallOutcomeChildCancelled
 	}
 	return CallOutcomeChildFailed
+}
+
+// OutputIn is what a run that came to its natural end leaves: the value that it finished with, or
+// the text of its last assistant turn, which final asks for in any case. Nil if there is none.
+func OutputIn(segments []Segment, run, finish string, final bool) (output json.RawMessage) {
+	for _, m := range Messages(segments) {
+		if m.Role != RoleAssistant || m.RunID != run {
+			continue
+		}
+		if text := m.Text(); text != "" && (final || finish == "") {
+			output = Encode(text)
+		}
+		for _, call := range m.Calls {
+			var arguments struct {
+				Output json.RawMessage `json:"output"`
+			}
+			// it ran, so it can be read
+			if call.ID == finish && !final && json.Unmarshal(call.Arguments, &arguments) == nil {
+				output = arguments.Output
+			}
+		}
+	}
+	return output
+}
+
+// Interrupt is the interrupt that the run is paused by, see [Call.Interrupt]; empty if it is not.
+func (h Head) Interrupt() string {
+	for _, c := range h.Calls {
+		if c.Kind == KindInterrupt && c.Status == CallSuspended {
+			return c.Interrupt()
+		}
+	}
+	return ""
 }

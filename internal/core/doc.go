@@ -56,7 +56,7 @@
 //	a message                          applyMessage       planner/message.go
 //	a message that abandons a wait     abandon            planner/message.go
 //	a message for the next run         hold               planner/next_run.go
-//	the order of signals               inboxOrder         planner/inbox.go
+//	the order of signals               Order              inbox/inbox.go
 //	a result of a client               askClient          planner/client_tool.go
 //	a model call                       ask                planner/model_call.go
 //	a model's turn, a new round        foldTurn           planner/model_turn.go

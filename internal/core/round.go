@@ -18,7 +18,8 @@ type Round struct {
 	// it
 	LateWords bool
 
-	// the suspensions that policies decide about, or that have moments, by their ids
+	// the suspensions that policies decide about, that have moments, or that wait for a child, by
+	// their ids
 	Questions map[string]SuspendedCall
 }
 
@@ -89,9 +90,9 @@ func (r Round) Keep(c SuspendedCall) {
 	}
 }
 
-// Ask notes what a policy decides about, and what has moments.
+// Ask notes what a policy decides about, what has moments, and what waits for a child.
 func (r Round) Ask(c SuspendedCall) {
-	if c.Policy != nil || len(c.Moments) > 0 {
+	if c.Policy != nil || len(c.Moments) > 0 || c.Child != nil {
 		r.Questions[c.Suspension.ID] = c
 	}
 }

@@ -9,6 +9,7 @@ const (
 	CauseRetry     TurnCause = "retry"
 	CauseMessage   TurnCause = "message"   // a user message
 	CauseDecision  TurnCause = "decision"  // a decision on something the run waited for
+	CauseChild     TurnCause = "child"     // a run that a call of an agent started has ended
 	CauseDeadline  TurnCause = "deadline"  // no decision came before the deadline
 	CauseInterrupt TurnCause = "interrupt" // a caller asked the run to pause
 	CauseCancel    TurnCause = "cancel"    // a caller cancelled the run while it waited
@@ -16,4 +17,4 @@ const (
 )
 
 // TurnCauses are all causes.
-var TurnCauses = []TurnCause{CauseInput, CauseRetry, CauseMessage, CauseDecision, CauseDeadline, CauseInterrupt, CauseCancel, CauseError}
+var TurnCauses = []TurnCause{CauseInput, CauseRetry, CauseMessage, CauseDecision, CauseChild, CauseDeadline, CauseInterrupt, CauseCancel, CauseError}

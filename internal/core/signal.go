@@ -35,6 +35,9 @@ type Signal struct {
 // for.
 const ViaLink = "link"
 
+// ViaAgent: a run of another agent caused it, see [Parent].
+const ViaAgent = "agent"
+
 // VerifiedByCode: who decided by an approval link has sent the one-time code that the recipient's
 // mail address got.
 const VerifiedByCode = "code"

@@ -27,6 +27,8 @@ type activation struct {
 
 	refused bool // a write of it broke an invariant
 
+	lookedAt look // when it last looked at the runs above
+
 	subscriptions []notice.Subscription // of the run, as they were when it was claimed
 
 	previewing time.Duration // that the previews in the view took
@@ -108,6 +110,8 @@ func (a *activation) do(ctx context.Context, plan plans.Plan) error {
 		return a.preview(ctx, plan.Call)
 	case plans.AskModel:
 		return a.askModel(ctx, plan.Request)
+	case plans.FindAgent:
+		return a.findAgent(ctx, plan.Name)
 	case plans.SendOutbox:
 		return a.send(ctx, plan.Keys)
 	}

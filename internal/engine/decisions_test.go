@@ -9,7 +9,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -416,7 +416,7 @@ func TestDecisionIsBoundToItsRun(t *testing.T) {
 
 func TestModelView(t *testing.T) {
 	result := core.Message{Role: core.RoleTool, CallID: "call_1", Parts: core.TextParts("42")}
-	waits := core.Message{Role: core.RoleTool, CallID: "call_1", Parts: core.TextParts(planner.PlaceholderText), Pending: true}
+	waits := core.Message{Role: core.RoleTool, CallID: "call_1", Parts: core.TextParts(phrase.Placeholder), Pending: true}
 	turn := core.Message{Role: core.RoleAssistant, Calls: []core.ToolCall{call("call_1", "echo", `{}`)}}
 	user := func(text string) core.Message { return core.Message{Role: core.RoleUser, Parts: core.TextParts(text)} }
 	for _, c := range []struct {
@@ -426,8 +426,8 @@ func TestModelView(t *testing.T) {
 	}{
 		{"C89 a placeholder is dropped once the result is there", []core.Message{turn, waits, result}, "assistant[call_1] | tool(call_1): 42"},
 		{"C90 a lone placeholder is kept", []core.Message{turn, waits}, "assistant[call_1] | tool(call_1) pending"},
-		{"C91 a result that quotes the placeholder is kept", []core.Message{turn, {Role: core.RoleTool, CallID: "call_1", Parts: core.TextParts(planner.PlaceholderText)}},
-			"assistant[call_1] | tool(call_1): " + planner.PlaceholderText},
+		{"C91 a result that quotes the placeholder is kept", []core.Message{turn, {Role: core.RoleTool, CallID: "call_1", Parts: core.TextParts(phrase.Placeholder)}},
+			"assistant[call_1] | tool(call_1): " + phrase.Placeholder},
 		{"a message that came during the round stands behind its results", []core.Message{user("a"), turn, waits, user("b"), result},
 			"user: a | assistant[call_1] | tool(call_1): 42 | user: b"},
 		{"HF12 a call without a result is given one that says so", []core.Message{turn, user("b")},

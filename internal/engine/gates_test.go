@@ -8,7 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -191,7 +191,7 @@ func TestAGateIsAskedAgain(t *testing.T) {
 					if slices.Contains(r.ran, "guarded{}") {
 						t.Errorf("ran %v", r.ran)
 					}
-					want := map[core.Effect]string{core.Block: "Blocked: it is locked", core.Deny: "Not allowed: it is locked", core.Ask: planner.PlaceholderText}[otherwise]
+					want := map[core.Effect]string{core.Block: "Blocked: it is locked", core.Deny: "Not allowed: it is locked", core.Ask: phrase.Placeholder}[otherwise]
 					if got := r.resultOf("g1"); got != want {
 						t.Errorf("the guarded call's result is %q, want %q", got, want)
 					}

@@ -95,6 +95,9 @@ func (a *activation) refresh(ctx context.Context) error {
 	a.view.TimeUp = a.timeUp()
 	a.view.Cancelled = a.view.Cancelled || a.outsideCancel(ctx, a.view.Head)
 	a.view.Put++
+	if err := a.lookUp(ctx); err != nil {
+		return err
+	}
 	for _, s := range a.view.Head.Inbox {
 		if _, have := a.view.Payloads[s.Ref]; s.Ref == "" || have {
 			continue

@@ -6,7 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 )
 
 // startHeld gives this run's place in the head to the one that a held message begins, and wakes it.
@@ -33,7 +33,7 @@ func (a *activation) startHeld(ctx context.Context, held core.Held) error {
 	next.Narrow, next.NoMemory = h.Narrow, h.NoMemory // the message was sent to this run
 	prior := h
 	prior.Status = core.RunDone
-	req := StartRequest{Head: next, Prior: &prior, Owned: true, Seen: h.Sigs, Due: a.view.Now + planner.RetryDue, Wake: &Delay{}}
+	req := StartRequest{Head: next, Prior: &prior, Owned: true, Seen: h.Sigs, Due: a.view.Now + pause.RetryDue, Wake: &Delay{}}
 	w, err := retrying(ctx, a.e, func() (Written, error) { return a.e.o.Store.Start(ctx, req) })
 	if err != nil {
 		return err

@@ -102,7 +102,7 @@ func (a *activation) announce(s *core.Segment) {
 	}
 	h := a.view.Head
 	for _, e := range s.Events {
-		if call, ok := core.SuspendedIn(e); ok && call.Kind != core.KindInterrupt {
+		if call, ok := core.SuspendedIn(e); ok && call.Kind.AsksSomeone() {
 			a.e.o.Announce(WaitingCall{h.Tenant, h.Thread, h.Run, call})
 		}
 	}

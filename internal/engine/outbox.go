@@ -2,9 +2,9 @@ package engine
 
 import (
 	"context"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -15,13 +15,13 @@ func (a *activation) send(ctx context.Context, keys []string) error {
 	for _, key := range keys {
 		sent := plans.Sent{Key: key}
 		out := a.view.Head.Out[key]
-		if out.Kind == planner.OutMemory {
+		if out.Kind == core.OutMemory {
 			failure, err := a.commitMemory(ctx)
 			if err != nil {
 				return err
 			}
 			sent.Failed = failure
-		} else if err := a.sendOne(ctx, out); err != nil {
+		} else if err := a.sendOne(ctx, key, out); err != nil {
 			a.e.o.Logger.Warn("not sent", "run", a.view.Head.Run, "entry", key, "error", err)
 			a.view.NotSent = true
 			continue
@@ -33,9 +33,23 @@ func (a *activation) send(ctx context.Context, keys []string) error {
 
 // sendOne sends an entry. There is nothing to send for one that an older program wrote, or whose
 // subscribers are gone.
-func (a *activation) sendOne(ctx context.Context, out core.Out) error {
-	if out.Kind != planner.OutNotices || len(a.subscriptions) == 0 {
-		return nil
+func (a *activation) sendOne(ctx context.Context, key string, out core.Out) error {
+	_, sus, _ := strings.Cut(key, ":")
+	switch out.Kind {
+	case core.OutNotices:
+		if len(a.subscriptions) > 0 {
+			return a.handOver(ctx, out)
+		}
+	case core.OutLaunch:
+		return a.launch(ctx, sus)
+	case core.OutInterrupt:
+		return a.signalChild(ctx, sus, core.InterruptKey(out.ID), core.Signal{Kind: core.SignalPause, ID: out.ID, Via: core.ViaAgent})
+	case core.OutContinue:
+		return a.signalChild(ctx, sus, core.ContinueKey(out.ID), core.Signal{Kind: core.SignalContinue, ID: out.ID, Via: core.ViaAgent})
+	case core.OutCancel:
+		return a.signalChild(ctx, sus, core.KeyCancel, a.cancelOfChild())
+	case core.OutTell:
+		return a.tellParent(ctx)
 	}
-	return a.handOver(ctx, out)
+	return nil
 }

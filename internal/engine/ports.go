@@ -34,13 +34,18 @@ type Store interface {
 	// named may be among them only above the head's seq.
 	Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
 
-	// Start creates a run. The engine uses it for the run that a held message begins, in place
-	// of the one it owns: req.Owned. Errors as for the frontend's Store; [ErrFenced],
-	// [ErrSignals] and [*invariant.Error] as for Commit.
+	// Start creates a run. The engine uses it for children, and for the run that a held message
+	// begins, in place of the one it owns: req.Owned. Errors as for the frontend's Store;
+	// [ErrFenced], [ErrSignals] and [*invariant.Error] as for Commit.
 	Start(ctx context.Context, req StartRequest) (Written, error)
 
 	// Payload reads what was put under its digest. [ErrNotFound] if it is not there.
 	Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error)
+
+	// Signal and PutPayload are as for the frontend's Store. The engine uses them for the runs
+	// above and below the one it owns.
+	Signal(ctx context.Context, req SignalRequest) (Written, error)
+	PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error
 }
 
 // Wakeup is a hint that a thread may have work, or one of its delivery lines. It may be lost,

@@ -12,13 +12,14 @@ const (
 	ActivationApproval    = "suspended_approval"
 	ActivationInput       = "suspended_input"
 	ActivationClientTool  = "suspended_client_tool"
+	ActivationChildren    = "suspended_awaiting_children"
 	ActivationPartial     = "suspended_step_partial"
 	ActivationInterrupted = "interrupted"
 	ActivationDone        = "done"
 )
 
 // ActivationOutcomes are all outcomes of an activation.
-var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationInterrupted, ActivationDone}
+var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationChildren, ActivationInterrupted, ActivationDone}
 
 // ActivationOfWaits is how an activation ended that leaves these calls waiting: of several kinds of
 // wait, the one that needs a person most counts.
@@ -30,7 +31,7 @@ func ActivationOfWaits(pending []PendingCall) string {
 	return waitsInOrder[heaviest]
 }
 
-var waitsInOrder = []string{ActivationClientTool, ActivationInput, ActivationApproval, ActivationInterrupted}
+var waitsInOrder = []string{ActivationChildren, ActivationClientTool, ActivationInput, ActivationApproval, ActivationInterrupted}
 
 func waitOutcome(k core.Kind) string {
 	switch k {
@@ -38,6 +39,8 @@ func waitOutcome(k core.Kind) string {
 		return ActivationClientTool
 	case core.KindInput:
 		return ActivationInput
+	case core.KindChild:
+		return ActivationChildren
 	case core.KindInterrupt:
 		return ActivationInterrupted
 	}

@@ -46,7 +46,7 @@ func (s Set) Ends() bool { return slices.Contains(s, Done) || slices.Contains(s,
 func kindsOf(e core.Event) []Kind {
 	switch e.Type {
 	case core.EventCallSuspended:
-		if kindOfCall(e) != core.KindInterrupt { // its caller needs no notice
+		if kindOfCall(e).AsksSomeone() { // others wait for no one who could be told
 			return []Kind{Suspended}
 		}
 	case core.EventCallReminded:

@@ -1,9 +1,8 @@
 package planner
 
 import (
-	"cmp"
-
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 )
 
 // An approval answers one ask of the gate. The gate is asked again before the body runs, and only
@@ -21,11 +20,7 @@ func (d *draft) askApproval(call core.ToolCall, v core.Verdict) error {
 	d.letThrough(call)
 	d.change(call.ID, func(c *core.Call) { c.GrantOffered, c.AskDigest = v.Grant, v.Asks() })
 	return d.suspend(call, core.KindApproval, core.SuspendTicket{ResumeMode: v.Mode, NotBy: v.NotBy, Policy: v.Policy, Preview: preview, Suspension: core.Suspension{Action: "approve",
-		Message: ruleAsks(call, v), ResponseSchema: v.Schema}})
-}
-
-func ruleAsks(call core.ToolCall, v core.Verdict) string {
-	return cmp.Or(v.Reason, call.Name+" needs approval before it runs.")
+		Message: phrase.RuleAsks(call, v), ResponseSchema: v.Schema}})
 }
 
 // verdict returns the gate's verdict on the call with its effective arguments and the current

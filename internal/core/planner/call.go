@@ -76,9 +76,10 @@ func (d *draft) settleCall(call core.ToolCall, status core.CallStatus, how core.
 		return err
 	}
 	data := d.ended(call, before)
-	if before.Status == core.CallSuspended && before.Kind != core.KindInterrupt && how.Overtaken() {
+	if before.Status == core.CallSuspended && before.Kind.AsksSomeone() && how.Overtaken() {
 		data.Suspension = before.Sus
 	}
+	d.passOnWait(before)
 	if before.Synthetic {
 		data.Outcome = how
 		d.event(core.Settled[status], data, 0)
@@ -114,7 +115,7 @@ func (d *draft) ended(call core.ToolCall, before core.Call) core.Ended {
 func (d *draft) waiting() (count int, key string) {
 	suspended := false
 	for _, c := range d.h.Calls {
-		if c.Status != core.CallSuspended {
+		if c.Status != core.CallSuspended || c.Kind == core.KindChild {
 			continue
 		}
 		suspended = true

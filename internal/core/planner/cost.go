@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/answer"
+	"github.com/dormouse-dev/dormouse/internal/core/budget"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 )
@@ -36,19 +37,16 @@ func (d *draft) countCost(t core.Turn) {
 	d.h.Cost, d.h.Priced = int64(core.USD(before.Cost).Plus(cost)), true
 }
 
-// costReached says whether the run has used up what it may cost, and why.
-func (d *draft) costReached() (detail string, reached bool) {
-	limit := d.v.Rules.Terms().RunCost.Most
-	return stoprule.CostReached(limit.Times(1+d.h.CostRaises), core.USD(d.h.Cost), d.h.Priced)
-}
+// budget is what limits the cost of the run, and of the runs below it.
+func (d *draft) budget() budget.Budget { return budget.Of(d.h, d.v.Rules.Terms().RunCost) }
 
 // overCost is why a turn that does not end the run ends it by its cost; nil if it does not, or if a
 // person is asked instead.
 func (d *draft) overCost(ends bool) *core.Reason {
-	if ends || d.h.Priced && d.v.Rules.Terms().RunCost.Ask {
+	if ends || d.budget().MayAsk() {
 		return nil
 	}
-	if detail, reached := d.costReached(); reached {
+	if detail, reached := d.budget().Reached(); reached {
 		return &core.Reason{Kind: core.Stopped, Code: stoprule.CodeMaxCost, Detail: detail}
 	}
 	return nil
@@ -56,8 +54,8 @@ func (d *draft) overCost(ends bool) *core.Reason {
 
 // mustAskForCost says whether the next model call needs an approval of what it costs.
 func (d *draft) mustAskForCost() bool {
-	_, reached := d.costReached()
-	return reached && d.h.Priced && d.h.Step > 0 && d.v.Rules.Terms().RunCost.Ask
+	_, reached := d.budget().Reached()
+	return reached && d.h.Step > 0 && d.budget().MayAsk()
 }
 
 // costAsk begins the ids of the synthetic calls by which a run asks for more.
@@ -74,7 +72,7 @@ func (d *draft) waitForCost() (plans.Plan, error) {
 func (d *draft) askForCost() error {
 	limit := d.v.Rules.Terms().RunCost.Most
 	return d.suspendRunAs(costAsk+d.v.Fresh(), core.KindApproval, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue",
-		Message: fmt.Sprintf("This run has cost $%s, and its budget is $%s. Approve to continue with $%s more; deny to end the run.", core.USD(d.h.Cost), limit.Times(1+d.h.CostRaises), limit)}})
+		Message: fmt.Sprintf("This run has cost $%s, and its budget is $%s. Approve to continue with $%s more; deny to end the run.", d.budget().Spent(), d.budget().Own(), limit)}})
 }
 
 // settleCostAsk raises the run's limit after a yes, and ends the run after a no. An earlier program
@@ -89,7 +87,7 @@ func (d *draft) settleCostAsk(call core.ToolCall, rec core.DecisionRecord) error
 }
 
 func (d *draft) costRefused(why string) *core.Reason {
-	detail, _ := d.costReached()
+	detail, _ := d.budget().Reached()
 	return &core.Reason{Kind: core.Stopped, Code: stoprule.CodeMaxCost, Detail: detail + "; " + why}
 }
 

@@ -2,6 +2,7 @@ package planner
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 )
 
 // An owner that finds an intent of another epoch does not run the body again: it asks a person what
@@ -33,6 +34,5 @@ func (d *draft) askWhatHappened(call core.ToolCall) error {
 	d.change(call.ID, func(c *core.Call) { c.RanBefore++ })
 	// an approver who is barred from the call may not have it run again either
 	v := d.gateOn(d.effective(call))
-	return d.suspend(call, core.KindUnknownOutcome, core.SuspendTicket{NotBy: v.NotBy, Policy: v.Policy, Suspension: core.Suspension{Action: "report_outcome",
-		Message: call.Name + " was started, but its outcome is unknown. Report what happened: its result, its error, or that it did not happen and may run."}})
+	return d.suspend(call, core.KindUnknownOutcome, core.SuspendTicket{NotBy: v.NotBy, Policy: v.Policy, Suspension: core.Suspension{Action: "report_outcome", Message: phrase.OutcomeUnknown(call)}})
 }

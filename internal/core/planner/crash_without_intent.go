@@ -45,7 +45,7 @@ func (d *draft) settleCrashing() (took bool, err error) {
 // mayHaveRun reports whether the body of a call that is closed without an outcome may have taken
 // effect: it was begun, or a crashed owner may have begun it. c is the call as it was before.
 func (d *draft) mayHaveRun(call core.ToolCall, c core.Call) bool {
-	begun := c.Status == core.CallRunning || c.Status == core.CallSuspended && c.Kind == core.KindUnknownOutcome
+	begun := c.Status == core.CallRunning || c.Status == core.CallSuspended && (c.Kind == core.KindUnknownOutcome || c.Kind == core.KindChild)
 	return begun || d.closing && d.mayHaveBegun(call)
 }
 
@@ -54,7 +54,7 @@ func (d *draft) mayHaveRun(call core.ToolCall, c core.Call) bool {
 func (d *draft) mayHaveBegun(call core.ToolCall) bool {
 	c, committed := d.v.Head.Calls[call.ID]
 	spec, ok := d.v.Rules.Tool(call.Name)
-	if !committed || !ok || spec.Client || spec.Finish || c.HeldBehind != "" || d.atMostOnce(call) {
+	if !committed || !ok || spec.Client || spec.Agent || spec.Finish || c.HeldBehind != "" || d.atMostOnce(call) {
 		return false
 	}
 	if lost := c.MayHaveBegun || c.HooksEpoch != 0 && c.HooksEpoch != d.h.Epoch || d.v.Orphaned; !lost {

@@ -5,6 +5,9 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/inbox"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 )
 
 // deadlineOf returns when a new suspension times out. A tool's own limit precedes the definition's.
@@ -46,37 +49,16 @@ func (d *draft) applyDeadlines() error {
 		}
 		d.openTurn(core.CauseDeadline)
 		d.closes, d.must = true, true
-		if len(d.h.TimedOut) < mostTimed {
+		if len(d.h.TimedOut) < mostTimed && c.Kind != core.KindChild {
 			d.h.TimedOut[c.Sus] = 1
 		}
-		rec := core.DecisionRecord{CallID: call.ID, Suspension: c.Sus, By: "deadline", Via: ViaDeadline, Applied: true, TimedOut: true, Resume: d.deadlineDecision(call, c),
-			Silent: d.silence(c)}
+		rec := core.DecisionRecord{CallID: call.ID, Suspension: c.Sus, By: "deadline", Via: ViaDeadline, Applied: true, TimedOut: true, Silent: d.silence(c),
+			Resume: phrase.AtDeadline(d.v.Rules.Deadline(call, c.Kind), c, d.round.Questions[c.Sus].Policy, d.silence(c), d.v.Now)}
 		if err := d.apply(call, rec); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-// deadlineDecision is what a deadline decides.
-func (d *draft) deadlineDecision(call core.ToolCall, c core.Call) core.Resume {
-	r := core.Resume{DecisionID: "deadline", Action: core.ActionResume, UpdatedAt: d.v.Now}
-	policy := d.round.Questions[c.Sus].Policy
-	switch limit := d.v.Rules.Deadline(call, c.Kind); {
-	case d.silence(c):
-		r.Reason = "no one answered in time, and the policy " + policy.Name + " approves then"
-	case c.Kind == core.KindApproval && policy != nil && policy.Deadline != nil:
-		r.Action, r.Reason = core.ActionCancel, "no one approved it in time"
-	case limit.Outcome == core.DeadlineCancel:
-		r.Action, r.Reason = core.ActionCancel, "no answer arrived in time"
-	case limit.Outcome == core.DeadlineResult && c.Kind != core.KindApproval:
-		r.Result = limit.Result
-	case c.Kind == core.KindApproval:
-		r.Error = "Not run: no one approved it in time."
-	default:
-		r.Error = "No answer arrived in time."
-	}
-	return r
 }
 
 // silence says whether the policy that a call waits under approves it if no one answers. Where the
@@ -93,7 +75,7 @@ const mostTimed = 32
 // and tells the model once. Nothing else follows from it.
 func (d *draft) recordLate(s delivery) {
 	sus := strings.TrimPrefix(s.key, core.LateKey(""))
-	r, _ := readResume(s) // what cannot be read came too late all the same
+	r, _ := inbox.Resume(s.Signal, s.value) // what cannot be read came too late all the same
 	if d.h.TimedOut[sus] == 0 {
 		return
 	}
@@ -103,26 +85,13 @@ func (d *draft) recordLate(s delivery) {
 	d.round.LateWords = d.round.LateWords || rec.Words()
 	d.endGrantsOfAnswered()
 	d.event(core.EventDecisionRecorded, rec, 0)
-	d.message(core.Message{Role: core.RoleSystem, Parts: core.TextParts(fmt.Sprintf("An answer to the call %s arrived after its deadline and was not used: %s", s.Call, core.Clip(decisionLine(r), 500)))})
-}
-
-// decisionLine is a decision in one line.
-func decisionLine(r core.Resume) string {
-	switch {
-	case r.Error != "":
-		return "error " + r.Error
-	case !core.IsNull(r.Result):
-		return r.Action.String() + " " + core.ResultText(r.Result)
-	case r.Reason != "":
-		return r.Action.String() + ": " + r.Reason
-	}
-	return r.Action.String()
+	d.message(core.Message{Role: core.RoleSystem, Parts: core.TextParts(fmt.Sprintf("An answer to the call %s arrived after its deadline and was not used: %s", s.Call, core.Clip(phrase.Decision(r), 500)))})
 }
 
 // wakeAt asks for a wake-up when a near deadline passes. Like every wake-up it is a hint.
 func (d *draft) wakeAt(deadline int64) *int64 {
 	delay := deadline - d.v.Now
-	if deadline == 0 || delay > LongestPause {
+	if deadline == 0 || delay > pause.Longest {
 		return nil
 	}
 	delay = max(0, delay)

@@ -24,22 +24,25 @@ func Decide(v plans.View) (plans.Plan, error) {
 	if ahead, ok := errors.AsType[unpreviewed](err); ok {
 		return plans.ReadPreview{Call: ahead.read}, nil
 	}
+	if child, ok := errors.AsType[unfound](err); ok {
+		return plans.FindAgent{Name: child.agent}, nil
+	}
 	if err != nil {
 		return nil, err
 	}
 	return plan, nil
 }
 
-// decide makes one pass over the view. It stops early with an [unfired] or an [unpreviewed] if a
-// hook or a preview must be called first, or with a [core.Conflict] if the outcomes contradict each
+// decide makes one pass over the view. It stops early with an [unfired], an [unpreviewed] or
+// an [unfound] if something must be asked or read first, or with a [core.Conflict] if the outcomes contradict each
 // other.
 func (d *draft) decide() (plans.Plan, error) {
 	d.foldOutbox()
 	if d.parked() {
 		return d.park(), nil
 	}
-	if d.owesNotices() {
-		return plans.SendOutbox{Keys: []string{core.OutboxNotices}}, nil
+	if owed := d.owesNow(); len(owed) > 0 {
+		return plans.SendOutbox{Keys: owed}, nil
 	}
 	if d.h.End != nil {
 		return d.afterEnd()
@@ -71,6 +74,8 @@ func (d *draft) mustEnd() *core.Reason {
 	switch cancel, cancelled := d.h.Inbox[core.KeyCancel]; {
 	case cancelled, d.v.Cancelled:
 		return &core.Reason{Kind: core.Cancelled, By: cancel.By, Via: cancel.Via}
+	case d.v.Disowned, d.v.AncestorGone:
+		return &core.Reason{Kind: core.Cancelled, Via: core.ViaAgent}
 	case d.h.Tries > d.v.Limits.Claims:
 		return &core.Reason{Kind: core.Failed, Code: "crash_loop", Detail: "workers crashed repeatedly while working on this run"}
 	case d.v.Broken != nil:

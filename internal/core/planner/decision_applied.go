@@ -1,11 +1,11 @@
 package planner
 
 import (
-	"encoding/json"
-	"errors"
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/inbox"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 )
 
 // A decision goes from the inbox to the call that is suspended on exactly the suspension it names:
@@ -19,14 +19,14 @@ const (
 
 // applyDecision gives a decision to the call that is suspended on exactly the suspension it names.
 func (d *draft) applyDecision(s delivery) error {
-	r, err := readResume(s)
+	r, err := inbox.Resume(s.Signal, s.value)
 	if err != nil {
 		return fmt.Errorf("core: decision on %s: %w", s.key, err)
 	}
 	call, ok := d.call(s.Call)
 	c := d.h.Calls[s.Call]
 	// a program that knows nothing of policies may have stored it: it decides nothing
-	if !ok || !c.WaitsOn(s.key) || d.counted(s.key) {
+	if !ok || !c.WaitsOn(s.key) || d.counted(s.key) || c.Kind == core.KindChild {
 		d.journalDecision(s)
 		return nil
 	}
@@ -37,29 +37,13 @@ func (d *draft) applyDecision(s delivery) error {
 
 // journalDecision records a decision that changes nothing, readable or not.
 func (d *draft) journalDecision(s delivery) {
-	r, _ := readResume(s)
+	r, _ := inbox.Resume(s.Signal, s.value)
 	d.event(core.EventDecisionRecorded, s.Record(s.key, r), 0)
-}
-
-// readResume reads what a signal carries; with the error comes what is said in its place.
-func readResume(s delivery) (core.Resume, error) {
-	var r core.Resume
-	err := json.Unmarshal(s.value, &r)
-	if err == nil && r.Action == 0 {
-		err = errors.New("a decision without an action")
-	}
-	if err != nil {
-		return unreadable(s.Signal), err
-	}
-	return r, nil
-}
-
-func unreadable(s core.Signal) core.Resume {
-	return core.Resume{DecisionID: s.ID, Action: core.ActionCancel, Reason: "(an unreadable decision)", UpdatedAt: s.At}
 }
 
 // apply moves a suspended call to resuming, its decision beside it.
 func (d *draft) apply(call core.ToolCall, rec core.DecisionRecord) error {
+	d.passOnWait(d.h.Calls[call.ID])
 	if err := d.move(call.ID, core.CallResuming); err != nil {
 		return err
 	}
@@ -108,7 +92,7 @@ func (d *draft) settleResuming(call core.ToolCall) error {
 	case c.Synthetic:
 		return d.settleRunWait(call, rec)
 	case rec.Action == core.ActionCancel:
-		return d.cancelCall(call, refusedBy(c.Kind).OrTimedOut(rec), refusalText(c.Kind, rec.Reason))
+		return d.cancelCall(call, refusedBy(c.Kind).OrTimedOut(rec), phrase.Refusal(c.Kind, rec.Reason))
 	case rec.Error != "":
 		if c.Kind == core.KindClient || c.Kind == core.KindUnknownOutcome {
 			d.executed(call, true)

@@ -45,20 +45,6 @@ func (d *draft) cancelCall(call core.ToolCall, how core.CallOutcome, text string
 	return d.settleCall(call, core.CallCancelled, how, m)
 }
 
-func refusalText(k core.Kind, reason string) string {
-	text := "Cancelled: there is no result."
-	switch k {
-	case core.KindApproval:
-		text = "Not approved: the call did not run."
-	case core.KindUnknownOutcome:
-		text = "Cancelled: it is unknown whether the call took effect, and it was not run again."
-	}
-	if reason != "" {
-		text += " Reason: " + reason
-	}
-	return text
-}
-
 // refusedBy is the outcome of a wait of this kind that was answered with cancel.
 func refusedBy(k core.Kind) core.CallOutcome {
 	switch k {

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/poll"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
@@ -69,14 +70,14 @@ func (d *draft) write(c plans.Commit) *plans.Commit {
 	}
 	d.h.Rev++
 	d.h.CID = w
-	d.h.Schema = core.SchemaVersion
+	d.h.Schema = core.SchemaOf(d.h)
 	d.h.Tries, d.h.ClaimKept = 0, d.h.Lease != 0
 	d.h.At = d.v.Now
 	d.h.Pending, d.h.Oldest = d.waiting()
 	d.h.Deadline = d.deadline()
 	c.Head, c.Drained, c.State, c.Revision, c.Round, c.Fired = d.h, d.drained, d.state, d.revision, d.round, d.untaken()
 	c.AllSeen = c.AllSeen || d.closes
-	c.Votes = d.votes()
+	c.Votes = poll.Changes(d.v.Head, d.h, d.opens, d.counted)
 	return &c
 }
 

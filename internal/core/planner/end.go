@@ -2,10 +2,10 @@ package planner
 
 import (
 	"cmp"
-	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -67,21 +67,14 @@ func (d *draft) cancelOpen(call core.ToolCall, r core.Reason) error {
 	if !tracked || c.Status.Terminal() {
 		return nil
 	}
-	why := r.Kind.String()
-	if r.Code != "" && r.Kind != core.Blocked {
-		why += ": " + r.Code
-	}
-	text := fmt.Sprintf("Not run: the run ended first (%s).", why)
-	if d.mayHaveRun(call, c) {
-		text = fmt.Sprintf("Cancelled: the run ended (%s) while this call was running; it may or may not have taken effect.", why)
-	}
+	text := phrase.EndedFirst(r, d.mayHaveRun(call, c))
 	return d.settleCall(call, core.CallCancelled, overtakenBy(r), core.TextResult(text))
 }
 
 // seal records the reason of the end. After it, only sending remains.
 func (d *draft) seal(r core.Reason) {
 	for key, out := range d.h.Out {
-		if out.Kind == OutNotify { // no call needs a person any more
+		if out.Kind == core.OutNotify { // no call needs a person any more
 			delete(d.h.Out, key)
 		}
 	}
@@ -96,13 +89,14 @@ func (d *draft) seal(r core.Reason) {
 	}
 	d.h.NotBefore, d.h.Outage = 0, nil
 	d.h.TimedOut = map[string]int{}
+	d.tellParent()
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
 	if r.Kind == core.NaturalEnd && d.h.Response == "" {
 		d.h.Response = core.ResponseDone
 	}
 	byItself := r.Kind == core.NaturalEnd || r.Kind == core.BehaviorRequested || r.Kind == core.Stopped
 	if d.v.Rules.Terms().Memory && !d.h.NoMemory && byItself {
-		d.h.Out[outMemory] = core.Out{Kind: OutMemory}
+		d.h.Out[outMemory] = core.Out{Kind: core.OutMemory}
 	}
 }
 

@@ -31,6 +31,9 @@ func (d *draft) gate(call core.ToolCall, spec core.ToolSpec) (on bool, err error
 	if spec.Client {
 		return true, d.askClient(call, spec)
 	}
+	if child, ok := d.v.Rules.Child(d.effective(call)); ok {
+		return true, d.startChild(call, child)
+	}
 	d.change(call.ID, func(c *core.Call) { c.ByGrant = granted })
 	d.cleared[call.ID] = true
 	return true, nil

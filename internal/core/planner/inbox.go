@@ -1,14 +1,12 @@
 package planner
 
 import (
-	"cmp"
 	"encoding/json"
 	"fmt"
-	"maps"
-	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/inbox"
 )
 
 // applyInbox moves every signal from the inbox into the journal and applies it. Passed deadlines
@@ -31,9 +29,9 @@ func (d *draft) journalInbox() error { return d.drain(d.journalSignal) }
 func (d *draft) drain(do func(delivery) error) error {
 	if len(d.h.Inbox) > 0 {
 		d.must = true
-		d.openTurn(d.causeOfTurn())
+		d.openTurn(inbox.Cause(d.h))
 	}
-	for _, key := range d.inboxOrder() {
+	for _, key := range inbox.Order(d.h.Inbox) {
 		if err := do(d.delivery(key)); err != nil {
 			return err
 		}
@@ -67,8 +65,12 @@ func (d *draft) applySignal(s delivery) error {
 		return d.applyDecision(s)
 	case core.SignalVote:
 		return d.applyVote(s)
+	case core.SignalChild:
+		return d.applyChild(s)
 	case core.SignalPause:
 		return d.applyInterrupt(s)
+	case core.SignalContinue:
+		return d.applyContinue(s)
 	}
 	return d.recordSignal(s)
 }
@@ -85,7 +87,10 @@ func (d *draft) journalSignal(s delivery) error {
 	case core.SignalVote:
 		d.journalVote(s)
 		return nil
-	case core.SignalPause:
+	case core.SignalChild:
+		d.recordChild(s, inbox.Child(s.value), false)
+		return nil
+	case core.SignalPause, core.SignalContinue:
 		d.recordInterrupt(s, false)
 		return nil
 	}
@@ -107,28 +112,4 @@ func (d *draft) recordSignal(s delivery) error {
 		return fmt.Errorf("core: signal %q of unknown kind %q", s.key, s.Kind)
 	}
 	return nil
-}
-
-// inboxOrder returns the order in which signals are applied: the input first, then decisions, then
-// the rest, each by time and then by key. A message may answer a call that waits for input, so
-// decisions come first: their callers were promised that theirs was the first. Times come from
-// callers' clocks and can't prove the order.
-func (d *draft) inboxOrder() []string {
-	keys := slices.Sorted(maps.Keys(d.h.Inbox))
-	slices.SortStableFunc(keys, func(a, b string) int {
-		return cmp.Or(cmp.Compare(d.drainRank(a), d.drainRank(b)), cmp.Compare(d.h.Inbox[a].At, d.h.Inbox[b].At))
-	})
-	return keys
-}
-
-func (d *draft) drainRank(key string) int {
-	switch d.h.Inbox[key].Kind {
-	case core.SignalStart:
-		return 0
-	case core.SignalDecision, core.SignalVote:
-		return 1
-	case core.SignalPause:
-		return 3 // a message that came with it does not undo it
-	}
-	return 2
 }

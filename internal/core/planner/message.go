@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 )
 
 // applyMessage adds a user message, or the input of a start. If the run waits, the message says
@@ -114,17 +115,11 @@ func (d *draft) abandon(s delivery) error {
 	}
 	given := map[string]string{}
 	for id, c := range d.h.Calls {
-		switch {
-		// continuing without an answer is not an approval
-		case c.Status == core.CallSuspended && c.Synthetic:
-			given[id] = ""
-			d.over = d.abandonedWait(id)
-		case c.Status == core.CallSuspended && c.Kind == core.KindUnknownOutcome:
-			given[id] = "Cancelled: the user sent a new message instead of an answer; it is unknown whether this call took effect."
-		case c.Status == core.CallSuspended:
-			given[id] = "Cancelled: the user sent a new message instead of an answer to this call."
-		case c.Status == core.CallNew && c.HeldBehind != "":
-			given[id] = "Not run: the user sent a new message instead."
+		if c.Status == core.CallSuspended && c.Synthetic {
+			// continuing without an answer is not an approval
+			given[id], d.over = "", d.abandonedWait(id)
+		} else if text := phrase.Abandoned(c); text != "" {
+			given[id] = text
 		}
 	}
 	for _, call := range d.round.Calls {

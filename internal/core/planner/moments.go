@@ -24,7 +24,7 @@ func (d *draft) timesOf(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 		times.Deadline = d.deadlineOf(call, kind, t)
 	}
 	times.Deadline = cmp.Or(t.Until, times.Deadline)
-	if near := d.near(times.Deadline); near != 0 {
+	if near := d.near(times.Deadline); near != 0 && kind != core.KindChild {
 		times.Moments = append(times.Moments, core.Moment{At: near, What: core.MomentNear})
 	}
 	if times.Deadline != 0 {

@@ -1,9 +1,8 @@
 package planner
 
 import (
-	"strconv"
-
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -48,8 +47,8 @@ func (d *draft) waitForModel(f plans.ModelFailure) *core.Reason {
 		return &core.Reason{Kind: core.Failed, Code: f.Reason.Code,
 			Detail: "the model did not answer within the agent's limit (model.outage); last failure: " + f.Reason.Detail}
 	}
-	pause := max(jittered(backoff(d.h.ModelTries), d.h.Run, d.h.ModelTries), f.After)
-	d.h.NotBefore = min(d.v.Now+min(pause, LongestPause), until)
+	wait := max(pause.Jittered(pause.Backoff(d.h.ModelTries), d.h.Run, d.h.ModelTries), f.After)
+	d.h.NotBefore = min(d.v.Now+min(wait, pause.Longest), until)
 	d.event(core.EventStepReset, map[string]any{"reason": "model_unavailable", "code": out.Code, "text": f.Reason.Detail, "try": d.h.ModelTries,
 		"try_at": d.h.NotBefore}, 0)
 	return nil
@@ -87,17 +86,6 @@ func (d *draft) modelAnswered() {
 	}
 	d.h.Outage = nil
 	d.h.ModelTries, d.h.NotBefore = 0, 0
-}
-
-// backoff is how many ms to wait after the n-th failure in a row: twice as long each time, from 2 s
-// up to 15 min.
-func backoff(n int) int64 { return min(LongestPause, int64(1000)<<min(max(n, 0), 20)) }
-
-// jittered is between half of whole and all of it, chosen by run and try: many runs that failed
-// together do not come again together, and the same run decides the same twice.
-func jittered(whole int64, run string, try int) int64 {
-	part, _ := strconv.ParseInt(core.Digest([]byte(run + "/" + strconv.Itoa(try)))[:4], 16, 64)
-	return whole/2 + whole/2*part>>16
 }
 
 // forgetOutage lets a run that waits for a person try at once when it goes on: its wait does not

@@ -1,22 +1,10 @@
 package planner
 
 import (
-	"maps"
-	"slices"
-
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
-)
-
-const (
-	// hands the events from one on over to the lines of those who subscribed to them
-	OutNotices core.OutKind = "notices"
-	// of heads that an older program wrote; nothing is sent for it
-	OutNotify core.OutKind = "notify"
-	// gives the run to the agent's memory, once, whether it takes it or not; given up if that
-	// seems to kill the process
-	OutMemory core.OutKind = "memory"
 )
 
 // foldOutbox takes out of the outbox what was sent.
@@ -41,16 +29,8 @@ func (d *draft) owe(e core.Event) {
 		return
 	}
 	if _, owed := d.h.Out[core.OutboxNotices]; !owed {
-		d.h.Out[core.OutboxNotices] = core.Out{Kind: OutNotices, Event: e.Seq, Seq: d.seq()}
+		d.h.Out[core.OutboxNotices] = core.Out{Kind: core.OutNotices, Event: e.Seq, Seq: d.seq()}
 	}
-}
-
-// owesNotices says whether committed events are to be handed over before anything else is done: a
-// body or a model call may take minutes. What cannot be handed over now stays in the outbox, and
-// keeps the run from waiting and from being done, but from nothing else.
-func (d *draft) owesNotices() bool {
-	_, owed := d.v.Head.Out[core.OutboxNotices]
-	return owed && !d.v.NotSent && !d.v.LeaseEnding && !slices.ContainsFunc(d.v.Sent, func(s plans.Sent) bool { return s.Key == core.OutboxNotices })
 }
 
 // empty works the outbox off: first the commit that names it, then the sending, and if that fails a
@@ -58,12 +38,12 @@ func (d *draft) owesNotices() bool {
 func (d *draft) empty() (plans.Plan, error) {
 	switch {
 	case d.v.NotSent:
-		d.h.NotBefore = d.v.Now + backoff(4)
+		d.h.NotBefore = d.v.Now + pause.Backoff(4)
 		return d.handOver(events.ActivationStepDone)
 	case d.dirty():
 		return d.commit(), nil
 	}
-	return plans.SendOutbox{Keys: slices.Sorted(maps.Keys(d.h.Out))}, nil
+	return plans.SendOutbox{Keys: core.Owed(d.h.Out, nil, func(core.Out) bool { return true })}, nil
 }
 
 const outMemory = "memory" // the key of its entry in the outbox

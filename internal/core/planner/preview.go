@@ -59,7 +59,7 @@ func (d *draft) whyNotRead(read core.ToolCall) string {
 	switch {
 	case !ok:
 		return "the tool " + read.Name + " no longer exists."
-	case !spec.ReadOnly || spec.Client || spec.Finish:
+	case !spec.ReadOnly || spec.Client || spec.Agent || spec.Finish:
 		return "the tool " + read.Name + " is not read-only."
 	// it may refuse any tool, and is asked about calls of the model alone
 	case d.hooked(core.BeforeToolExecute):

@@ -3,6 +3,7 @@ package planner
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -68,12 +69,9 @@ func (d *draft) nextDue(delay int64) *int64 {
 	if d.v.Head.Due > wake {
 		return nil
 	}
-	due := wake + RetryDue
+	due := wake + pause.RetryDue
 	return &due
 }
-
-// RetryDue is how long after a write the sweep checks the run, in case its wake-up was lost.
-const RetryDue = 5000
 
 // releaseWaiting releases the claim until a signal or a deadline. It is a closing commit: an unread
 // signal would wait with the run. It also requires an empty outbox, because a waiting run without a
@@ -104,10 +102,6 @@ func (d *draft) releaseWaiting() (plans.Plan, error) {
 	due := d.deadline()
 	return d.write(plans.Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
 }
-
-// LongestPause is the longest delay of a wake-up, in ms, that every queue supports. The sweep finds
-// later deadlines, slightly late. It is also the longest backoff between two model calls.
-const LongestPause = 15 * 60_000
 
 // pending lists what the run waits for, in call order, and how its activation ended.
 func (d *draft) pending() (outcome string, list []events.PendingCall) {

@@ -29,27 +29,6 @@ func (d *draft) endTurn(data events.TurnEnded) {
 	}
 }
 
-// causeOfTurn is the cause of a turn that begins with the signals in the inbox: the one that is
-// applied first counts.
-func (d *draft) causeOfTurn() core.TurnCause {
-	first := d.h.Inbox[d.inboxOrder()[0]]
-	if _, cancelled := d.h.Inbox[core.KeyCancel]; cancelled && first.Kind != core.SignalStart {
-		return core.CauseCancel
-	}
-	switch first.Kind {
-	case core.SignalStart:
-		if d.h.RetryOf != "" {
-			return core.CauseRetry
-		}
-		return core.CauseInput
-	case core.SignalMessage:
-		return core.CauseMessage
-	case core.SignalPause:
-		return core.CauseInterrupt
-	}
-	return core.CauseDecision
-}
-
 // causeOfEnd is the cause of a turn in which the run does nothing but end.
 func causeOfEnd(r core.Reason) core.TurnCause {
 	if r.Kind == core.Cancelled {

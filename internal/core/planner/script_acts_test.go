@@ -37,6 +37,9 @@ func init() {
 		"cancel": func(p *scriptPlayer, _ string) {
 			p.signal(core.KeyCancel, core.Signal{Kind: core.SignalCancel, By: "anna"})
 		},
+		"child":    (*scriptPlayer).childEnds,
+		"below":    (*scriptPlayer).below,
+		"above":    (*scriptPlayer).above,
 		"during":   func(p *scriptPlayer, rest string) { p.during = append(p.during, rest) },
 		"speaking": func(p *scriptPlayer, rest string) { p.speak = append(p.speak, rest) },
 		"before":   func(p *scriptPlayer, rest string) { p.before = append(p.before, strings.TrimPrefix(rest, "closing ")) },

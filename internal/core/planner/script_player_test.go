@@ -26,12 +26,13 @@ type scriptPlayer struct {
 	turns   []func(*plans.View)       // what the model answers, in order
 	bodies  map[string][]core.Outcome // what bodies come to, by call; "ok" if nothing is said
 	// calls whose bodies run until something else has happened
-	slow   map[string]bool
-	during []string                    // acts for while bodies run
-	speak  []string                    // acts for while the model speaks
-	before []string                    // acts just before the next closing commit
-	hooks  map[core.Phase]core.Effects // what hooks want, each time
-	out    strings.Builder
+	slow      map[string]bool
+	during    []string                    // acts for while bodies run
+	speak     []string                    // acts for while the model speaks
+	before    []string                    // acts just before the next closing commit
+	hooks     map[core.Phase]core.Effects // what hooks want, each time
+	ancestors plans.Conditions            // what is known of the runs above
+	out       strings.Builder
 }
 
 func newScriptPlayer(t *testing.T) *scriptPlayer {
@@ -84,7 +85,7 @@ func (p *scriptPlayer) activation(line string) {
 	p.head.Status = core.RunRunning
 	v := plans.View{Head: p.head.Clone(), Round: core.ReadRound(p.head, p.journal), State: core.ReadState(p.head, p.journal), Rules: p.rules,
 		Limits: plans.DefaultLimits, Notices: p.rules.notices(), Hooked: map[core.Phase]bool{}, Gates: plans.NewGateMemo(),
-		Conditions: plans.Conditions{Orphaned: p.head.Orphaned()},
+		Conditions: plans.Conditions{Orphaned: p.head.Orphaned(), Disowned: p.ancestors.Disowned, AncestorGone: p.ancestors.AncestorGone, ParentPaused: p.ancestors.ParentPaused},
 		Fresh:      func() string { p.fresh++; return "f" + strconv.Itoa(p.fresh) }}
 	for phase := range p.hooks {
 		v.Hooked[phase] = true
@@ -161,10 +162,15 @@ func (p *scriptPlayer) carryOutRest(v *plans.View, plan plans.Plan) (kind string
 		p.say("read a preview: %s", plan.Call.Name)
 		v.Previews = append(v.Previews, plans.Previewed{Call: plan.Call.ID, Text: "what is there now"})
 		return "preview", false
+	case plans.FindAgent:
+		p.say("find the agent: %s", plan.Name)
+		v.Agents = core.CloneMap(v.Agents)
+		v.Agents[plan.Name] = plans.FoundAgent{Version: "v7", Missing: plan.Name == "gone"}
+		return "find", false
 	case plans.SendOutbox:
 		kinds := []string{}
 		for _, key := range plan.Keys {
-			kinds = append(kinds, strings.TrimSpace(string(v.Head.Out[key].Kind)+" "+v.Head.Out[key].Call))
+			kinds = append(kinds, strings.TrimSpace(string(v.Head.Out[key].Kind)+" "+p.callOf(key)))
 			v.Sent = append(v.Sent, plans.Sent{Key: key})
 		}
 		p.say("send: %s", strings.Join(kinds, ", "))

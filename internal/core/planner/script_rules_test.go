@@ -31,6 +31,7 @@ type scriptTool struct {
 	deniesAt int  // denied from this amount on
 	deadline core.Deadline
 	preview  string
+	agent    string // that it calls
 	policy   *vote.Policy
 	separate bool        // the requester may not approve
 	small    *scriptTool // the rule for amounts below smallTo
@@ -66,6 +67,8 @@ func (s *scriptTool) option(word string) bool {
 		s.spec.Delivery = core.AtLeastOnce
 	case "client":
 		s.spec.Client = true
+	case "agent":
+		s.spec.Agent, s.agent = true, value
 	case "finish":
 		s.spec.Finish = true
 	case "reads":
@@ -116,6 +119,10 @@ func (r *scriptRules) agent(line string) string {
 			r.terms.Memory = true
 		case "step-calls":
 			r.terms.StepCalls = n
+		case "max-depth":
+			r.terms.Depth = n
+		case "max-children":
+			r.terms.Children = n
 		case "run-calls":
 			r.terms.RunCalls = n
 		case "outage":
@@ -206,7 +213,14 @@ func (*scriptRules) Times(p *vote.Policy, stage int, now int64) core.Times {
 
 func (r *scriptRules) Terms() core.Terms { return r.terms }
 
-func (r *scriptRules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+// Child passes the arguments on.
+func (r *scriptRules) Child(call core.ToolCall) (core.ChildSpec, bool) {
+	tool, ok := r.tools[call.Name]
+	if !ok || !tool.spec.Agent {
+		return core.ChildSpec{}, false
+	}
+	return core.ChildSpec{Agent: tool.agent, Input: string(call.Arguments)}, true
+}
 
 // Preview reads with the tool that the option names.
 func (r *scriptRules) Preview(call core.ToolCall) *plans.PreviewSource {

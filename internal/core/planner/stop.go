@@ -6,8 +6,9 @@ import (
 
 // progress is what stop rules see of the turn that is being folded in.
 func (d *draft) progress(t core.Turn) core.Progress {
-	return core.Progress{Steps: d.h.Step, Tokens: d.h.InputTokens + d.h.OutputTokens,
-		Cost: core.USD(d.h.Cost), Priced: d.h.Priced, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
+	tree := d.h.Record().Tree()
+	return core.Progress{Steps: d.h.Step, Tokens: tree.InputTokens + tree.OutputTokens,
+		Cost: core.USD(tree.Cost), Priced: d.h.Priced && !d.h.Below.Unpriced, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
 }
 
 // awake returns how long the run has been active, without its waits.

@@ -4,12 +4,10 @@ import (
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
-
-// PlaceholderText is the content of a tool message whose result is still pending.
-const PlaceholderText = "This call waits for an answer; its result will follow."
 
 // suspend makes a call wait, under a fresh id.
 func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket) error {
@@ -20,6 +18,9 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 	if !json.Valid(t.Suspension.ResponseSchema) || core.TooDeep(t.Suspension.ResponseSchema) {
 		t.Suspension.ResponseSchema = nil
 	}
+	if t.Child != nil {
+		t.Child = d.pinned(*t.Child, t.Suspension.ID)
+	}
 	t.Pending = core.PendingCall(d.effective(call))
 	d.nameApprovers(kind, &t)
 	sus := core.NewSuspendedCall(call, kind, t)
@@ -29,7 +30,7 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 	d.change(call.ID, func(c *core.Call) {
 		c.Kind, c.Mode, c.Sus, c.IntentEpoch, c.HooksEpoch, c.Deadline = kind, t.ResumeMode, t.Suspension.ID, 0, 0, sus.Deadline
 		c.Suspensions++
-		c.InvalidAnswers, c.Refused, c.Moments, c.Escalated = 0, 0, 0, false
+		c.InvalidAnswers, c.Refused, c.Moments, c.Escalated, c.Above = 0, 0, 0, false, ""
 	})
 	d.place(call)
 	d.round.Keep(sus)
@@ -83,7 +84,7 @@ func (d *draft) place(call core.ToolCall) {
 		return
 	}
 	d.change(call.ID, func(c *core.Call) { c.PlaceholderWritten = true })
-	d.message(core.Message{Role: core.RoleTool, CallID: call.ID, Tool: call.Name, Parts: core.TextParts(PlaceholderText), Pending: true})
+	d.message(core.Message{Role: core.RoleTool, CallID: call.ID, Tool: call.Name, Parts: core.TextParts(phrase.Placeholder), Pending: true})
 }
 
 // placeHeld prepares a round for a model call that doesn't wait for it: held calls get

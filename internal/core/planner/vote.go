@@ -3,10 +3,11 @@ package planner
 import (
 	"cmp"
 	"fmt"
-	"slices"
-	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/inbox"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
+	"github.com/dormouse-dev/dormouse/internal/core/poll"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
@@ -50,7 +51,7 @@ func (d *draft) counted(sus string) bool { return d.round.Questions[sus].Counted
 
 // applyVote journals a vote, and does what the votes have come to with it.
 func (d *draft) applyVote(s delivery) error {
-	r, err := readResume(s)
+	r, err := inbox.Resume(s.Signal, s.value)
 	if err != nil {
 		return fmt.Errorf("core: vote %s: %w", s.key, err)
 	}
@@ -62,9 +63,9 @@ func (d *draft) applyVote(s delivery) error {
 	}
 	question := d.question(sus)
 	rec := s.Record(sus, r)
-	rec.Ballot = d.ballot(s, question)
+	rec.Ballot = d.ballot(s, sus)
 	stage := question.Asked()
-	switch d.taken(s.key, sus).Standing(stage.Need, stage.Deny()) {
+	switch poll.Taken(d.h, d.drained, s.key, sus).Standing(stage.Need, stage.Deny()) {
 	case vote.Approved:
 		return d.approve(call, rec, question)
 	case vote.Denied:
@@ -98,15 +99,7 @@ func (d *draft) nextStage(call core.ToolCall, question core.SuspendedCall) error
 	if err := d.suspend(call, core.KindApproval, t); err != nil {
 		return err
 	}
-	spent := d.opens[d.h.Calls[call.ID].Sus]
-	for person, said := range d.h.Votes[before] {
-		switch said {
-		case vote.Yes, vote.Spent:
-			spent[person] = vote.Spent
-		case vote.Minted:
-			spent[person] = vote.Minted
-		}
-	}
+	d.opens[d.h.Calls[call.ID].Sus] = poll.Spent(d.h.Votes[before])
 	return nil
 }
 
@@ -178,7 +171,7 @@ func (d *draft) askAsRuled(call core.ToolCall, v core.Verdict, t *core.SuspendTi
 		return
 	}
 	t.ResumeMode, t.Suspension.ResponseSchema = v.Mode, v.Schema
-	t.Suspension.Message = ruleAsks(call, v)
+	t.Suspension.Message = phrase.RuleAsks(call, v)
 	d.change(call.ID, func(c *core.Call) { c.GrantOffered, c.AskDigest = v.Grant, v.Asks() })
 }
 
@@ -188,9 +181,10 @@ func (d *draft) askAsRuled(call core.ToolCall, v core.Verdict, t *core.SuspendTi
 // to whom another policy applies: there the person's votes may be counted under another key.
 func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.DecisionRecord) error {
 	first := t.Deciding().At(0)
-	yes := d.votedIn(first.Group, rec) || t.Widened(0) && d.votedIn(t.Policy.At(0).Group, rec)
-	yes = yes && t.Policy.Digest() == d.question(rec.Suspension).Policy.Digest()
-	begin := d.minted(rec.Suspension)
+	asked := d.question(rec.Suspension)
+	yes := poll.VotedIn(first.Group, rec, asked) || t.Widened(0) && poll.VotedIn(t.Policy.At(0).Group, rec, asked)
+	yes = yes && t.Policy.Digest() == asked.Policy.Digest()
+	begin := poll.Minted(d.h.Votes[rec.Suspension])
 	switch {
 	case yes && first.Need > 1:
 		begin[rec.Ballot.Key] = vote.Yes
@@ -206,58 +200,6 @@ func (d *draft) askWithYes(call core.ToolCall, t core.SuspendTicket, rec core.De
 	return nil
 }
 
-// votedIn says whether a vote was that of a member of a group. The journal has the names of the
-// voter's groups, and another rule may give such a name to other people.
-func (d *draft) votedIn(g vote.Group, rec core.DecisionRecord) bool {
-	if !slices.Contains(strings.Split(rec.Ballot.Group, ","), g.Name) {
-		return false
-	}
-	asked := d.question(rec.Suspension)
-	for _, stage := range slices.Concat(asked.Policy.Stages, asked.Deciding().Stages) {
-		if stage.Group.Name == g.Name && !stage.Group.Same(g) {
-			return false
-		}
-	}
-	return true
-}
-
-// minted are the makers of the links by which people have voted on a question.
-func (d *draft) minted(sus string) vote.Tally {
-	makers := vote.Tally{}
-	for person, said := range d.h.Votes[sus] {
-		if said == vote.Minted {
-			makers[person] = said
-		}
-	}
-	return makers
-}
-
-// ballot is what the journal says of a vote, before it is known what it came to.
-func (d *draft) ballot(s delivery, q core.SuspendedCall) *vote.Ballot {
-	voter, sus := core.VoteOf(s.key)
-	b := &vote.Ballot{Key: voter, Group: s.As, Outcome: vote.OutcomeSuperseded}
-	if q.Policy != nil {
-		taken := d.taken(s.key, sus)
-		b.Stage, b.Stages, b.Need = q.Stage+1, len(q.Policy.Stages), q.Asked().Need
-		b.Yes, b.No, b.Outcome = taken.Count(vote.Yes), taken.Count(vote.No), vote.OutcomeCounted
-	}
-	return b
-}
-
-// taken is what was said on a question without the votes that are still in the inbox behind the one
-// with this key.
-func (d *draft) taken(key, sus string) vote.Tally {
-	taken := vote.Tally{}
-	for voter, said := range d.h.Votes[sus] {
-		own := core.VoteKey(voter, sus)
-		_, waits := d.h.Inbox[own]
-		if own == key || !waits || slices.Contains(d.drained, own) {
-			taken[voter] = said
-		}
-	}
-	return taken
-}
-
 // recordVote journals a vote that leaves the call as it is.
 func (d *draft) recordVote(call core.ToolCall, rec core.DecisionRecord) {
 	rec.DigestArguments(call, d.effective(call))
@@ -266,38 +208,16 @@ func (d *draft) recordVote(call core.ToolCall, rec core.DecisionRecord) {
 
 // journalVote journals a vote on a question that was closed before it was taken up.
 func (d *draft) journalVote(s delivery) {
-	r, _ := readResume(s)
+	r, _ := inbox.Resume(s.Signal, s.value)
 	_, sus := core.VoteOf(s.key)
 	rec := s.Record(sus, r)
-	rec.Ballot = d.ballot(s, d.question(sus))
+	rec.Ballot = d.ballot(s, sus)
 	rec.Ballot.Outcome = vote.OutcomeSuperseded
 	d.event(core.EventDecisionRecorded, rec, 0)
 }
 
-// votes is what the commit does to the counts: it opens those of new questions and closes those
-// that no call waits for any more. It leaves all others alone, whatever the owner knows of them:
-// votes that it has not seen may have been counted since.
-func (d *draft) votes() map[string]vote.Tally {
-	changed := map[string]vote.Tally{}
-	for sus := range d.v.Head.Votes {
-		changed[sus] = nil
-	}
-	for _, c := range d.v.Head.Calls {
-		if c.Status == core.CallSuspended && d.counted(c.Sus) {
-			changed[c.Sus] = nil
-		}
-	}
-	for _, c := range d.h.Calls {
-		if c.Status != core.CallSuspended {
-			continue
-		}
-		delete(changed, c.Sus)
-		if begin, opens := d.opens[c.Sus]; opens {
-			changed[c.Sus] = begin
-		}
-	}
-	if len(changed) == 0 {
-		return nil
-	}
-	return changed
+// ballot is what the journal says of a vote, before it is known what it came to.
+func (d *draft) ballot(s delivery, sus string) *vote.Ballot {
+	voter, _ := core.VoteOf(s.key)
+	return poll.Ballot(s.Signal, voter, poll.Taken(d.h, d.drained, s.key, sus), d.question(sus))
 }

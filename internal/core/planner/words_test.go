@@ -8,6 +8,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/inbox"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -25,7 +26,7 @@ func TestCallIDsAreShortTextHoweverLongAModelMakesThem(t *testing.T) {
 
 func TestADecisionWithoutAnActionIsSaidToBeUnreadable(t *testing.T) {
 	for _, raw := range []string{`{}`, `null`, `7`, ``, `{"action":"?"}`} {
-		r, err := readResume(delivery{Signal: core.Signal{ID: "d1", At: 3}, value: json.RawMessage(raw)})
+		r, err := inbox.Resume(core.Signal{ID: "d1", At: 3}, json.RawMessage(raw))
 		if err == nil || r.Action != core.ActionCancel || r.DecisionID != "d1" {
 			t.Errorf("%s was read as %+v, %v", raw, r, err)
 		}

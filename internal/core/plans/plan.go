@@ -70,6 +70,16 @@ type FireHooks struct{ core.Firing }
 // crash it is called again.
 type ReadPreview struct{ Call core.ToolCall }
 
+// FindAgent asks which version of an agent a child would run; what is found goes into
+// [View.Agents], and the plan is made again.
+type FindAgent struct{ Name string }
+
+// FoundAgent is the deployed version of an agent.
+type FoundAgent struct {
+	Version string
+	Missing bool // none is deployed
+}
+
 // SendOutbox names outbox entries to send, at least once each; a commit has named them.
 type SendOutbox struct{ Keys []string }
 
@@ -90,6 +100,8 @@ func (AskModel) plan() {}
 func (FireHooks) plan() {}
 
 func (ReadPreview) plan() {}
+
+func (FindAgent) plan() {}
 
 func (SendOutbox) plan() {}
 

@@ -29,6 +29,7 @@ type View struct {
 	Payloads    map[string]json.RawMessage // what the signals in the inbox refer to, by digest
 	UsedCallIDs map[string]bool            // call ids the thread has used; needed with Turn
 	Fresh       func() string              // unguessable text, new each time
+	Agents      map[string]FoundAgent      // what [FindAgent] has found, by name
 	Put         int                        // number of the next write within this activation
 
 	Conditions
@@ -51,6 +52,18 @@ type Conditions struct {
 
 	// ModelAsked: this activation has called the model; it does not call it twice.
 	ModelAsked bool
+
+	// Disowned: the run has committed nothing, and the run that started it no longer waits for
+	// it.
+	Disowned bool
+
+	// AncestorGone: one of the runs above has ended, was cancelled or no longer waits for the
+	// one below it. Looked at before an answer is applied, see [AsksAncestors].
+	AncestorGone bool
+
+	// ParentPaused is the interrupt that the run above is paused by; empty if it is not. Looked
+	// at before an interrupt from above is applied.
+	ParentPaused string
 
 	// Cancelled: the program that runs the engine wants the run to end.
 	Cancelled bool
@@ -152,4 +165,26 @@ func (v View) unseen() (unseen []BodyOutcome) {
 		}
 	}
 	return unseen
+}
+
+// AsksAncestors says whether the next decision about a child may apply an answer, or a deadline in
+// place of one. The runs above it are looked at first: a body must not run on an approval that was
+// given after one of them was cancelled.
+//
+//	root: cancel accepted ── leaf: approval accepted ── leaf: drain ── the root's cancel reaches the leaf
+func AsksAncestors(h core.Head, now int64) bool {
+	if h.Parent == nil || h.End != nil {
+		return false
+	}
+	for key, s := range h.Inbox {
+		switch s.Kind {
+		case core.SignalDecision, core.SignalVote, core.SignalMessage:
+			return true
+		case core.SignalPause:
+			if key != core.KeyPause {
+				return true
+			}
+		}
+	}
+	return h.Deadline != 0 && h.Deadline <= now
 }

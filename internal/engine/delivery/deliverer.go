@@ -10,7 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -239,7 +239,7 @@ func (a *attempts) write(ctx context.Context, req engine.LineWrite) error {
 // wake sends a wake-up for the next attempt. It is a hint: the sweep finds the line, too.
 func (a *attempts) wake(ctx context.Context, due int64) {
 	delay := max(0, due-a.now())
-	if delay > planner.LongestPause {
+	if delay > pause.Longest {
 		return
 	}
 	w := engine.Wakeup{Tenant: a.key.Tenant, Thread: a.key.Thread, Endpoint: a.key.Endpoint}

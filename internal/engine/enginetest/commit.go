@@ -5,7 +5,6 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -34,7 +33,7 @@ func testCommitWrites(t *storeTest) {
 	n.Calls = map[string]core.Call{"c1": {Status: core.CallSuspended, Wait: core.Wait{Kind: core.KindClient, Mode: core.UseDecisionAsToolResult, Sus: "sus_1", Deadline: 77, Decision: "d x", Suspensions: 2},
 		Attempt: core.Attempt{Number: 3, IntentEpoch: 4}, HeldBehind: "c0", Approval: core.Approval{Approved: true}}}
 	n.Round, n.Pending, n.Oldest, n.TimedOut, n.Held = 1, 1, "sus_1#run", map[string]int{"sus_0": 1}, []core.Held{{Seq: 1, Key: "m:1"}, {Seq: 2, Key: "m:2"}}
-	n.Out = map[string]core.Out{"notify:c1": {Kind: planner.OutNotify, Call: "c1", Sus: "sus_1"}}
+	n.Out = map[string]core.Out{"notify:c1": {Kind: core.OutNotify, Call: "c1", Sus: "sus_1"}}
 	n.Deadline, n.NotBefore, n.End = 77, 88, &core.Reason{Kind: core.Stopped, Code: "max_rounds", Detail: "10"}
 	n.Response, n.StepOpen, n.TurnOpen, n.RetryOf = core.ResponseNoOp, true, true, "run_old"
 	n.Counters = core.Counters{Step: 1, Turn: 2, Activations: 3, Resumes: 4, InputTokens: 5, OutputTokens: 6, ModelTries: 7}

@@ -5,7 +5,6 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/invariant"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -36,7 +35,7 @@ var brokenHeads = []struct {
 	}},
 	{invariant.WaitsWithOutbox, func(h core.Head) engine.CommitRequest {
 		req := suspend(h, 1, "sus_1")
-		req.Next.Out = map[string]core.Out{"n:sus_1": {Kind: planner.OutNotify, Call: "c1", Sus: "sus_1"}}
+		req.Next.Out = map[string]core.Out{"n:sus_1": {Kind: core.OutNotify, Call: "c1", Sus: "sus_1"}}
 		return req
 	}},
 	{invariant.DoneWithoutEnd, func(h core.Head) engine.CommitRequest {
@@ -56,7 +55,7 @@ var brokenHeads = []struct {
 	}},
 	{invariant.DoneWithOutbox, func(h core.Head) engine.CommitRequest {
 		req := finish(h, 1)
-		req.Next.Out = map[string]core.Out{"memory": {Kind: planner.OutMemory}}
+		req.Next.Out = map[string]core.Out{"memory": {Kind: core.OutMemory}}
 		return req
 	}},
 	{invariant.DoneWithHeld, func(h core.Head) engine.CommitRequest {

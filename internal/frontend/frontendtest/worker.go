@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 )
 
 // Worker commits to runs of one tenant.
@@ -100,7 +100,7 @@ func (w Worker) step(run string, change func(*commit)) core.Head {
 	count(&c.head)
 	due := c.head.Deadline
 	if c.head.Status == core.RunRunning {
-		due = now + planner.RetryDue
+		due = now + pause.RetryDue
 	}
 	written, err := w.Store.Commit(ctx, engine.CommitRequest{Next: c.head, Segment: &c.seg, Drained: drained, Votes: c.votes, AllSeen: true,
 		Seen: head.Sigs, Due: &due})

@@ -133,7 +133,7 @@ func TestAHeadDoesNotRepeatItsThreadInItsSuspensions(t *testing.T) {
 		Waits: core.Waits{TimedOut: map[string]int{one: 1, other: 1, "sus_1": 1}},
 		Calls: map[string]core.Call{"c1": {Wait: core.Wait{Sus: one}, Approval: core.Approval{PassedDecision: one, EditedBy: one}}, "c2": {Wait: core.Wait{Sus: other}}, "c3": {Wait: core.Wait{Sus: "sus_1"}}, "c4": {}},
 		Votes: map[string]vote.Tally{one: {"anna": vote.Yes}, "sus_1": {"ben": vote.No}},
-		Out:   map[string]core.Out{core.NoticeKey(one): {Kind: planner.OutNotify, Call: "c1", Sus: one}, "memory": {Kind: planner.OutMemory}},
+		Out:   map[string]core.Out{core.NoticeKey(one): {Kind: core.OutNotify, Call: "c1", Sus: one}, "memory": {Kind: core.OutMemory}},
 		Inbox: map[string]core.Signal{one: {Kind: core.SignalDecision}, core.LateKey(one): {Kind: core.SignalLate}, core.VoteKey("anna", one): {Kind: core.SignalVote}, "m:sus_": {Kind: core.SignalMessage, Sus: one}}}
 	stored := New(nil, Options{}).headItem(want)
 	got, err := readHead(stored)

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 )
 
 // Times are stored as the wall clock shows them. If a clock is set back, the stored times lie ahead
@@ -33,7 +33,7 @@ const (
 // ahead when it was stored. With whole it also checks the runs, which takes longer.
 func (db *DB) FarAhead(ctx context.Context, whole bool) (far bool, err error) {
 	now := db.now()
-	longest, owned := now+planner.LongestPause+slackAhead.Milliseconds(), now+db.visibility.Milliseconds()+slackAhead.Milliseconds()
+	longest, owned := now+pause.Longest+slackAhead.Milliseconds(), now+db.visibility.Milliseconds()+slackAhead.Milliseconds()
 	queries := []string{farWakeups, farIntake}
 	if whole {
 		queries = append(queries, farHeads)
@@ -71,7 +71,7 @@ const (
 func (db *DB) Recall(ctx context.Context, setBack time.Duration) (changed int, err error) {
 	return write(ctx, db, func(t *tx) (int, error) {
 		now := db.now()
-		longest, sum := now+planner.LongestPause, 0
+		longest, sum := now+pause.Longest, 0
 		back, hidden := setBack.Milliseconds(), now+db.visibility.Milliseconds()
 		// the intake queue has no long pauses
 		paused, line, owned := []any{now, longest, back}, []any{now, hidden, back}, []any{hidden}

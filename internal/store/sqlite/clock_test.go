@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 )
 
 // Whatever a clock that was ahead has stored is brought back, and nothing else is.
@@ -77,7 +77,7 @@ func TestWhatAWrongClockPutAheadIsBroughtBack(t *testing.T) {
 			}
 		})
 	}
-	if planner.LongestPause != 15*60_000 {
+	if pause.Longest != 15*60_000 {
 		t.Error("the cases above take a pause of 15 minutes for the longest")
 	}
 }

@@ -1,0 +1,26 @@
+// Package pause knows how long a run pauses before it tries again.
+package pause
+
+import (
+	"strconv"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Longest is the longest delay of a wake-up, in ms, that every queue supports. The sweep finds later
+// deadlines, slightly late. It is also the longest backoff between two model calls.
+const Longest = 15 * 60_000
+
+// RetryDue is how many ms after a write the sweep checks the run, in case its wake-up was lost.
+const RetryDue = 5000
+
+// Backoff is how many ms to wait after the n-th failure in a row: twice as long each time, from 2 s
+// up to 15 min.
+func Backoff(n int) int64 { return min(Longest, int64(1000)<<min(max(n, 0), 20)) }
+
+// Jittered is between half of whole and all of it, chosen by run and try: many runs that failed
+// together do not come again together, and the same run decides the same twice.
+func Jittered(whole int64, run string, try int) int64 {
+	part, _ := strconv.ParseInt(core.Digest([]byte(run + "/" + strconv.Itoa(try)))[:4], 16, 64)
+	return whole/2 + whole/2*part>>16
+}

@@ -1,0 +1,129 @@
+package planner
+
+import (
+	"cmp"
+	"fmt"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/phrase"
+)
+
+// A call of another agent waits for the run that works for it. The commit that suspends the call
+// pins that run, and only then is it started: a launch that is repeated, even after a deployment,
+// starts the same one. See child_ended.go for how the wait ends.
+//
+//	gate ── startChild ── commit {suspended, outbox: launch} ── launch ── releaseWaiting
+//	     └─ child_unavailable
+
+// unfound is the error by which a plan under construction asks which version of an agent a child
+// would run, as [unfired] asks for hooks.
+type unfound struct{ agent string }
+
+func (unfound) Error() string { return "core: the version of an agent must be looked up first" }
+
+// startChild suspends a call until the run of another agent has ended, or fails it if that run
+// could never be started.
+func (d *draft) startChild(call core.ToolCall, spec core.ChildSpec) error {
+	found, known := d.v.Agents[spec.Agent]
+	if !known {
+		return unfound{spec.Agent}
+	}
+	child := core.Child{Agent: spec.Agent, Version: found.Version, Input: spec.Input, Final: spec.Final}
+	child.Depth, child.Deepest = d.depth()
+	allowance, spent := d.allowance()
+	child.Allowance = int64(allowance)
+	most := cmp.Or(d.v.Rules.Terms().Children, core.DefaultChildren)
+	switch {
+	case found.Missing:
+		return d.noChild(call, spec, "it is not deployed")
+	case child.Depth > child.Deepest:
+		return d.noChild(call, spec, fmt.Sprintf("at most %d runs may be below one another (max_depth)", child.Deepest))
+	case d.h.Children >= most:
+		return d.noChild(call, spec, fmt.Sprintf("a run may start at most %d others (max_children)", most))
+	case spent:
+		return d.noChild(call, spec, "nothing is left of the run's budget")
+	}
+	err := d.suspend(call, core.KindChild, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Child: &child,
+		Suspension: core.Suspension{Action: "await_child", Message: phrase.ChildWaits(spec.Agent)}})
+	if err != nil {
+		return err
+	}
+	sus := d.h.Calls[call.ID].Sus
+	pinned := d.round.Questions[sus].Child
+	d.h.Out[core.LaunchKey(sus)] = core.Out{Kind: core.OutLaunch}
+	d.h.Children++
+	d.event(core.EventChildStarted, events.ChildStarted{CallID: call.ID, ToolName: call.Name, Suspension: sus, Agent: pinned.Agent, Version: pinned.Version,
+		RunID: pinned.Run, ThreadID: pinned.Thread}, 0)
+	return nil
+}
+
+// noChild fails a call whose child can't be started, now or later.
+func (d *draft) noChild(call core.ToolCall, spec core.ChildSpec, why string) error {
+	return d.refuse(call, core.CallOutcomeChildUnavailable, phrase.ChildEnded(spec.Agent, core.ChildResult{Outcome: core.CallOutcomeChildUnavailable, Detail: why + "."}))
+}
+
+// pinned is a child with the ids that follow from its suspension.
+func (d *draft) pinned(child core.Child, sus string) *core.Child {
+	child.Thread, child.Run = core.ChildThread(d.h.Tenant, d.h.Thread, sus), core.ChildRun(d.h.Tenant, d.h.Thread, sus)
+	return &child
+}
+
+// depth is how many runs would be above a child, and how many may be.
+func (d *draft) depth() (depth, deepest int) {
+	depth, deepest = 1, cmp.Or(d.v.Rules.Terms().Depth, core.DefaultDepth)
+	if p := d.h.Parent; p != nil {
+		depth = p.Depth + 1
+		if p.Deepest > 0 {
+			deepest = min(deepest, p.Deepest)
+		}
+	}
+	return depth, deepest
+}
+
+// allowance is what the next child may cost, 0 for no limit. What is left of the run's budget is
+// shared evenly by the children that this round has yet to start.
+func (d *draft) allowance() (usd core.USD, spent bool) {
+	given, starting := core.USD(0), 0
+	for _, child := range d.openChildren() {
+		given += core.USD(child.Allowance)
+	}
+	for _, call := range d.round.Calls {
+		c, tracked := d.h.Calls[call.ID]
+		if spec, _ := d.v.Rules.Tool(call.Name); tracked && spec.Agent && c.Status != core.CallSuspended && !c.Status.Terminal() {
+			starting++
+		}
+	}
+	return d.budget().Share(given, starting)
+}
+
+// openChildren are the children that calls of the run wait for, by suspension.
+func (d *draft) openChildren() map[string]core.Child {
+	open := map[string]core.Child{}
+	for _, c := range d.h.Calls {
+		if q := d.round.Questions[c.Sus]; c.Status == core.CallSuspended && c.Kind == core.KindChild && q.Child != nil {
+			open[c.Sus] = *q.Child
+		}
+	}
+	return open
+}
+
+// owesNow says whether entries of the outbox are to be sent before anything else is done: a body or
+// a model call may take minutes. What cannot be sent now stays in the outbox, and keeps the run
+// from waiting and from being done, but from nothing else.
+func (d *draft) owesNow() []string {
+	if d.v.NotSent || d.v.LeaseEnding {
+		return nil
+	}
+	_, cancelled := d.h.Inbox[core.KeyCancel]
+	return core.Owed(d.v.Head.Out, d.sent(), func(o core.Out) bool { return o.Urgent() && !(cancelled && o.Kind == core.OutLaunch) })
+}
+
+// sent are the keys of the outbox that need no sending any more.
+func (d *draft) sent() map[string]bool {
+	sent := map[string]bool{}
+	for _, s := range d.v.Sent {
+		sent[s.Key] = true
+	}
+	return sent
+}
