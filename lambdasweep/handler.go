@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // period is the interval of the schedule. A run that is still due after it gets another wake-up.
@@ -46,7 +47,7 @@ func (h *handler) handle(ctx context.Context) error {
 	}
 	inTime, cancel := stack.InTime(ctx)
 	defer cancel()
-	err := engine.Sweep(inTime, h.store, sent, h.clock, period)
+	err := sweeper.Sweep(inTime, h.store, sent, h.clock, period)
 	if inTime.Err() != nil {
 		log.Warn("the sweep ran out of time; the next one continues", "sent", sent.n)
 	}
@@ -69,7 +70,7 @@ func (h *handler) handle(ctx context.Context) error {
 // queue must. Requests that were cut off when the time was up don't count as failures.
 func judge(log *slog.Logger, counts emf.Counts, err error) error {
 	counts.Add(emf.SweepFailures, 0)
-	failed, ok := errors.AsType[*engine.SweepError](err)
+	failed, ok := errors.AsType[*sweeper.Error](err)
 	if !ok {
 		return err
 	}

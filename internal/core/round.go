@@ -18,8 +18,7 @@ type Round struct {
 	// it
 	LateWords bool
 
-	// the suspensions that policies decide about, that have moments, or that wait for a child, by
-	// their ids
+	// the suspensions that policies decide about, that have moments, or that wait for a child
 	Questions map[string]SuspendedCall
 }
 

@@ -56,7 +56,7 @@ func (k Kind) MarshalText() ([]byte, error) { return marshalName("kind", kindNam
 
 func (k *Kind) UnmarshalText(b []byte) error { return unmarshalName("kind", kindNames, b, k) }
 
-// AsksSomeone says whether a caller or a person is told of the wait, and of its end.
+// AsksSomeone says whether a caller or a person is notified of the wait, and of its end.
 func (k Kind) AsksSomeone() bool { return k != KindInterrupt && k != KindChild }
 
 // Suspension is why a call waits. Its id is random for each suspension and carries the number of

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // lost is what a process that dies panics with in these tests.
@@ -85,7 +86,7 @@ func (r *rig) stepOrDie() (died bool) {
 func (r *rig) recover() {
 	r.t.Helper()
 	r.clock.Advance(3 * time.Minute)
-	r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+	r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 	r.work()
 }
 
@@ -124,7 +125,7 @@ func (r *rig) finish() {
 			r.workOrDie()
 		}
 		r.clock.Advance(3 * time.Minute)
-		r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+		r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 		r.workOrDie()
 	}
 	r.t.Fatalf("the run does not end: %+v", r.head())
@@ -401,7 +402,7 @@ func TestRecovery(t *testing.T) {
 			t.Fatal("there was a wake-up after all")
 		}
 		r.clock.Advance(10 * time.Second)
-		r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+		r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 		r.work()
 		r.wantRun(core.RunDone, core.NaturalEnd)
 	})

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 const hour = int64(3_600_000)
@@ -30,7 +31,7 @@ func timed(t *testing.T, limit core.Deadline) *rig {
 func (r *rig) pass(d time.Duration) {
 	r.t.Helper()
 	r.clock.Advance(d)
-	r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+	r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 	r.work()
 }
 

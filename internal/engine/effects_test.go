@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // prompts keeps what the model is asked.
@@ -395,7 +396,7 @@ func (r *rig) patiently() {
 			return
 		}
 		r.clock.Advance(minute)
-		r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, sweepPeriod))
+		r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, sweepPeriod))
 	}
 	r.t.Fatalf("the run does not come to rest: %+v", r.head())
 }

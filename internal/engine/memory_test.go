@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // memory remembers what it is given, and fails if it is told to.
@@ -204,7 +205,7 @@ func TestAMemoryThatKillsItsProcessIsGivenUp(t *testing.T) {
 			for range 20 {
 				r.workOrDie()
 				r.clock.Advance(3 * time.Minute)
-				r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+				r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 			}
 			r.wantEnd(core.NaturalEnd, "")
 			if got := r.failures(); len(got) != 1 || !strings.Contains(got[0], "given_up") || len(m.given) != 3 {
@@ -232,7 +233,7 @@ func TestAMemoryThatIsNotLoadedAnyMoreIsGivenUp(t *testing.T) {
 	for range 8 {
 		r.workOrDie()
 		r.clock.Advance(3 * time.Minute)
-		r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+		r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 	}
 	r.wantEnd(core.NaturalEnd, "")
 	if got := r.failures(); len(got) != 1 || !strings.Contains(got[0], "given_up") || len(m.given) != 0 {

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // subscribed lets endpoints subscribe to the runs of the rig, and counts what is handed over.
@@ -132,7 +133,7 @@ func TestNotices(t *testing.T) {
 		}
 		for range 3 {
 			r.clock.Advance(time.Minute)
-			r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+			r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 			r.work()
 		}
 		r.wantRun(core.RunWaiting, 0)
@@ -144,7 +145,7 @@ func TestNotices(t *testing.T) {
 		r.work()
 		r.must(r.cancel())
 		r.clock.Advance(time.Minute)
-		r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+		r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 		r.work()
 		r.wantRun(core.RunDone, core.Cancelled)
 		s.want("ops", "suspended call.suspended", "decided call.cancelled", "done run.ended")

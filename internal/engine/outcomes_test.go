@@ -187,6 +187,37 @@ var situations = []situation{
 		r.turns[0] = calls(call("c0", "steal", `{}`), call("c1", "pay", `{"amount":5}`))
 		r.play()
 	}, core.EventCallCancelled, "Not run: the run ended first (blocked).", 0},
+	{core.CallOutcomeChildFailed, "the called agent fails", func(r *rig) {
+		r.childEnds(core.Encode(core.ChildResult{Outcome: core.CallOutcomeChildFailed, Code: "model_error", Detail: "no such model"}))
+	}, core.EventCallFailed, "The agent helper failed (model_error): no such model", 0},
+	{core.CallOutcomeChildStopped, "the called agent is stopped", func(r *rig) {
+		r.childEnds(core.Encode(core.ChildResult{Outcome: core.CallOutcomeChildStopped, Code: "max_cost"}))
+	}, core.EventCallFailed, "The agent helper was stopped (max_cost).", 0},
+	{core.CallOutcomeChildBlocked, "a rule blocks the called agent", func(r *rig) {
+		r.childEnds(core.Encode(core.ChildResult{Outcome: core.CallOutcomeChildBlocked, Code: "blocked_by_rule", Detail: "fraud"}))
+	}, core.EventCallFailed, "The agent helper was blocked by a rule (blocked_by_rule): fraud", 0},
+	{core.CallOutcomeChildCancelled, "the called agent is cancelled by hand", func(r *rig) {
+		r.childEnds(core.Encode(core.ChildResult{Outcome: core.CallOutcomeChildCancelled}))
+	}, core.EventCallFailed, "The agent helper was cancelled.", 0},
+	{core.CallOutcomeChildUnavailable, "the called agent is not deployed", func(r *rig) {
+		r.tool("gone", toolRule{effect: core.Allow, spec: core.ToolSpec{Agent: true}})
+		r.turns[0] = calls(call("c1", "gone", `{"amount":5}`))
+		r.play()
+	}, core.EventCallFailed, "The agent gone could not be started: it is not deployed.", 0},
+	{core.CallOutcomeChildLost, "what the called agent left cannot be read", func(r *rig) {
+		r.childEnds(nil)
+	}, core.EventCallFailed, "The agent helper was lost: it is unknown what it has done: its result cannot be read", 0},
+}
+
+// childEnds calls another agent, which ends so.
+func (r *rig) childEnds(result json.RawMessage) {
+	r.tool("pay", toolRule{effect: core.Allow, spec: core.ToolSpec{Agent: true}})
+	r.play()
+	sus := r.head().Calls["c1"].Sus
+	_, err := r.db.Signal(r.ctx, engine.SignalRequest{Tenant: "t", Thread: r.thread, Run: r.head().Run, InboxKey: sus, Call: "c1", Suspension: sus,
+		Signal: core.Signal{Kind: core.SignalChild, Call: "c1", Value: result, At: r.now()}, Due: r.now() + 5000, Wake: &engine.Delay{}})
+	r.must(err)
+	r.step()
 }
 
 // TestOutcomes plays each situation: event, tool message and API say the outcome that its sentence

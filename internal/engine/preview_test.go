@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // previewing is a run of one call that waits for an approval and is previewed by get.
@@ -212,7 +213,7 @@ func TestACrashWhileAPreviewIsRead(t *testing.T) {
 				break
 			}
 			r.clock.Advance(3 * minute)
-			r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 0))
+			r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 0))
 		}
 		r.recover()
 		r.wantRun(core.RunWaiting, 0)

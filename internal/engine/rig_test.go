@@ -195,7 +195,14 @@ func (*rig) Times(p *vote.Policy, stage int, now int64) core.Times {
 // Terms implements [core.Rules].
 func (r *rig) Terms() core.Terms { return r.terms }
 
-func (r *rig) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+// Child calls the agent "helper", or "gone" if that is the name of the tool.
+func (r *rig) Child(call core.ToolCall) (core.ChildSpec, bool) {
+	spec := core.ChildSpec{Agent: "helper", Input: string(call.Arguments)}
+	if call.Name == "gone" {
+		spec.Agent = call.Name
+	}
+	return spec, r.tools[call.Name].spec.Agent
+}
 
 type rigModel struct{ r *rig }
 
@@ -512,4 +519,9 @@ func (r *rig) invariants() {
 }
 
 // Newest implements [engine.Agents].
-func (r *rig) Newest(context.Context, string, string) (string, error) { return "v1", nil }
+func (r *rig) Newest(_ context.Context, _, name string) (string, error) {
+	if name == "gone" {
+		return "", engine.ErrNotFound
+	}
+	return "v1", nil
+}

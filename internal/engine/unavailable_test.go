@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // outage is a program that cannot serve its agent while it lasts.
@@ -40,7 +41,7 @@ func (r *rig) passes(d time.Duration) {
 	r.t.Helper()
 	for end := r.clock.Now().Add(d); r.clock.Now().Before(end); {
 		r.clock.Advance(5 * time.Second)
-		r.must(engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+		r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
 		r.work()
 	}
 }

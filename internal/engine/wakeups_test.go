@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 func TestWakeups(t *testing.T) {
@@ -46,7 +47,7 @@ func TestWakeups(t *testing.T) {
 		var wg sync.WaitGroup
 		for range 2 {
 			wg.Go(func() {
-				if err := engine.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second); err != nil {
+				if err := sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second); err != nil {
 					t.Error(err)
 				}
 			})

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
@@ -224,8 +225,8 @@ type sweep struct {
 
 func (s *sweep) run(ctx context.Context) {
 	for {
-		err := engine.Sweep(ctx, s.store, s.waker, s.clock, s.period)
-		if failed, ok := errors.AsType[*engine.SweepError](err); ok && ctx.Err() == nil {
+		err := sweeper.Sweep(ctx, s.store, s.waker, s.clock, s.period)
+		if failed, ok := errors.AsType[*sweeper.Error](err); ok && ctx.Err() == nil {
 			failed.Log(s.log)
 		}
 		if engine.Sleep(ctx, s.clock, s.period) != nil {

@@ -24,8 +24,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
-	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
@@ -222,7 +222,7 @@ func TestASuspensionReachesTheReceiverAndTheBus(t *testing.T) {
 		t.Errorf("the bus got links: %s", s.buses[0])
 	}
 	s.clock.Advance(time.Hour)
-	s.must(engine.Sweep(t.Context(), s.notify.Store, s.notify.Waker, s.clock, time.Minute))
+	s.must(sweeper.Sweep(t.Context(), s.notify.Store, s.notify.Waker, s.clock, time.Minute))
 	if s.pump("notify"); len(s.hooks) != 2 || len(s.buses) != 1 {
 		t.Errorf("what was delivered is sent again: %d webhooks, %d events", len(s.hooks), len(s.buses))
 	}
@@ -276,7 +276,7 @@ func TestAKilledDeliveryIsTakenOverWithTheSameID(t *testing.T) {
 		t.Fatalf("the receiver got %+v while the claim of the first lasts", s.hooks)
 	}
 	s.clock.Advance(5 * time.Minute)
-	s.must(engine.Sweep(t.Context(), s.notify.Store, s.notify.Waker, s.clock, time.Minute))
+	s.must(sweeper.Sweep(t.Context(), s.notify.Store, s.notify.Waker, s.clock, time.Minute))
 	if s.pump("notify"); len(s.hooks) != 2 || s.hooks[0].ID != s.hooks[1].ID || len(s.buses) != 1 {
 		t.Errorf("the receiver got %+v, the bus %d\n%s", s.hooks, len(s.buses), s.log.String())
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // longDesk is an agent that makes nine calls, one a step, before it says that it is done. Of them,
@@ -165,7 +166,7 @@ func TestAReminderCostsOneWakeUp(t *testing.T) {
 	for hour := range 24 {
 		for range 12 {
 			d.clock.Advance(5 * time.Minute)
-			d.must(engine.Sweep(d.Context(), d.parts.Store, d.parts.Wake, d.clock, time.Minute))
+			d.must(sweeper.Sweep(d.Context(), d.parts.Store, d.parts.Wake, d.clock, time.Minute))
 			d.pump()
 		}
 		if d.pumped > pumped {

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
@@ -31,7 +32,7 @@ func (c later) Now() time.Time { return c.Clock.Now().Add(c.by) }
 // sweep is a sweep that much later.
 func (d *deployed) sweep(by time.Duration) {
 	d.Helper()
-	d.must(engine.Sweep(d.Context(), d.parts.Store, d.parts.Wake, later{by: by}, time.Minute))
+	d.must(sweeper.Sweep(d.Context(), d.parts.Store, d.parts.Wake, later{by: by}, time.Minute))
 }
 
 // start starts the run of the example whose refund needs a person, and returns its thread.

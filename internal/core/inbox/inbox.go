@@ -1,4 +1,5 @@
-// Package inbox knows in which order the signals of an inbox are applied, and reads what they carry.
+// Package inbox knows in which order the signals of an inbox are applied, and reads what they
+// carry.
 package inbox
 
 import (

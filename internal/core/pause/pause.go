@@ -7,8 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Longest is the longest delay of a wake-up, in ms, that every queue supports. The sweep finds later
-// deadlines, slightly late. It is also the longest backoff between two model calls.
+// Longest is the longest delay of a wake-up, in ms, that every queue supports. The sweep finds
+// later deadlines, slightly late. It is also the longest backoff between two model calls.
 const Longest = 15 * 60_000
 
 // RetryDue is how many ms after a write the sweep checks the run, in case its wake-up was lost.

@@ -43,8 +43,8 @@ func Decision(r core.Resume) string {
 	return r.Action.String()
 }
 
-// AtDeadline is what a deadline decides about a call, under the policy that it waits on, if there is
-// one. silent: that approves a call that no one answers.
+// AtDeadline is what a deadline decides about a call, under the policy that it waits on, if there
+// is one. silent: that approves a call that no one answers.
 func AtDeadline(limit core.Deadline, c core.Call, policy *vote.Policy, silent bool, now int64) core.Resume {
 	r := core.Resume{DecisionID: "deadline", Action: core.ActionResume, UpdatedAt: now}
 	switch {

@@ -34,8 +34,8 @@ func Decide(v plans.View) (plans.Plan, error) {
 }
 
 // decide makes one pass over the view. It stops early with an [unfired], an [unpreviewed] or
-// an [unfound] if something must be asked or read first, or with a [core.Conflict] if the outcomes contradict each
-// other.
+// an [unfound] if something must be asked or read first, or with a [core.Conflict] if the outcomes
+// contradict each other.
 func (d *draft) decide() (plans.Plan, error) {
 	d.foldOutbox()
 	if d.parked() {

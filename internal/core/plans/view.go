@@ -171,7 +171,7 @@ func (v View) unseen() (unseen []BodyOutcome) {
 // place of one. The runs above it are looked at first: a body must not run on an approval that was
 // given after one of them was cancelled.
 //
-//	root: cancel accepted ── leaf: approval accepted ── leaf: drain ── the root's cancel reaches the leaf
+//	root: cancel accepted ── leaf: approval accepted ── leaf: drain ── the cancel comes down
 func AsksAncestors(h core.Head, now int64) bool {
 	if h.Parent == nil || h.End != nil {
 		return false

@@ -72,8 +72,8 @@ func Ballot(s core.Signal, voter string, taken vote.Tally, q core.SuspendedCall)
 
 // Changes is what a commit that turns one head into the next does to the counts: it opens those of
 // new questions and closes those that no call waits for any more. It leaves all others alone,
-// whatever the owner knows of them: votes that it has not seen may have been counted since. Counted
-// says whether the votes on a suspension are counted; nil: nothing changes.
+// because votes that the owner has not seen may have been counted since. Counted says whether the
+// votes on a suspension are counted; nil: nothing changes.
 func Changes(before, next core.Head, opens map[string]vote.Tally, counted func(sus string) bool) map[string]vote.Tally {
 	changed := map[string]vote.Tally{}
 	for sus := range before.Votes {

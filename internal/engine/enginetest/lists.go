@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 var overdueCases = []storeCase{
@@ -43,7 +44,7 @@ func (t *storeTest) dueThreads(n int) (threads []string) {
 func testSweepToTheEnd(t *storeTest) {
 	want := t.dueThreads(205)
 	var got sent
-	t.must(engine.Sweep(t.Context(), t.store, &got, AtMilli(6000), 5*time.Second))
+	t.must(sweeper.Sweep(t.Context(), t.store, &got, AtMilli(6000), 5*time.Second))
 	slices.Sort(got.threads)
 	t.equal("woken", got.threads, want)
 }
@@ -51,7 +52,7 @@ func testSweepToTheEnd(t *storeTest) {
 func testSweepPastAFailure(t *storeTest) {
 	all := t.dueThreads(12)
 	got := sent{refuses: all[0]}
-	err := engine.Sweep(t.Context(), t.store, &got, AtMilli(6000), 5*time.Second)
+	err := sweeper.Sweep(t.Context(), t.store, &got, AtMilli(6000), 5*time.Second)
 	t.wantErr(err, engine.ErrUnavailable)
 	slices.Sort(got.threads)
 	t.equal("woken", got.threads, all[1:])

@@ -12,9 +12,9 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/core/pause"
 )
 
 // Worker commits to runs of one tenant.

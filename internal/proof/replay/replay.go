@@ -21,6 +21,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
@@ -222,7 +223,7 @@ func (s *stage) sweeper(ctx context.Context) {
 	for ctx.Err() == nil {
 		func() {
 			defer func() { crashed(recover()) }()
-			_ = engine.Sweep(ctx, s.store, s.queue, s.world, sweepPeriod)
+			_ = sweeper.Sweep(ctx, s.store, s.queue, s.world, sweepPeriod)
 		}()
 		_ = s.world.Sleep(ctx, sweepPeriod)
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
@@ -229,7 +230,7 @@ func (p *performance) sweep(ctx context.Context) {
 		if len(p.db.DueBefore(p.w.Now().UnixMilli(), 1)) == 0 {
 			continue
 		}
-		survive(func() { _ = engine.Sweep(ctx, sweeping{store}, sweepingQueue{queue, p.queue}, p.w, storySweep) })
+		survive(func() { _ = sweeper.Sweep(ctx, sweeping{store}, sweepingQueue{queue, p.queue}, p.w, storySweep) })
 	}
 }
 

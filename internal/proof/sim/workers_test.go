@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -133,7 +134,7 @@ func survive(f func()) (lost bool) {
 
 func (s *stage) sweep(ctx context.Context, store sim.Store, queue sim.Queue, period time.Duration) {
 	for {
-		survive(func() { _ = engine.Sweep(ctx, store, queue, s.w, period) })
+		survive(func() { _ = sweeper.Sweep(ctx, store, queue, s.w, period) })
 		_ = s.w.Sleep(ctx, period)
 	}
 }

@@ -11,7 +11,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )

@@ -4,8 +4,8 @@ import (
 	"context"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 	"github.com/dormouse-dev/dormouse/internal/core/pause"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Times are stored as the wall clock shows them. If a clock is set back, the stored times lie ahead

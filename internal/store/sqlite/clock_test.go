@@ -6,9 +6,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
-	"github.com/dormouse-dev/dormouse/internal/core/pause"
 )
 
 // Whatever a clock that was ahead has stored is brought back, and nothing else is.

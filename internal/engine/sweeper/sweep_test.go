@@ -1,4 +1,4 @@
-package engine_test
+package sweeper_test
 
 import (
 	"bytes"
@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
 
 // halfway is an index that fails behind what it has moved.
@@ -35,7 +36,7 @@ func (m *mailbox) Send(_ context.Context, w engine.Wakeup, _ time.Duration) erro
 func TestASweepThatFailsHalfwayWakesWhatItHasMoved(t *testing.T) {
 	moved := []engine.Wakeup{{Tenant: "t", Thread: "thr_a"}, {Tenant: "t", Thread: "thr_b"}}
 	var sent mailbox
-	err := engine.Sweep(t.Context(), halfway{moved}, &sent, enginetest.AtMilli(1000), time.Minute)
+	err := sweeper.Sweep(t.Context(), halfway{moved}, &sent, enginetest.AtMilli(1000), time.Minute)
 	if !errors.Is(err, errHalfway) || !slices.Equal(sent.sent, moved) {
 		t.Errorf("sent %v, %v", sent.sent, err)
 	}
@@ -67,11 +68,11 @@ func manyDue(n int) (due []engine.Wakeup) {
 func TestASweepGoesOnPastAnEntryThatFailsUntilNothingIsDue(t *testing.T) {
 	index, want := &entries{due: manyDue(250)}, manyDue(250)
 	var sent mailbox
-	err := engine.Sweep(t.Context(), index, &sent, enginetest.AtMilli(1000), time.Minute)
+	err := sweeper.Sweep(t.Context(), index, &sent, enginetest.AtMilli(1000), time.Minute)
 	if !slices.Equal(sent.sent, want) {
 		t.Errorf("%d of %d were woken", len(sent.sent), len(want))
 	}
-	failed, ok := errors.AsType[*engine.SweepError](err)
+	failed, ok := errors.AsType[*sweeper.Error](err)
 	if !ok || failed.Woken != 250 || len(failed.Failures) != 3 || !errors.Is(err, errHot) {
 		t.Errorf("got %v", err)
 	}
@@ -104,8 +105,8 @@ func (s *steady) TakeOverdue(ctx context.Context, now, next int64, limit int) ([
 func TestAWakeUpThatCannotBeSentKeepsNoOtherFromBeingSent(t *testing.T) {
 	waker := &picky{refuses: "thr_3"}
 	var log bytes.Buffer
-	err := engine.Sweep(t.Context(), &steady{entries{due: manyDue(150)}}, waker, enginetest.AtMilli(1000), time.Minute)
-	failed, ok := errors.AsType[*engine.SweepError](err)
+	err := sweeper.Sweep(t.Context(), &steady{entries{due: manyDue(150)}}, waker, enginetest.AtMilli(1000), time.Minute)
+	failed, ok := errors.AsType[*sweeper.Error](err)
 	if !ok || len(waker.sent) != 149 || failed.Woken != 149 || len(failed.Failures) != 1 {
 		t.Fatalf("%d sent, %v", len(waker.sent), err)
 	}
@@ -117,15 +118,15 @@ func TestAWakeUpThatCannotBeSentKeepsNoOtherFromBeingSent(t *testing.T) {
 
 func TestASweepEndsWhenNoWakeUpCanBeSent(t *testing.T) {
 	index := &steady{entries{due: manyDue(500)}}
-	err := engine.Sweep(t.Context(), index, &picky{refuses: "all"}, enginetest.AtMilli(1000), time.Minute)
-	if failed, ok := errors.AsType[*engine.SweepError](err); !ok || failed.Woken != 0 || index.calls != 1 {
+	err := sweeper.Sweep(t.Context(), index, &picky{refuses: "all"}, enginetest.AtMilli(1000), time.Minute)
+	if failed, ok := errors.AsType[*sweeper.Error](err); !ok || failed.Woken != 0 || index.calls != 1 {
 		t.Errorf("the index was asked %d times, %v: entries were moved away for nothing", index.calls, err)
 	}
 }
 
 func TestTheLogOfASweepIsBounded(t *testing.T) {
 	var log bytes.Buffer
-	var failed engine.SweepError
+	var failed sweeper.Error
 	for _, w := range manyDue(500) {
 		failed.Failures = append(failed.Failures, &engine.EntryError{Wakeup: w, Err: errHot})
 	}
