@@ -58,6 +58,7 @@ var logged = map[string]string{
 	"a delivery failed; the sweep repeats it":              "The store didn't respond. Check it.",
 	"a notice could not be delivered and is a dead letter": "The endpoint refused it for a day, or is gone. List such notices with `dormouse webhooks dead`.",
 	"the wake-up for a delivery could not be sent; the sweep finds it":                    "The notice is late by at most a sweep.",
+	"the wake-up of another run could not be sent; the sweep finds it":                    "A child or a parent hears of it late by at most a sweep.",
 	"a one-time code could not be sent":                                                   "The mail server didn't take it. Check its settings.",
 	"a notice could not be prepared; it is attempted again":                               "The store didn't respond. Check it.",
 	"the wake-up for the next delivery could not be sent; the sweep finds it":             "The notice is late by at most a sweep.",
