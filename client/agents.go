@@ -38,6 +38,8 @@ type Tool struct {
 	Delivery string `json:"delivery,omitempty"`
 	// The API caller runs the tool.
 	Client bool `json:"client,omitempty"`
+	// The agent that each call starts a run of. Empty for other tools.
+	Agent string `json:"agent,omitempty"`
 	// What the agent's rules say about the tool. "conditional" if that depends on the
 	// arguments.
 	Permission string `json:"permission"`

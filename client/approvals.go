@@ -107,10 +107,11 @@ type Request struct {
 type ToolDetails struct {
 	// What the tool does, according to the agent's author.
 	Description string `json:"description,omitempty"`
-	// How the tool is implemented: "http", "lambda", "mcp", "go", "client" or "recorded".
+	// How the tool is implemented: "http", "lambda", "mcp", "go", "agent", "client" or
+	// "recorded".
 	Kind string `json:"kind,omitempty"`
-	// Where calls go: method and host, function, or server and tool. It contains no path,
-	// query, header or user name.
+	// Where calls go: method and host, function, server and tool, or agent. It contains no
+	// path, query, header or user name.
 	Target string `json:"target,omitempty"`
 }
 

@@ -16,13 +16,14 @@ func TestReachNamesTargetsWithoutSecrets(t *testing.T) {
 		{Name: "find", MCP: &agent.MCP{Server: "crm"}},
 		{Name: "search", MCP: &agent.MCP{Server: "crm", Tool: "find_all"}},
 		{Name: "sum", Go: "add"},
+		{Name: "ask", Agent: &agent.Callee{Name: "helper", Input: "s3cret {q}"}},
 		{Name: "sign", Client: true},
 		{Name: "told", Recorded: []agent.Answer{{}}},
 	}}
 	for tool, want := range map[string][2]string{
 		"pay": {"http", "POST api.example.com"}, "look": {"http", "GET api.example.com:8080"}, "usual": {"http", "DELETE api.example.com"},
 		"odd": {"http", "PUT"}, "move": {"lambda", "move-money"}, "find": {"mcp", "crm/find"}, "search": {"mcp", "crm/find_all"},
-		"sum": {"go", "add"}, "sign": {"client", ""}, "told": {"recorded", ""},
+		"sum": {"go", "add"}, "ask": {"agent", "helper"}, "sign": {"client", ""}, "told": {"recorded", ""},
 	} {
 		kind, target, ok := d.Reach(tool)
 		if got := [2]string{kind, target}; got != want || !ok {

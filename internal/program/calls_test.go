@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 )
@@ -48,5 +49,24 @@ func TestADeploymentOfAllIsRefusedIfOneIsMissing(t *testing.T) {
 	write("helper.yaml", saying("hi"))
 	if _, err := agents.Deploy(t.Context(), access.Tenant); err != nil {
 		t.Error(err)
+	}
+}
+
+func TestCallersAreShownWhichAgentAToolCalls(t *testing.T) {
+	r := newDirRig(t, map[string]string{"desk.yaml": calling})
+	stored, err := r.stored.Current(t.Context(), access.Tenant, "desk")
+	if err != nil {
+		t.Fatal(err)
+	}
+	shown, err := r.agents.Describe(stored)
+	if err != nil || len(shown.Tools) != 1 {
+		t.Fatalf("%+v, %v", shown, err)
+	}
+	if got := shown.Tools[0]; got.Agent != "helper" || got.Delivery != "" || !strings.Contains(string(got.Parameters), `"q"`) {
+		t.Errorf("%+v", got)
+	}
+	details, err := r.agents.Tool(t.Context(), access.Tenant, core.Record{Agent: "desk", Version: stored.Digest}, "ask")
+	if err != nil || details.Kind != "agent" || details.Target != "helper" {
+		t.Errorf("%+v, %v", details, err)
 	}
 }

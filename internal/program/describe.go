@@ -27,8 +27,12 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 		Instructions: d.Instructions, Tools: []wire.Tool{}}
 	for _, t := range d.Tools {
 		spec, _ := rules.Tool(t.Name)
-		shown.Tools = append(shown.Tools, wire.Tool{Name: t.Name, Description: spec.Description, Parameters: spec.Parameters, Result: spec.Result,
-			Delivery: spec.Delivery.String(), Client: spec.Client, Permission: d.Permission(t.Name)})
+		made := wire.Tool{Name: t.Name, Description: spec.Description, Parameters: spec.Parameters, Result: spec.Result,
+			Delivery: spec.Delivery.String(), Client: spec.Client, Permission: d.Permission(t.Name)}
+		if t.Agent != nil { // a call starts one run, whatever happens
+			made.Agent, made.Delivery = t.Agent.Name, ""
+		}
+		shown.Tools = append(shown.Tools, made)
 	}
 	return shown, nil
 }

@@ -362,8 +362,8 @@ var members = map[string]member{
 	"Preview.tool":    {"The tool that produced the text. Omitted if the agent's author wrote it.", nil},
 
 	"ToolDetails.description": {"What the tool does, according to the agent's author.", nil},
-	"ToolDetails.kind":        {"How the tool is implemented: `http`, `lambda`, `mcp`, `go`, `client` or `recorded`.", nil},
-	"ToolDetails.target":      {"Where calls go: method and host, function, or server and tool. It contains no path, query, header or user name.", nil},
+	"ToolDetails.kind":        {"How the tool is implemented: `http`, `lambda`, `mcp`, `go`, `agent`, `client` or `recorded`.", nil},
+	"ToolDetails.target":      {"Where calls go: method and host, function, server and tool, or agent. It contains no path, query, header or user name.", nil},
 
 	"Warning.path": {"A JSON Pointer to the value, or to the member whose name causes the warning. A long pointer is shortened to an enclosing value.", nil},
 	"Warning.code": {"The kind of warning: " + warningCodes + ".", nil},
@@ -669,6 +669,7 @@ var members = map[string]member{
 	"Tool.result":      {"For a client tool: the JSON Schema of the result.", aSchema},
 	"Tool.delivery":    {"Whether a call may run twice after a crash.", words[core.Delivery]()},
 	"Tool.client":      {"The API caller runs the tool.", nil},
+	"Tool.agent":       {"The agent that each call starts a run of.", nil},
 	"Tool.permission":  {"What the agent's rules say about the tool. `conditional` if that depends on the arguments.", nil},
 
 	"Page.items": {"The entries.", nil},

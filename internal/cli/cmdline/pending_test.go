@@ -3,6 +3,8 @@ package cmdline
 import (
 	"encoding/json"
 	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 func TestPlainArgumentsAreToldFromOthers(t *testing.T) {
@@ -12,5 +14,12 @@ func TestPlainArgumentsAreToldFromOthers(t *testing.T) {
 		if plainly(json.RawMessage(raw)) != want {
 			t.Errorf("plainly(%q) is not %v", raw, want)
 		}
+	}
+}
+
+func TestTheAgentThatACallStartsIsShown(t *testing.T) {
+	facts := Background(wire.Pending{ToolDetails: &wire.ToolDetails{Kind: "agent", Target: "helper"}})
+	if len(facts) != 1 || facts[0].Name != "calls" || facts[0].Lines[0] != "a run of the agent helper" {
+		t.Errorf("%v", facts)
 	}
 }
