@@ -22,7 +22,7 @@ type examplePage struct {
 
 var (
 	exampleConsole = regexp.MustCompile("(?ms)^```console\n(.*?)^```$")
-	exampleID      = regexp.MustCompile(`\b(run|thr)_[a-z2-7]{24}(_[a-z0-9]+)?\b|\bsus_\d+_[a-z2-7]{16}\b`)
+	exampleID      = regexp.MustCompile(`\b(run|thr)_[a-z2-7]{24}(_[a-z0-9]+)?\b|\bsus_\d+_[a-z2-7]{16}(?:[a-z2-7]{10})?\b`)
 	exampleTime    = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T][0-9:.]+Z?`)
 	exampleBlanks  = regexp.MustCompile(` +`)
 )

@@ -27,7 +27,7 @@ var settledNumbers = map[string]int{"latency_ms": 1829, "first_token_ms": 412}
 
 var (
 	randomText   = regexp.MustCompile(`\b(thr|run|msg)_([a-z2-7]{16,})`)
-	randomSus    = regexp.MustCompile(`\bsus_([0-9a-z]+)_[a-z2-7]{16}_[a-z2-7]{24}\b`)
+	randomSus    = regexp.MustCompile(`\bsus_([0-9a-z]+)_[a-z2-7]{26}_[a-z2-7]{24}\b`)
 	fingerprints = regexp.MustCompile(`"v1:[0-9a-f]{64}"`)
 	someDigest   = regexp.MustCompile(`("digest": ?)"[0-9a-f]{64}"`)
 	someTime     = regexp.MustCompile(`"(\w+)": ?"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
@@ -52,7 +52,7 @@ func settled(t *testing.T, story string, e wire.Event) string {
 	text := randomText.ReplaceAllString(string(core.Encode(e)), "${1}_"+thread)
 	text = randomSus.ReplaceAllStringFunc(text, func(sus string) string {
 		n := randomSus.FindStringSubmatch(sus)[1]
-		return "sus_" + n + "_" + settledText(story+n, 16) + "_" + thread
+		return "sus_" + n + "_" + settledText(story+n, 26) + "_" + thread
 	})
 	text = fingerprints.ReplaceAllString(text, `"v1:`+settledDigest(story+" fingerprint")+`"`)
 	text = someDigest.ReplaceAllString(text, `${1}"`+settledDigest(story+" decision")+`"`)

@@ -41,6 +41,7 @@ var meanings = map[string]string{
 	"cause message":   "a user message",
 	"cause decision":  "a decision, or a refused answer (see `call.invalid_answer`)",
 	"cause deadline":  "a deadline passed without an answer",
+	"cause child":     "a run that a call started has ended",
 	"cause interrupt": "a caller interrupted the run",
 	"cause cancel":    "a caller cancelled the suspended run",
 	"cause error":     "the run can't continue and ends",
