@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -78,9 +79,9 @@ func (b *Binding) Lambda(tools *tool.Registry, hooks *hook.Registry) error {
 
 // Control returns the program's control of runs, or the one that the program opens for the data
 // directory.
-func (b *Binding) Control(data string) (engine.Controls, error) {
+func (b *Binding) Control(data string) (runcontrol.Controls, error) {
 	parts, err := b.parts(data)
-	return engine.Controls{ShouldYield: asked(parts.Control.ShouldYield), IsCancelled: asked(parts.Control.IsCancelled)}, err
+	return runcontrol.Controls{ShouldYield: asked(parts.Control.ShouldYield), IsCancelled: asked(parts.Control.IsCancelled)}, err
 }
 
 // asked adapts one function of a control to the engine.

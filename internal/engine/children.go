@@ -38,6 +38,9 @@ func (a *activation) launch(ctx context.Context, sus string) error {
 		return fmt.Errorf("engine: segment %d of %s has no child for %s", seq, h.Thread, sus)
 	}
 	child := a.childHead(call)
+	if err := a.passTargets(ctx, child.Thread); err != nil {
+		return err
+	}
 	if child.Inbox[core.KeyStart], err = a.offload(ctx, child.Thread, child.Inbox[core.KeyStart]); err != nil {
 		return err
 	}
@@ -64,11 +67,31 @@ func (a *activation) childHead(call core.SuspendedCall) core.Head {
 		Identity:    core.Identity{Tenant: h.Tenant, Thread: c.Thread, Run: c.Run, Agent: c.Agent, Version: c.Version, Schema: core.SchemaFamily},
 		Status:      core.RunCreated,
 		Family:      core.Family{Parent: &core.Parent{Thread: h.Thread, Run: h.Run, Call: call.CallID, Sus: sus, Depth: c.Depth, Deepest: c.Deepest, Final: c.Final}, Allowance: c.Allowance},
-		Origin:      core.Origin{Born: a.view.Now, At: a.view.Now},
+		Origin:      core.Origin{Born: a.view.Now, At: a.view.Now, Notify: h.Notify},
 		Permissions: core.Permissions{Narrow: h.Narrow, NoMemory: h.NoMemory},
 		Calls:       map[string]core.Call{}, Waits: core.Waits{TimedOut: map[string]int{}}, Out: map[string]core.Out{},
 		Inbox: map[string]core.Signal{core.KeyStart: input},
 	}
+}
+
+// passTargets stores the targets that the start of this run named beside the child: they are
+// notified of what is asked below the run, too.
+func (a *activation) passTargets(ctx context.Context, child string) error {
+	h := a.view.Head
+	if h.Notify == "" {
+		return nil
+	}
+	_, err := retrying(ctx, a.e, func() (struct{}, error) {
+		body, err := a.e.o.Store.Payload(ctx, h.Tenant, h.Thread, h.Notify)
+		if err == nil {
+			err = a.e.o.Store.PutPayload(ctx, h.Tenant, child, h.Notify, body)
+		}
+		return struct{}{}, err
+	})
+	if err != nil {
+		return fmt.Errorf("passing on who is notified: %w", err)
+	}
+	return nil
 }
 
 // offload puts a value that is large for a head beside the thread that gets the signal.

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
 )
 
 // queued starts another run of the agent, which no worker takes.
@@ -114,7 +115,7 @@ func TestAGuardedControlThatFailsSaysNo(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			var log bytes.Buffer
-			c := engine.GuardControl(engine.Controls{ShouldYield: f, IsCancelled: f}, enginetest.AtMilli(0), slog.New(slog.NewTextHandler(&log, nil)))
+			c := runcontrol.Guard(runcontrol.Controls{ShouldYield: f, IsCancelled: f}, enginetest.AtMilli(0), slog.New(slog.NewTextHandler(&log, nil)))
 			for range 3 {
 				if c.ShouldYield(t.Context(), run) || c.IsCancelled(t.Context(), run) {
 					t.Fatal("it says yes")
@@ -129,7 +130,7 @@ func TestAGuardedControlThatFailsSaysNo(t *testing.T) {
 	t.Run("a failure that comes back is logged again", func(t *testing.T) {
 		var log bytes.Buffer
 		answers := []error{errors.New("gone"), nil, errors.New("gone")}
-		c := engine.GuardControl(engine.Controls{ShouldYield: func(context.Context, engine.RunRef) (bool, error) {
+		c := runcontrol.Guard(runcontrol.Controls{ShouldYield: func(context.Context, engine.RunRef) (bool, error) {
 			err := answers[0]
 			answers = answers[1:]
 			return true, err
@@ -144,11 +145,11 @@ func TestAGuardedControlThatFailsSaysNo(t *testing.T) {
 		}
 	})
 	t.Run("no function says no", func(t *testing.T) {
-		c := engine.GuardControl(engine.Controls{ShouldYield: yes}, enginetest.AtMilli(0), slog.New(slog.DiscardHandler))
+		c := runcontrol.Guard(runcontrol.Controls{ShouldYield: yes}, enginetest.AtMilli(0), slog.New(slog.DiscardHandler))
 		if !c.ShouldYield(t.Context(), run) || c.IsCancelled(t.Context(), run) {
 			t.Error("not what the functions say")
 		}
-		if c := engine.GuardControl(engine.Controls{}, enginetest.AtMilli(0), nil); c != nil {
+		if c := runcontrol.Guard(runcontrol.Controls{}, enginetest.AtMilli(0), nil); c != nil {
 			t.Errorf("a control of nothing: %v", c)
 		}
 	})
@@ -159,7 +160,7 @@ func TestAGuardedControlIsNotWaitedFor(t *testing.T) {
 	clock := enginetest.AtMilli(0)
 	var log bytes.Buffer
 	asked, answer := make(chan context.Context), make(chan bool)
-	c := engine.GuardControl(engine.Controls{IsCancelled: func(ctx context.Context, _ engine.RunRef) (bool, error) {
+	c := runcontrol.Guard(runcontrol.Controls{IsCancelled: func(ctx context.Context, _ engine.RunRef) (bool, error) {
 		asked <- ctx
 		return <-answer, nil
 	}}, clock, slog.New(slog.NewTextHandler(&log, nil)))
@@ -188,7 +189,7 @@ func TestAGuardedControlIsNotWaitedFor(t *testing.T) {
 func TestARunUnderABrokenControl(t *testing.T) {
 	broken := func(context.Context, engine.RunRef) (bool, error) { panic("no luck") }
 	r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
-	r.build(engine.Options{Control: engine.GuardControl(engine.Controls{ShouldYield: broken, IsCancelled: broken}, r.clock, slog.New(slog.DiscardHandler))})
+	r.build(engine.Options{Control: runcontrol.Guard(runcontrol.Controls{ShouldYield: broken, IsCancelled: broken}, r.clock, slog.New(slog.DiscardHandler))})
 	r.play()
 	r.wantEnd(core.NaturalEnd, "")
 	r.wantRan("echo{}")

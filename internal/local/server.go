@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
+	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
@@ -83,7 +84,7 @@ type Web struct {
 // Outside is what a program brings along.
 type Outside struct {
 	// Control yields and cancels runs from outside; the zero value does neither.
-	Control engine.Controls
+	Control runcontrol.Controls
 
 	// Models and Bodies are providers of models and makers of tool bodies beside those of
 	// [Options.Program], or in their place.
@@ -258,7 +259,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	slots := newSlots(o.workers())
 	whom := subscribers.New(subscribers.Options{Definitions: agents.Catalog(), Runs: d.db, Webhooks: d.db, Clock: o.clock})
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
-		Announce: o.announce, Control: engine.GuardControl(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: cmp.Or[engine.Subscribers](o.whom, whom), Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
+		Announce: o.announce, Control: runcontrol.Guard(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: cmp.Or[engine.Subscribers](o.whom, whom), Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: agents.Catalog(), Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow,
 		DayBudget: agents.DayBudget, TenantDay: o.Quota.DayCost, Asking: parts.Asking})

@@ -4,7 +4,7 @@ import (
 	"log/slog"
 	"os"
 
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/program"
@@ -28,7 +28,7 @@ type Dependencies struct {
 	Connect func(ConnectOptions) (map[string]program.Provider, map[string]program.Bodies)
 
 	// Control yields and cancels runs from outside; the zero value does neither.
-	Control engine.Controls
+	Control runcontrol.Controls
 
 	// Command is the name of the command in the hints of the log; empty means "dormouse".
 	Command string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/aws/xray"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
@@ -44,7 +45,7 @@ type Step struct {
 // NewStep assembles the parts. Log lines and metrics go to out. It makes no network request.
 func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (Step, error) {
 	p, err := open(s, register, &deps, out)
-	made := Step{parts: p, Frontend: p.frontend(), control: engine.GuardControl(deps.Control, p.Clock, p.Logger),
+	made := Step{parts: p, Frontend: p.frontend(), control: runcontrol.Guard(deps.Control, p.Clock, p.Logger),
 		command: cmp.Or(deps.Command, "dormouse"), subscribers: withSinks{p.subscribers(), s.Sinks.Subscriptions()}}
 	if s.Intake.ARN != "" {
 		made.Intake = sqsqueue.NewIntake(s.SQS(), s.Intake.URL, s.Intake.DeadURL, s.Intake.Tenant)

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
 	"github.com/dormouse-dev/dormouse/internal/model/bedrock"
 	"github.com/dormouse-dev/dormouse/internal/model/openai"
 	"github.com/dormouse-dev/dormouse/internal/program"
@@ -25,7 +26,7 @@ import (
 type Program struct {
 	Name     string // for the hints of the log; empty means "dormouse"
 	Register awsenv.Register
-	Control  engine.Controls
+	Control  runcontrol.Controls
 }
 
 // Open assembles the step function with all its dependencies outside the stack. Log lines and

@@ -9,7 +9,7 @@ import (
 
 	"github.com/spf13/pflag"
 
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -32,7 +32,7 @@ type Options struct {
 	RegisterHooks func(r *hook.Registry, data string) error
 
 	// Control is the program's control of the runs that dev works on; nil has none.
-	Control func(data string) (engine.Controls, error)
+	Control func(data string) (runcontrol.Controls, error)
 
 	// Getenv reads the environment; nil is [os.Getenv].
 	Getenv func(string) string

@@ -42,6 +42,11 @@ func (s Set) Of(e core.Event) (Kind, bool) {
 // Ends says whether a subscriber is notified of ends of runs.
 func (s Set) Ends() bool { return slices.Contains(s, Done) || slices.Contains(s, Failed) }
 
+// WithoutEnds is the set without the ends of runs.
+func (s Set) WithoutEnds() Set {
+	return slices.DeleteFunc(slices.Clone(s), func(k Kind) bool { return k == Done || k == Failed })
+}
+
 // kindsOf returns the kinds that fit an event, the most specific first.
 func kindsOf(e core.Event) []Kind {
 	switch e.Type {

@@ -80,3 +80,54 @@ func TestARunHandsOverToTheTargetsOfAllSources(t *testing.T) {
 		t.Errorf("when it is done (-want +got):\n%s", diff)
 	}
 }
+
+// planner calls the payer, and waits for its end.
+var planner = agent.Definition{
+	Name: "planner",
+	Model: agent.Model{Provider: agent.ProviderScripted, Turns: []agent.Turn{
+		{Given: agent.Given{NoResult: true}, Calls: []agent.ScriptCall{{Tool: "desk", ID: "c1"}}}, {Say: "Planned."}}},
+	Tools:       []agent.Tool{{Name: "desk", Agent: &agent.Callee{Name: "desk"}, Parameters: []byte(`{"type":"object"}`)}},
+	Permissions: agent.Permissions{Default: core.Allow},
+}
+
+// Who is named when a run is started is notified of the questions below it, and not of the ends of
+// the runs below.
+func TestTheTargetsOfAStartAreNotifiedOfQuestionsBelowIt(t *testing.T) {
+	x := newFixture(t)
+	x.deployed(payer)
+	x.deployed(planner)
+	run := x.start("planner", "", wire.NotifyTarget{Name: "ci", URL: "https://ci.example.com", Secret: "CALLBACK_KEY", On: []string{"suspended", "done"}})
+	e := x.engine()
+	step := func(thread string) core.Head {
+		t.Helper()
+		if _, err := e.Step(t.Context(), engine.Wakeup{Tenant: tenant, Thread: thread}); err != nil {
+			t.Fatal(err)
+		}
+		h, err := x.Load(t.Context(), tenant, thread)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return h
+	}
+	root := step(run.ThreadID)
+	child := core.ChildThread(tenant, run.ThreadID, root.Calls["c1"].Sus)
+	own := "run/" + step(child).Run + "/ci"
+	if got := x.owed(child)[own]; !slices.Equal(got, []notice.Kind{notice.Suspended}) {
+		t.Errorf("of the question below it hears %v", got)
+	}
+	if _, err := x.front.Decide(t.Context(), frontend.Caller{Tenant: tenant}, root.Run, wire.Decision{Target: step(child).Calls["c1"].Sus, Action: "resume"}); err != nil {
+		t.Fatal(err)
+	}
+	if h := step(child); h.Status != core.RunDone {
+		t.Fatalf("the child is %s", h.Status)
+	}
+	if root = step(run.ThreadID); root.Status != core.RunDone {
+		t.Fatalf("the root is %s", root.Status)
+	}
+	if got := x.owed(child)[own]; !slices.Equal(got, []notice.Kind{notice.Suspended}) {
+		t.Errorf("of the child it hears %v", got)
+	}
+	if got := x.owed(run.ThreadID)["run/"+run.ID+"/ci"]; !slices.Equal(got, []notice.Kind{notice.Done}) {
+		t.Errorf("of the root it hears %v", got)
+	}
+}

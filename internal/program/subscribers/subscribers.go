@@ -110,6 +110,10 @@ func (s *Subscribers) Of(ctx context.Context, h core.Head) ([]notice.Subscriptio
 		return nil, err
 	}
 	for _, t := range ofRun {
+		if h.Parent != nil {
+			// the start was that of the root: a child's end is none of what it asked for
+			t.On = t.Wanted().WithoutEnds()
+		}
 		add(t, notice.RunEndpoint(h.Run, t.Name))
 	}
 	webhooks, err := s.webhooks.get(s.now(), s.after(h), h.Tenant, func() ([]notice.Webhook, error) { return s.o.Webhooks.Webhooks(ctx, h.Tenant) })
