@@ -277,6 +277,11 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(everything))
+	if calls, err := os.ReadFile("testdata/published/agents.yaml"); err != nil {
+		f.Fatal(err)
+	} else {
+		f.Add(string(calls))
+	}
 	f.Add(head + "tools: [{name: a, client: true, parameters: {type: object, properties: {x: {$ref: '#/x'}}}}]\n")
 	f.Add("model: {provider: scripted, turns: &a [*a]}\n")
 	f.Add("a: !!int true\nb: !!binary x\n? [c]\n: d\n")
