@@ -32,7 +32,7 @@ func testFamily() core.Family {
 	const above = "thr_kqx3x6ysvpmwzg7hdzaqmhcbta"
 	return core.Family{
 		Parent: &core.Parent{Thread: above, Run: core.RunID(above, 41), Call: "toolu_01A09q90qw90lq917835lq9", Sus: core.SuspensionID(above, 7, strings.Repeat("x7", 13)),
-			Depth: 2, Deepest: 4},
+			Depth: 2, Deepest: 4, Final: true},
 		Children: 3, Allowance: 2_500_000, Below: core.TreeUsage{Runs: 4, InputTokens: 120_000, OutputTokens: 3400, Cost: 812_345, Unpriced: true}}
 }
 
@@ -47,7 +47,7 @@ func child(thread string) core.Head {
 func testChildStarts(t *storeTest) {
 	for i, change := range []func(*core.Parent){
 		func(*core.Parent) {},
-		func(p *core.Parent) { p.Deepest = 0 },
+		func(p *core.Parent) { p.Deepest, p.Final = 0, false },
 		func(p *core.Parent) { p.Sus = "sus_1" },
 		func(p *core.Parent) { p.Sus = core.SuspensionID("thr_a", 2, "x") },
 		func(p *core.Parent) { p.Run = "run_of_another_thread" },

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/headform"
 )
 
 // Commit implements [engine.Store]. It first stores the segment under its own stamp. The segment
@@ -41,7 +42,7 @@ func (s *Store) commitUpdate(req engine.CommitRequest) *update {
 		s.setDue(u, *req.Due)
 	}
 	for i, key := range req.Drained {
-		u.removes = append(u.removes, u.in("{inbox}.")+u.alias(fmt.Sprintf("in%d", i), packed(h.Thread, key)))
+		u.removes = append(u.removes, u.in("{inbox}.")+u.alias(fmt.Sprintf("in%d", i), headform.Short(h.Thread, key)))
 	}
 	changeVotes(u, h.Thread, req.Votes)
 	u.require("{epoch} = :epoch AND {rev} = :was")

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/headform"
 )
 
 // Attributes. Their names count in an item's size.
@@ -71,6 +72,8 @@ type rest struct {
 	Seq0    *engine.Hidden `json:"seq0,omitempty"`
 	Ev0     *engine.Hidden `json:"ev0,omitempty"`
 	Oldest  string         `json:"as,omitempty"` // only if the index has it in another form
+	// in short
+	Parent *headform.Parent `json:"pa,omitempty"`
 }
 
 type stored struct{ core.Head }
@@ -85,12 +88,27 @@ func position(h core.Head) string {
 }
 
 func restOf(h core.Head) types.AttributeValue {
-	r := rest{stored: stored{h}}
-	r.Out = outboxOf(h.Out, func(id string) string { return packed(h.Thread, id) })
+	r := rest{stored: stored{h}, Parent: headform.ShortParent(h.Parent)}
+	r.Out = headform.ShortOutbox(h.Thread, h.Out)
 	if position(h) != h.Oldest {
 		r.Oldest = h.Oldest
 	}
-	return text(encoded(r))
+	return jsonOf(h.Schema, encoded(r))
+}
+
+// jsonOf packs JSON in heads that programs without [core.SchemaFamily] don't read anyway.
+func jsonOf(schema int, json string) types.AttributeValue {
+	if schema < core.SchemaFamily {
+		return text(json)
+	}
+	return bytesOf(headform.Pack(json))
+}
+
+func jsonAt(it item, name string) string {
+	if packed := bytesAt(it, name); packed != nil {
+		return headform.Unpack(packed)
+	}
+	return textAt(it, name)
 }
 
 func encoded(v any) string { return string(core.Encode(v)) }
@@ -116,7 +134,7 @@ func ownerAttributes(h core.Head) []attribute {
 		{attrLease, unlessZero(h.Lease)}, {attrTries, unlessZero(int64(h.Tries))}, {attrDl, unlessZero(h.Deadline)},
 		{attrNot, unlessZero(h.NotBefore)}, {attrNsus, unlessZero(int64(h.Pending))}, {attrEnd, end},
 		{attrAV, hashOf(h.Version)}, {attrAt, unlessZero(h.At)}, {attrSeq0, unlessZero(h.Seq0)}, {attrEv0, unlessZero(h.Ev0)},
-		{attrCalls, callsOf(h.Thread, h.Calls)}, {attrTimed, timedOf(h.Thread, h.TimedOut)}, {attrRest, restOf(h)},
+		{attrCalls, callsOf(h)}, {attrTimed, timedOf(h.Thread, h.TimedOut)}, {attrRest, restOf(h)},
 		{attrApprovalsPK, ap}, {attrApprovalsSK, unlessEmpty(position(h))},
 	}
 }
@@ -157,19 +175,19 @@ type restOfCall struct {
 	Sus    *engine.Hidden `json:"sus,omitempty"`
 }
 
-func callsOf(thread string, calls map[string]core.Call) types.AttributeValue {
-	if len(calls) == 0 {
+func callsOf(h core.Head) types.AttributeValue {
+	if len(h.Calls) == 0 {
 		return nil
 	}
 	out := item{}
-	for id, c := range calls {
-		c = suspensionsOf(c, func(id string) string { return packed(thread, id) })
+	for id, c := range h.Calls {
+		c = headform.ShortCall(h.Thread, c)
 		call := item{attrStatus: text(c.Status.String())}
 		if c.Sus != "" {
 			call[attrSus] = text(c.Sus)
 		}
 		if j := encoded(restOfCall{Call: c}); j != "{}" {
-			call[attrJSON] = text(j)
+			call[attrJSON] = jsonOf(h.Schema, j)
 		}
 		out[id] = mapOf(call)
 	}
@@ -182,7 +200,7 @@ func timedOf(thread string, timed map[string]int) types.AttributeValue {
 	}
 	out := item{}
 	for sus, n := range timed {
-		out[packed(thread, sus)] = number(int64(n))
+		out[headform.Short(thread, sus)] = number(int64(n))
 	}
 	return mapOf(out)
 }
@@ -206,11 +224,10 @@ func readHead(it item) (core.Head, error) {
 }
 
 func decodeHead(it item, thread string) (core.Head, error) {
-	long := func(id string) string { return unpacked(thread, id) }
 	var r rest
-	err := json.Unmarshal([]byte(textAt(it, attrRest)), &r)
+	err := json.Unmarshal([]byte(jsonAt(it, attrRest)), &r)
 	h := r.Head
-	h.Out = outboxOf(h.Out, long)
+	h.Thread, h.Parent = thread, r.Parent.Long()
 	h.Run, h.Agent, h.Claim = textAt(it, attrRun), textAt(it, attrAgent), textAt(it, attrClaim)
 	h.Version, h.Idem = hashAt(it, attrAV), hashAt(it, attrIdem)
 	h.Schema, h.Tries, h.Pending = int(numberAt(it, attrSchema)), int(numberAt(it, attrTries)), int(numberAt(it, attrNsus))
@@ -223,7 +240,7 @@ func decodeHead(it item, thread string) (core.Head, error) {
 	if h.Oldest = r.Oldest; h.Oldest == "" {
 		h.Oldest = textAt(it, attrApprovalsSK)
 	}
-	return h, errors.Join(err, h.Status.UnmarshalText([]byte(textAt(it, attrStatus))), decodeEnd(it, &h), decodeMaps(it, &h, long))
+	return h, errors.Join(err, h.Status.UnmarshalText([]byte(textAt(it, attrStatus))), decodeEnd(it, &h), decodeMaps(it, &h))
 }
 
 func decodeEnd(it item, h *core.Head) error {
@@ -236,14 +253,15 @@ func decodeEnd(it item, h *core.Head) error {
 
 // decodeMaps decodes the maps of a head. It creates empty ones, because the planner writes into
 // them.
-func decodeMaps(it item, h *core.Head, long func(string) string) (err error) {
+func decodeMaps(it item, h *core.Head) (err error) {
+	long := func(id string) string { return headform.Long(h.Thread, id) }
 	h.Calls, h.TimedOut, h.Inbox = map[string]core.Call{}, map[string]int{}, map[string]core.Signal{}
-	if h.Out == nil {
-		h.Out = map[string]core.Out{}
-	}
 	for id := range mapAt(it, attrCalls) {
 		call, decodeErr := decodeCall(mapAt(mapAt(it, attrCalls), id))
-		h.Calls[id], err = suspensionsOf(call, long), errors.Join(err, decodeErr)
+		h.Calls[id], err = headform.LongCall(h.Thread, call), errors.Join(err, decodeErr)
+	}
+	if h.Out = headform.LongOutbox(h.Thread, h.Out); h.Out == nil {
+		h.Out = map[string]core.Out{}
 	}
 	timed := mapAt(it, attrTimed)
 	for sus := range timed {
@@ -259,7 +277,7 @@ func decodeMaps(it item, h *core.Head, long func(string) string) (err error) {
 
 func decodeCall(it item) (core.Call, error) {
 	var c restOfCall
-	if j := textAt(it, attrJSON); j != "" {
+	if j := jsonAt(it, attrJSON); j != "" {
 		if err := json.Unmarshal([]byte(j), &c); err != nil {
 			return core.Call{}, err
 		}

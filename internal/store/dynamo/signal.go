@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/headform"
 )
 
 // Signal implements frontend.Store. A signal without an idempotency key is one write. A message
@@ -60,7 +61,7 @@ func orRefused(err error) error {
 
 func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 	u := &update{key: headKey(req.Tenant, req.Thread)}
-	place := u.in("{inbox}.") + u.alias("key", packed(req.Thread, req.InboxKey))
+	place := u.in("{inbox}.") + u.alias("key", headform.Short(req.Thread, req.InboxKey))
 	u.sets = append(u.sets, place+" = "+u.value("signal", signalOf(req.Thread, req.Signal)))
 	u.add(attrSigs, 1)
 	s.setDue(u, req.Due)
@@ -69,7 +70,7 @@ func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 	if req.Suspension != "" && req.Call != "" {
 		u.alias("call", req.Call)
 		u.require("{calls}.#call.{sus} = :sus AND {calls}.#call.{st} = :suspended")
-		u.value("sus", text(packed(req.Thread, req.Suspension)))
+		u.value("sus", text(headform.Short(req.Thread, req.Suspension)))
 		u.value("suspended", text(core.CallSuspended.String()))
 	}
 	for i, one := range req.Together {
@@ -86,11 +87,11 @@ func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 // one condition.
 func (s *Store) together(u *update, thread string, i int, one engine.Answer) {
 	n := strconv.Itoa(i)
-	place := u.in("{inbox}.") + u.alias("key"+n, packed(thread, one.Suspension))
+	place := u.in("{inbox}.") + u.alias("key"+n, headform.Short(thread, one.Suspension))
 	u.sets = append(u.sets, place+" = "+u.value("signal"+n, signalOf(thread, one.Signal)))
 	u.alias("call"+n, one.Call)
 	u.require("attribute_not_exists(" + place + ") AND {calls}.#call" + n + ".{sus} = :sus" + n + " AND {calls}.#call" + n + ".{st} = :suspended")
-	u.value("sus"+n, text(packed(thread, one.Suspension)))
+	u.value("sus"+n, text(headform.Short(thread, one.Suspension)))
 }
 
 func requireMore(u *update, req engine.SignalRequest) {
@@ -102,7 +103,7 @@ func requireMore(u *update, req engine.SignalRequest) {
 		u.require("attribute_not_exists({nsus})")
 	}
 	if req.Late != "" {
-		u.alias("late", packed(req.Thread, req.Late))
+		u.alias("late", headform.Short(req.Thread, req.Late))
 		u.require("attribute_exists({timed}.#late)")
 	}
 }

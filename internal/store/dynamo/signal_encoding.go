@@ -9,6 +9,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/headform"
 )
 
 // A signal in the inbox is part of the head, and the head should fit into one capacity unit. A
@@ -38,7 +39,7 @@ const (
 func inboxOf(thread string, inbox map[string]core.Signal) types.AttributeValue {
 	out := item{}
 	for key, signal := range inbox {
-		out[packed(thread, key)] = signalOf(thread, signal)
+		out[headform.Short(thread, key)] = signalOf(thread, signal)
 	}
 	return mapOf(out)
 }
@@ -47,7 +48,7 @@ func signalOf(thread string, s core.Signal) types.AttributeValue {
 	it := item{attrKind: text(string(s.Kind)), attrTime: number(s.At)}
 	for name, v := range map[string]types.AttributeValue{
 		attrCall: unlessEmpty(s.Call), attrID: unlessEmpty(s.ID), attrDig: hashOf(s.Digest), attrRef: unlessEmpty(s.Ref),
-		attrBy: unlessEmpty(s.By), attrVia: unlessEmpty(s.Via), attrAnswers: unlessEmpty(packed(thread, s.Sus)), attrOn: unlessEmpty(string(s.On)),
+		attrBy: unlessEmpty(s.By), attrVia: unlessEmpty(s.Via), attrAnswers: unlessEmpty(headform.Short(thread, s.Sus)), attrOn: unlessEmpty(string(s.On)),
 		attrLink: unlessEmpty(s.Link), attrMint: unlessEmpty(s.Mint), attrVerified: unlessEmpty(s.Ver), attrMessage: unlessEmpty(s.Msg), attrAs: unlessEmpty(s.As),
 	} {
 		if v != nil {

@@ -134,46 +134,81 @@ func (tenSteps) Run(context.Context, engine.ToolRequest) (core.Outcome, error) {
 func TestAHeadFitsOneUnit(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
-		clock := standing{at: enginetest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))}
-		scales := &scales{API: s.client()}
-		store := s.store(t, scales, s.table(t), clock)
-		random := enginetest.NewRandom(t, 2)
-		waker := &frontendtest.Waker{}
-		catalog := frontendtest.Catalog{"refund-desk": {Name: "refund-desk", Digest: core.Digest([]byte("definition"))}}
-		front := query.New(frontend.New(frontend.Options{Store: store, Catalog: catalog, Waker: waker, Clock: clock, Random: random}))
-		eng := engine.New(engine.Options{Store: store, Waker: waker, Agents: tenSteps{}, Clock: clock, Random: random})
-		caller := frontend.Caller{Tenant: "acme-corporation", By: "ann@example.com"}
-		started, err := front.Start(t.Context(), caller, "order-A-1017", wire.StartRequest{Agent: "refund-desk",
-			Input: json.RawMessage(`"Please refund order A-1017, it came broken."`), Metadata: json.RawMessage(`{"ticket":"T-88121"}`)})
-		if err != nil {
-			t.Fatal(err)
-		}
-		run, decided := started.Run, 0
-		for n := 0; run.Status != "done"; n++ {
-			clock.at.Advance(time.Second)
-			if _, err := eng.Step(t.Context(), engine.Wakeup{Tenant: caller.Tenant, Thread: run.ThreadID}); err != nil {
-				t.Fatal(err)
-			}
-			if run, err = front.Run(t.Context(), caller, run.ID); err != nil || n > 100 {
-				t.Fatalf("run %+v after %d steps: %v", run, n, err)
-			}
-			if run.Status == "waiting" {
-				decided++
-				decide(t, front, caller, store, run)
-			}
-		}
-		if decided != 2 || run.Steps != 10 {
-			t.Fatalf("%d decisions, %d steps", decided, run.Steps)
-		}
-		t.Logf("%d writes of the head, the largest left %d bytes; the server counted %d of them, at most %g units each", scales.heads, scales.largest,
-			scales.told, scales.most)
-		if scales.largest > 1024 {
-			t.Errorf("a head of %d bytes takes two units for each claim and each commit", scales.largest)
-		}
-		if s.counts && scales.told != scales.heads || scales.most > 1 {
-			t.Errorf("the server told of %d of %d writes, at most %g units", scales.told, scales.heads, scales.most)
+		for name, begin := range map[string]func(*desk) (run string){"a run of its own": (*desk).begin, "a child": (*desk).beginChild} {
+			t.Run(name, func(t *testing.T) {
+				d := openDesk(t, s)
+				d.work(begin(d))
+				d.fits()
+			})
 		}
 	})
+}
+
+// desk is an agent that works in ten steps, and all around it.
+type desk struct {
+	*testing.T
+	server
+	clock  standing
+	scales *scales
+	store  *dynamo.Store
+	front  *query.Reader
+	engine *engine.Engine
+	caller frontend.Caller
+}
+
+func openDesk(t *testing.T, s server) *desk {
+	d := &desk{T: t, server: s, clock: standing{at: enginetest.NewClock(time.Date(2026, 5, 1, 12, 0, 0, 0, time.UTC))}, scales: &scales{API: s.client()},
+		caller: frontend.Caller{Tenant: "acme-corporation", By: "ann@example.com"}}
+	d.store = s.store(t, d.scales, s.table(t), d.clock)
+	random := enginetest.NewRandom(t, 2)
+	waker := &frontendtest.Waker{}
+	catalog := frontendtest.Catalog{"refund-desk": {Name: "refund-desk", Digest: core.Digest([]byte("definition"))}}
+	d.front = query.New(frontend.New(frontend.Options{Store: d.store, Catalog: catalog, Waker: waker, Clock: d.clock, Random: random}))
+	d.engine = engine.New(engine.Options{Store: d.store, Waker: waker, Agents: tenSteps{}, Clock: d.clock, Random: random})
+	return d
+}
+
+func (d *desk) begin() string {
+	started, err := d.front.Start(d.Context(), d.caller, "order-A-1017", wire.StartRequest{Agent: "refund-desk",
+		Input: json.RawMessage(`"Please refund order A-1017, it came broken."`), Metadata: json.RawMessage(`{"ticket":"T-88121"}`)})
+	must(d.T, err)
+	return started.Run.ID
+}
+
+// work brings a run to its end.
+func (d *desk) work(id string) {
+	d.Helper()
+	run, err := d.front.Run(d.Context(), d.caller, id)
+	must(d.T, err)
+	decided := 0
+	for n := 0; run.Status != "done"; n++ {
+		d.clock.at.Advance(time.Second)
+		_, err := d.engine.Step(d.Context(), engine.Wakeup{Tenant: d.caller.Tenant, Thread: run.ThreadID})
+		must(d.T, err)
+		if run, err = d.front.Run(d.Context(), d.caller, run.ID); err != nil || n > 100 {
+			d.Fatalf("run %+v after %d steps: %v", run, n, err)
+		}
+		if run.Status == "waiting" {
+			decided++
+			decide(d.T, d.front, d.caller, d.store, run)
+		}
+	}
+	if decided != 2 || run.Steps != 10 {
+		d.Fatalf("%d decisions, %d steps, %+v", decided, run.Steps, run)
+	}
+}
+
+// fits demands that every write of a head so far took one unit.
+func (d *desk) fits() {
+	d.Helper()
+	d.Logf("%d writes of the head, the largest left %d bytes; the server counted %d of them, at most %g units each", d.scales.heads, d.scales.largest,
+		d.scales.told, d.scales.most)
+	if d.scales.largest > 1024 {
+		d.Errorf("a head of %d bytes takes two units for each claim and each commit", d.scales.largest)
+	}
+	if d.counts && d.scales.told != d.scales.heads || d.scales.most > 1 {
+		d.Errorf("the server told of %d of %d writes, at most %g units", d.scales.told, d.scales.heads, d.scales.most)
+	}
 }
 
 func decide(t *testing.T, front *query.Reader, caller frontend.Caller, store *dynamo.Store, run wire.Run) {

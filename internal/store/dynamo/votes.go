@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/headform"
 )
 
 // The votes on a question are an attribute of the head of their own, which a commit creates and
@@ -22,7 +23,7 @@ const (
 	attrVoter = "w" // what each voter has said
 )
 
-func votesName(thread, sus string) string { return prefixVotes + packed(thread, sus) }
+func votesName(thread, sus string) string { return prefixVotes + headform.Short(thread, sus) }
 
 // countVote adds a vote to the update that stores its signal.
 func countVote(u *update, req engine.SignalRequest) {
