@@ -15,6 +15,8 @@ const (
 	// a person who finds out whether the call took effect
 	KindUnknownOutcome = "unknown_outcome"
 	KindInterrupt      = "interrupt" // a person who resumes the interrupted run
+	// another run, whose end is the answer: it is in events only, and takes no decision
+	KindChild = "child"
 )
 
 // Pending is a suspended call: it waits for an answer. An interrupted run waits as a call of the
@@ -32,7 +34,8 @@ type Pending struct {
 	Asked json.RawMessage `json:"asked_arguments,omitempty"`
 	// Who must answer: an approver ("approval"); the client that runs the tool ("client"); the
 	// person or program the tool asks ("input"); a person who finds out whether the call took
-	// effect ("unknown_outcome"); a person who resumes the interrupted run ("interrupt").
+	// effect ("unknown_outcome"); a person who resumes the interrupted run ("interrupt"). In
+	// events also "child": another run works for the call, so no one answers it.
 	Kind string `json:"kind"`
 	// The suspension to answer.
 	Suspension Suspension `json:"suspension"`
@@ -77,6 +80,9 @@ type Pending struct {
 	// Identifies exactly this question: tenant, run, suspension, agent version, tool, arguments
 	// that would run, and preview. Send it back as the Shown of the decision.
 	Fingerprint string `json:"fingerprint,omitempty"`
+	// The runs from the shown one, which is left out, down to the one that waits. Empty if the
+	// shown one waits itself. In the inbox, which shows no run, it begins with the root.
+	Path []PathStep `json:"path,omitempty"`
 }
 
 // Preview shows the approver what the call would do.

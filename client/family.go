@@ -13,3 +13,53 @@ type PathStep struct {
 	// The agent of the run.
 	Agent string `json:"agent"`
 }
+
+// Family is what a run shows of the runs before, above and below it.
+type Family struct {
+	// The run that this one retries. Nil if it retries none.
+	RetryOf *string `json:"retry_of"`
+	// What the run works for. Nil for a run that no other one has started.
+	Parent *ParentRun `json:"parent,omitempty"`
+	// The runs that calls of this one wait for. They are listed only where the run itself is
+	// read, as by [Client.Run].
+	Children []ChildRun `json:"children,omitempty"`
+	// There are more runs below than are looked at (64), or one of them can't be read: Pending
+	// and Usage.Total may lack something.
+	PendingCut bool `json:"pending_cut,omitempty"`
+}
+
+// ParentRun is the call that a run works for.
+type ParentRun struct {
+	// The run of the call.
+	RunID string `json:"run_id"`
+	// The conversation of that run.
+	ThreadID string `json:"thread_id"`
+	// The call.
+	CallID string `json:"call_id"`
+}
+
+// ChildRun is a run that a call waits for.
+type ChildRun struct {
+	// The run.
+	RunID string `json:"run_id"`
+	// Its conversation. It takes no messages.
+	ThreadID string `json:"thread_id"`
+	// The agent of the run.
+	Agent string `json:"agent"`
+	// The call that waits for it.
+	CallID string `json:"call_id"`
+	// Its status, such as [StatusRunning]. A run about to be started is "created".
+	Status string `json:"status"`
+}
+
+// TreeUsage is what a run and the runs below it have used.
+type TreeUsage struct {
+	// How many runs these are.
+	Runs int `json:"runs"`
+	// Tokens sent to models.
+	InputTokens int64 `json:"input_tokens"`
+	// Tokens that models generated.
+	OutputTokens int64 `json:"output_tokens"`
+	// What the model calls have cost. Nil if that isn't known of one of the runs.
+	Cost *Cost `json:"cost,omitempty"`
+}

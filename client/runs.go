@@ -120,11 +120,12 @@ type Run struct {
 	ResponseState *string `json:"response_state"`
 	// Set if Reason is "error".
 	Error *RunError `json:"error"`
-	// The run that this one retries. Nil if it retries none.
-	RetryOf *string `json:"retry_of"`
+	Family
 	// The metadata of the start request.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// The suspended calls.
+	// The suspended calls that wait for an answer. Where the run itself is read, as by
+	// [Client.Run], those of the runs below it follow, each with its Path. Decisions on all of
+	// them may be sent to this run.
 	Pending []Pending `json:"pending"`
 	// How many messages wait for the end of this run.
 	Queued int `json:"queued,omitempty"`
@@ -187,6 +188,9 @@ type Usage struct {
 	InputTokens int64 `json:"input_tokens"`
 	// Tokens the model generated.
 	OutputTokens int64 `json:"output_tokens"`
+	// Of a run that has started others: what it and they have used. Runs below that are still
+	// open count only where the run itself is read, as by [Client.Run].
+	Total *TreeUsage `json:"total,omitempty"`
 }
 
 // Cost is an amount of money.
@@ -235,7 +239,8 @@ func (c *Client) Run(ctx context.Context, id string) (Run, error) {
 }
 
 // PollRun reads a run. The server holds the answer until the run is suspended or done, for as long
-// as wait but at most 20 seconds. Use [Client.WaitRun] to wait longer.
+// as wait but at most 20 seconds. Use [Client.WaitRun] to wait longer. A run that only waits for
+// runs below it is not held back by a person as long as none of them waits for an answer.
 func (c *Client) PollRun(ctx context.Context, id string, wait time.Duration) (Run, error) {
 	var run Run
 	header := map[string]string{}
@@ -249,12 +254,15 @@ func (c *Client) PollRun(ctx context.Context, id string, wait time.Duration) (Ru
 // longPoll is the longest time for which the server holds an answer.
 const longPoll = 20 * time.Second
 
+// waitsForRuns says whether nothing holds the run back but runs that go on.
+func (r Run) waitsForRuns() bool { return len(r.Pending) == 0 && len(r.Children) > 0 }
+
 // WaitRun returns the run once it is done or suspended: its Status is [StatusDone], or
 // [StatusWaiting] with the Pending calls. It waits until ctx ends.
 func (c *Client) WaitRun(ctx context.Context, id string) (Run, error) {
 	for {
 		run, err := c.PollRun(ctx, id, longPoll)
-		if err != nil || run.Status == StatusDone || run.Status == StatusWaiting {
+		if err != nil || run.Status == StatusDone || run.Status == StatusWaiting && !run.waitsForRuns() {
 			return run, err
 		}
 		// a server may answer early, without anything new

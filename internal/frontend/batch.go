@@ -23,10 +23,10 @@ type member struct {
 }
 
 // DecideTogether answers several suspended calls of one run, all or none, in one write: the run
-// takes them up together, in one turn. That run is the one that is addressed or one below it. Each is one that [Frontend.Decide] could store, and the same
-// rules hold: a batch and a single decision meet in one condition. All are accepted, or all had
-// been before; otherwise the error is [refusal.CodeBatchRefused], with what each of them met, and
-// nothing is stored.
+// takes them up together, in one turn. That run is the one that is addressed or one below it. Each
+// is one that [Frontend.Decide] could store, and the same rules hold: a batch and a single decision
+// meet in one condition. All are accepted, or all had been before; otherwise the error is
+// [refusal.CodeBatchRefused], with what each of them met, and nothing is stored.
 func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, asked []wire.Decision) ([]wire.DecisionAnswer, error) {
 	if n := len(asked); n == 0 || n > MaxBatch {
 		return nil, refusal.New(refusal.CodeInvalid, "all_or_none takes 1 to %d decisions", MaxBatch)
@@ -51,8 +51,8 @@ func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, ask
 	return nil, contended()
 }
 
-// addressedTogether is [Frontend.Addressed] for targets that must mean one run. Its answers name the
-// targets that it doesn't find, so any place will do for these.
+// addressedTogether is [Frontend.Addressed] for targets that must mean one run. Those that it
+// doesn't find are refused where they are read.
 func (f *Frontend) addressedTogether(ctx context.Context, c Caller, run string, asked []wire.Decision) (p journal.Place, err error) {
 	of := ""
 	for _, one := range asked {

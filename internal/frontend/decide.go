@@ -16,10 +16,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
-// Decide answers a suspended call of the run, or of one below it. The first decision on a suspension counts and returns
-// [refusal.CodeAccepted]; a repeat returns [refusal.CodeAlreadyDecided] with Same, regardless of
-// what has happened to the run since. Every refusal is an [*refusal.Error]. The HTTP layer sets the
-// answer's Status.
+// Decide answers a suspended call of the run, or of one below it. The first decision on a
+// suspension counts and returns [refusal.CodeAccepted]; a repeat returns
+// [refusal.CodeAlreadyDecided] with Same, regardless of what has happened to the run since. Every
+// refusal is an [*refusal.Error]. The HTTP layer sets the answer's Status.
 func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Decision) (wire.DecisionAnswer, error) {
 	in, err := decisionInput(d, f.Now())
 	if err != nil {

@@ -9,13 +9,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
-// Run reads a run, consistently.
+// Run reads a run, consistently, with what the runs below it wait for.
 func (f *Frontend) Run(ctx context.Context, c Caller, id string) (wire.Run, error) {
 	p, err := f.Find(ctx, c.Tenant, id)
 	if err != nil {
 		return wire.Run{}, err
 	}
-	return f.Show(ctx, p)
+	return f.showWhole(ctx, p)
 }
 
 // AtEnd returns a run as [Frontend.Run] does. Once its end is committed it is shown as done, also
@@ -31,19 +31,22 @@ func (f *Frontend) AtEnd(ctx context.Context, c Caller, id string) (wire.Run, er
 	return f.Show(ctx, p)
 }
 
-// AwaitRun returns a run once it is suspended or done, or after wait, whichever comes first.
+// AwaitRun returns a run as [Frontend.Run] does, once it [Frontend.Rests] or after wait, whichever
+// comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
 	var p journal.Place
 	thread, _ := core.ThreadOf(id)
 	err := f.Held.Until(ctx, c.Tenant, thread, wait, false, func() (bool, error) {
 		var err error
-		p, err = f.Find(ctx, c.Tenant, id)
-		return p.Record.Status == core.RunWaiting || p.Record.Status == core.RunDone, err
+		if p, err = f.Find(ctx, c.Tenant, id); err != nil || wait <= 0 {
+			return true, err
+		}
+		return f.Rests(ctx, p)
 	})
 	if err != nil {
 		return wire.Run{}, err
 	}
-	return f.Show(ctx, p)
+	return f.showWhole(ctx, p)
 }
 
 // Thread reads a conversation's newest state.

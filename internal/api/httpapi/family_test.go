@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -64,4 +65,30 @@ func TestTheConversationOfAChildRefusesCallers(t *testing.T) {
 		}
 	}
 	s.delivers(delivery{"message", fmt.Sprintf(`{"thread":%q,"text":"more"}`, thread), 409, "child_thread"})
+}
+
+func TestARunAndTheInboxShowWhatChildrenWaitFor(t *testing.T) {
+	s := newServer(t, settings{})
+	root, children, sus := s.parent()
+	run, err := s.client.Run(t.Context(), root)
+	if err != nil || len(run.Pending) != 2 || len(run.Children) != 2 || run.Usage.Total.Runs != 3 {
+		t.Fatalf("%+v, %v", run, err)
+	}
+	for i, id := range []string{"a", "b"} {
+		p, c := run.Pending[i], run.Children[i]
+		if c.RunID != children[id] || c.CallID != id || p.Suspension.ID != sus[id] || len(p.Path) != 1 || p.Path[0] != (wire.PathStep{RunID: children[id], CallID: id, Agent: "researcher"}) {
+			t.Errorf("%s: %+v, %+v", id, c, p)
+		}
+	}
+	child, err := s.client.Run(t.Context(), children["a"])
+	if err != nil || child.Parent == nil || child.Parent.RunID != root || child.Pending[0].Path != nil {
+		t.Errorf("%+v, %v", child, err)
+	}
+	page, err := s.client.ApprovalPage(t.Context(), client.ApprovalFilter{})
+	if err != nil || len(page.Items) != 2 || len(page.Items[0].Path) != 2 || page.Items[0].Path[0].RunID != root {
+		t.Errorf("the inbox: %+v, %v", page.Items, err)
+	}
+	if _, err := s.client.Decide(t.Context(), root, run.Pending[1].Approve()); err != nil {
+		t.Error(err)
+	}
 }

@@ -25,6 +25,7 @@ type (
 	CallReadyData         = client.CallReadyData
 	CallResumingData      = client.CallResumingData
 	CallStartedData       = client.CallStartedData
+	ChildRun              = client.ChildRun
 	Counts                = client.Counts
 	Decision              = client.Decision
 	DecisionAnswer        = client.DecisionAnswer
@@ -54,6 +55,7 @@ type (
 	Page[T any]           = client.Page[T]
 	Part                  = client.Part
 	PathStep              = client.PathStep
+	ParentRun             = client.ParentRun
 	Pending               = client.Pending
 	Preview               = client.Preview
 	RecordedDecision      = client.RecordedDecision
@@ -79,6 +81,7 @@ type (
 	Thread                = client.Thread
 	Time                  = client.Time
 	Tool                  = client.Tool
+	TreeUsage             = client.TreeUsage
 	ToolCall              = client.ToolCall
 	ToolDetails           = client.ToolDetails
 	TurnEndedData         = client.TurnEndedData

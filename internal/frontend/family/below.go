@@ -3,10 +3,12 @@ package family
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
@@ -17,7 +19,8 @@ const Most = 64
 type Child struct {
 	Parent core.Parent
 	Run    string
-	Place  journal.Place // of the child; zero until its start is stored
+	Place  journal.Place // of the child; zero until its start is stored, and if Unread
+	Unread bool          // what is stored of it can't be read
 	// the runs from below the first one to this one; that of a child whose start isn't stored
 	// has no agent
 	Path []wire.PathStep
@@ -70,11 +73,16 @@ func (t *Tree) Below(ctx context.Context, p journal.Place) (below []Child, cut b
 	return below, false, nil
 }
 
+// unreadable says whether err concerns what is stored of one run only.
+func unreadable(err error) bool {
+	return errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrDamaged) || errors.Is(err, engine.ErrNewerSchema)
+}
+
 // child finds the run that works for a suspended call.
 func (t *Tree) child(ctx context.Context, tenant string, wait core.Parent) (Child, error) {
 	c := Child{Parent: wait, Run: core.ChildRun(tenant, wait.Thread, wait.Sus)}
 	p, err := t.find(ctx, tenant, c.Run)
-	if isMissing(err) {
+	if c.Unread = unreadable(err); c.Unread || isMissing(err) {
 		return c, nil
 	}
 	c.Place = p

@@ -129,17 +129,6 @@ func gather[From, To any](ctx context.Context, f *Reader, tenant, cursor string,
 	return page, nil
 }
 
-func weighPending(p wire.Pending) int {
-	weight := len(p.Arguments) + len(p.Suspension.ResponseSchema) + len(p.Said)
-	for _, r := range p.Requests {
-		weight += len(r.Text)
-	}
-	if p.Preview != nil {
-		weight += len(p.Preview.Text) + len(p.Preview.Failed)
-	}
-	return weight
-}
-
 func listRefused(err error) error {
 	if errors.Is(err, engine.ErrRefused) {
 		return badListCursor()

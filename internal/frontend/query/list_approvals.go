@@ -9,7 +9,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/family"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/runview"
 )
 
 // approvalFilter is what the entries of the inbox have in common.
@@ -39,7 +41,7 @@ func (f *Reader) Approvals(ctx context.Context, c frontend.Caller, q List) (wire
 			return piece[core.Head]{heads, len(heads), next}, err
 		},
 		show:  func(heads []core.Head) ([]wire.Approval, int, error) { return f.approvalsOf(ctx, wanted, heads) },
-		weigh: func(a wire.Approval) int { return weighPending(a.Pending) },
+		weigh: func(a wire.Approval) int { return runview.WeighPending(a.Pending) },
 	})
 	page.Next = marked(page.Next, mark)
 	return page, err
@@ -73,13 +75,29 @@ func (w approvalFilter) fits(h core.Head) bool {
 	return w.Kind == "" || len(h.Calls) == 0 || openByKind(h)[w.Kind] > 0
 }
 
+// waitingWithPath is what waits in a run, and the runs above it. If these can't be read, the path
+// is left out.
+func (f *Reader) waitingWithPath(ctx context.Context, tree *family.Tree, h core.Head) (runview.View, []wire.PathStep, error) {
+	p := journal.Place{Head: h, Record: h.Record(), Current: true}
+	shown, err := f.View(ctx, p)
+	if err != nil {
+		return shown, nil, err
+	}
+	path, err := tree.Path(ctx, p)
+	if ofOneEntry(err) {
+		err = nil
+	}
+	return shown, path, err
+}
+
 func (f *Reader) approvalsOf(ctx context.Context, w approvalFilter, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
 	var e entries
+	tree := f.Family.Remembering()
 	for _, h := range heads {
 		if !w.fits(h) {
 			continue
 		}
-		shown, err := f.View(ctx, journal.Place{Head: h, Record: h.Record(), Current: true})
+		shown, path, err := f.waitingWithPath(ctx, tree, h)
 		if err != nil || len(h.Calls) == 0 {
 			if err := e.failed(ctx, err); err != nil {
 				return nil, 0, err
@@ -89,7 +107,7 @@ func (f *Reader) approvalsOf(ctx context.Context, w approvalFilter, heads []core
 			continue
 		}
 		e.read = true
-		there := shown.ApprovalsIn(h)
+		there := shown.ApprovalsIn(h, path)
 		if w.Kind != "" {
 			there = slices.DeleteFunc(there, func(a wire.Approval) bool { return a.Kind != w.Kind })
 		}

@@ -27,8 +27,8 @@ func (f *Reader) Outcome(ctx context.Context, c frontend.Caller, run, sus string
 		return wire.Outcome{}, err
 	}
 	asked, err := f.FindSuspension(ctx, p, sus)
-	if errors.Is(err, journal.ErrNoSuspension) {
-		err = frontend.CallNotFound()
+	if errors.Is(err, journal.ErrNoSuspension) || err == nil && asked.Kind == core.KindChild {
+		err = frontend.CallNotFound() // a child is waited for, and no question is asked
 	}
 	if err != nil {
 		return wire.Outcome{}, err

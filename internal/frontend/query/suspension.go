@@ -17,11 +17,11 @@ func (f *Reader) Suspension(ctx context.Context, c frontend.Caller, sus string) 
 		return nil, nil, err
 	}
 	if journal.OpenSuspensions(p)[sus] {
-		shown, err := f.View(ctx, p)
+		shown, path, err := f.waitingWithPath(ctx, f.Family, p.Head)
 		if err != nil {
 			return nil, nil, err
 		}
-		for _, approval := range shown.ApprovalsIn(p.Head) {
+		for _, approval := range shown.ApprovalsIn(p.Head, path) {
 			if approval.Suspension.ID == sus {
 				return &approval, nil, nil
 			}

@@ -89,7 +89,7 @@ func (f *Reader) shown(ctx context.Context, c frontend.Caller, w filter, records
 func weighRun(run wire.Run) int {
 	weight := len(run.Output) + len(run.FirstLine)
 	for _, p := range run.Pending {
-		weight += weighPending(p)
+		weight += runview.WeighPending(p)
 	}
 	return weight
 }

@@ -66,3 +66,15 @@ func shownSchema(raw json.RawMessage) json.RawMessage {
 	}
 	return raw
 }
+
+// WeighPending is about how many bytes a waiting call has in an answer.
+func WeighPending(p wire.Pending) int {
+	weight := len(p.Arguments) + len(p.Suspension.ResponseSchema) + len(p.Said)
+	for _, r := range p.Requests {
+		weight += len(r.Text)
+	}
+	if p.Preview != nil {
+		weight += len(p.Preview.Text) + len(p.Preview.Failed)
+	}
+	return weight
+}

@@ -64,6 +64,12 @@ func RunOf(r core.Record) wire.Run {
 	if r.Priced {
 		run.Cost = &wire.Cost{USD: core.USD(r.Cost).String()}
 	}
+	if r.Parent != nil {
+		run.Parent = &wire.ParentRun{RunID: r.Parent.Run, ThreadID: r.Parent.Thread, CallID: r.Parent.Call}
+	}
+	if r.Children > 0 {
+		run.Usage.Total = TotalOf(r.Tree())
+	}
 	if r.RetryOf != "" {
 		run.RetryOf = &r.RetryOf
 	}
@@ -71,6 +77,15 @@ func RunOf(r core.Record) wire.Run {
 		ended(&run, r)
 	}
 	return run
+}
+
+// TotalOf is the usage of several runs as callers see it.
+func TotalOf(u core.TreeUsage) *wire.TreeUsage {
+	total := &wire.TreeUsage{Runs: u.Runs, InputTokens: u.InputTokens, OutputTokens: u.OutputTokens}
+	if !u.Unpriced {
+		total.Cost = &wire.Cost{USD: core.USD(u.Cost).String()}
+	}
+	return total
 }
 
 // Begun is a run that was just stored. Nothing of it is in the journal yet.

@@ -232,10 +232,14 @@ func excerpt(text string, most int) (beginning string, cut bool) {
 	return beginning, len(beginning) < len(text)
 }
 
-// ApprovalsIn are the entries of the inbox that a run makes.
-func (v View) ApprovalsIn(h core.Head) []wire.Approval {
+// Pending are the calls of the run that wait for an answer.
+func (v View) Pending() []wire.Pending { return v.calls }
+
+// ApprovalsIn are the entries of the inbox that a run makes. The path leads to it from its root.
+func (v View) ApprovalsIn(h core.Head, path []wire.PathStep) []wire.Approval {
 	var approvals []wire.Approval
 	for _, call := range v.calls {
+		call.Path = path
 		approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, AgentVersion: h.Version,
 			Metadata: h.Metadata, StartedBy: v.startedBy, Pending: call})
 	}
