@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -30,6 +31,12 @@ const (
 	DoneWithOutbox  Rule = "done_with_outbox" // a done run owes no message
 	// a message that waits for the end of the run begins the next one
 	DoneWithHeld Rule = "done_with_held"
+	// a child is launched for a call that waits for it
+	LaunchForNothing Rule = "launch_for_nothing"
+	// an ended run starts no child: no result would be taken
+	EndsWithLaunch Rule = "ends_with_launch"
+	// programs that know no families leave every head with one alone
+	SchemaTooOld Rule = "schema_too_old"
 )
 
 // Error refuses a write that would break a rule. Nothing was written, and the same write fails
@@ -48,6 +55,9 @@ func broken(rule Rule, format string, args ...any) error {
 // CheckWritten returns an [*Error] if an owner's write may not leave h. The inbox of h is what the
 // write leaves in it.
 func CheckWritten(h core.Head) error {
+	if err := checkFamily(h); err != nil {
+		return err
+	}
 	switch h.Status {
 	case core.RunCreated:
 		return broken(BackToCreated, "run %s would be created again", h.Run)
@@ -57,6 +67,33 @@ func CheckWritten(h core.Head) error {
 		return checkDone(h)
 	}
 	return nil
+}
+
+// checkFamily checks what a run knows of the runs above and below it.
+func checkFamily(h core.Head) error {
+	if least := core.SchemaOf(h); least > max(h.Schema, core.SchemaAlone) {
+		return broken(SchemaTooOld, "run %s would be stored as schema %d, and has a family, which takes %d", h.Run, h.Schema, least)
+	}
+	for _, key := range slices.Sorted(maps.Keys(h.Out)) {
+		sus, launches := strings.CutPrefix(key, core.LaunchKey(""))
+		switch {
+		case !launches:
+		case h.End != nil:
+			return broken(EndsWithLaunch, "run %s has ended, and would start the child of suspension %s", h.Run, sus)
+		case !awaitsChild(h, sus):
+			return broken(LaunchForNothing, "run %s would start a child for suspension %s, on which no call waits", h.Run, sus)
+		}
+	}
+	return nil
+}
+
+func awaitsChild(h core.Head, sus string) bool {
+	for _, c := range h.Calls {
+		if c.Kind == core.KindChild && c.WaitsOn(sus) {
+			return true
+		}
+	}
+	return false
 }
 
 func checkWaiting(h core.Head) error {

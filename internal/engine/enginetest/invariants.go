@@ -63,6 +63,21 @@ var brokenHeads = []struct {
 		req.Next.Held = []core.Held{{Seq: 1, Key: "m:1"}}
 		return req
 	}},
+	{invariant.LaunchForNothing, func(h core.Head) engine.CommitRequest {
+		req := next(h, 1, "one")
+		req.Next.Out = map[string]core.Out{core.LaunchKey("sus_1"): {Kind: core.OutLaunch}}
+		return req
+	}},
+	{invariant.EndsWithLaunch, func(h core.Head) engine.CommitRequest {
+		req := ending(h, 1)
+		req.Next.Out = map[string]core.Out{core.LaunchKey("sus_1"): {Kind: core.OutLaunch}}
+		return req
+	}},
+	{invariant.SchemaTooOld, func(h core.Head) engine.CommitRequest {
+		req := next(h, 1, "one")
+		req.Next.Children = 1
+		return req
+	}},
 }
 
 func testBrokenHeads(t *storeTest) {

@@ -11,7 +11,7 @@ var words = []string{
 	// of the rest of a head
 	`{"round":`, `,"step":`, `,"turn":`, `,"acts":`, `,"res":`, `,"tin":`, `,"tout":`, `,"mt":`, `,"cost":`, `,"prc":true`,
 	`,"tc":`, `,"sc":`, `,"rok":`, `,"rf":`, `,"err":`, `,"wr":true`, `,"rnd":["`, `,"aw":`, `,"aws":`, `,"yl":`, `,"ylr":`, `,"cra":`,
-	`,"bg":true`, `,"cl":true`, `,"so":true`, `,"to":true`, `,"spk":true`, `,"told":true`, `,"usr":`, `,"snap":`, `,"delt":`,
+	`,"bg":true`, `,"cl":true`, `,"so":true`, `,"to":true`, `,"spk":true`, `,"to` + `ld":true`, `,"usr":`, `,"snap":`, `,"delt":`,
 	`,"narrow":{"`, `,"grants":["`, `,"nomem":true`, `,"retry_of":"run_`, `,"meta":{"`, `,"ntf":"`, `,"held":[{"s":`, `,"k":"m:`,
 	`,"kept":true`, `,"mo":{"s":`, `,"u":`, `,"rs":"`, `,"fin":"`, `,"as":"`,
 	// of a family
@@ -29,7 +29,7 @@ var words = []string{
 	`toolu_01`, `toolu_bdrk_01`, `call_`, `":"`, `":{"`, `"}}`, `"}`, `}}`, `"]`, `00000`,
 }
 
-// codes are the bytes that stand for words. No text in UTF-8 JSON has the first 31 or, on their own,
+// code is the byte that stands for a word. No text in UTF-8 JSON has the first 31 or, on their own,
 // the others; a byte of a text that is one of them follows a zero.
 func code(word int) byte {
 	if word < 128 {
