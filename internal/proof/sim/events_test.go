@@ -118,7 +118,7 @@ func (r *reader) metAll(t *testing.T) {
 		}
 	}
 	for word, why := range unmet {
-		if why != noTrees && !slices.Contains(words, word) { // some of them have no schema yet
+		if why != noTrees && !slices.Contains(words, word) { // some have no schema yet
 			t.Errorf("%q is excused, and no word of a closed list", word)
 		}
 	}

@@ -32,6 +32,9 @@ type Faults struct {
 	Counts map[string]int
 	Ops    int64
 
+	// Worse multiplies Rate for operations of these names.
+	Worse map[string]float64
+
 	// Pause is the chance that a process stands still for up to PauseMax before or after an
 	// operation: longer than its lease, and it comes back to a run that another one owns.
 	Pause    float64
@@ -109,7 +112,11 @@ func (f *Faults) kind(name string) string {
 	if f.Choose != nil {
 		return f.Choose(f.Ops, name)
 	}
-	if !f.World.Chance(f.Rate) {
+	rate := f.Rate
+	if times, worse := f.Worse[name]; worse {
+		rate *= times
+	}
+	if !f.World.Chance(rate) {
 		return ""
 	}
 	kind := []string{CrashBefore, NoAnswer, LostReply, CrashAfter}[f.World.rng.IntN(4)]

@@ -38,7 +38,7 @@ func TestSchedules(t *testing.T) {
 
 // newBatch is n schedules from the first one on, or the one that the flags name.
 func newBatch(t *testing.T, n uint64, c cut) *batch {
-	b := &batch{t: t, cut: c, began: time.Now(), met: map[string]int{}}
+	b := &batch{t: t, cut: c, began: time.Now(), met: map[string]int{}, schedule: schedule, mustMeet: mustMeet}
 	b.template = sync.OnceValue(func() []byte { return emptyStore(t) })
 	b.first, b.end = *firstSeed, *firstSeed+n
 	if *oneSeed != 0 {
@@ -56,6 +56,8 @@ type batch struct {
 	t          *testing.T
 	template   func() []byte
 	cut        cut         // what is left out, or put in, of each
+	schedule   player      // plays one
+	mustMeet   []string    // what a large number must contain
 	enough     func() bool // ends it before its last seed; nil: nothing does
 	began      time.Time
 	first, end uint64
@@ -66,6 +68,9 @@ type batch struct {
 	met   map[string]int
 	found *failure // the one with the lowest seed
 }
+
+// player plays the schedule of a seed, and returns what it met and what is wrong.
+type player func(t *testing.T, template func() []byte, seed uint64, c cut) (met map[string]int, wrong []string)
 
 type failure struct {
 	seed       uint64
@@ -90,7 +95,7 @@ func (b *batch) work() {
 		if seed >= b.end || *howLong > 0 && time.Since(b.began) > *howLong || b.enough != nil && b.enough() {
 			return
 		}
-		met, wrong := schedule(b.t, b.template, seed, b.cut)
+		met, wrong := b.schedule(b.t, b.template, seed, b.cut)
 		b.done.Add(1)
 		b.add(met)
 		if len(wrong) > 0 {
@@ -153,7 +158,7 @@ func (b *batch) close() {
 	if n := b.done.Load(); b.found == nil && *howLong == 0 && b.enough == nil && n != b.end-b.first {
 		b.t.Errorf("%d of %d schedules were played", n, b.end-b.first)
 	}
-	for _, kind := range mustMeet {
+	for _, kind := range b.mustMeet {
 		if b.found == nil && b.done.Load() >= enoughToMeet && b.met[kind] == 0 {
 			b.t.Errorf("in %d schedules there was never: %s", b.done.Load(), kind)
 		}
@@ -162,7 +167,7 @@ func (b *batch) close() {
 	if b.found != nil {
 		violations = 1
 		b.t.Errorf("%s\n%s\nagain with: go test ./internal/proof/sim -run %s -sim.seed %d%s", strings.Join(b.found.violations, "\n"),
-			shrink(b.t, b.template, b.found.seed, b.cut), b.t.Name(), b.found.seed, chosen())
+			shrink(b.t, b.schedule, b.template, b.found.seed, b.cut), b.t.Name(), b.found.seed, chosen())
 	}
 	line := fmt.Sprintf("sim: %d schedules from %d in %s, %s, %d violations", b.done.Load(), b.first, time.Since(b.began).Round(100*time.Millisecond), b.rate(), violations)
 	b.t.Log(line)
@@ -222,6 +227,10 @@ func schedule(t *testing.T, template func() []byte, seed uint64, c cut) (met map
 		for kind, n := range met {
 			s.faults.Counts[kind] += n
 		}
+		s.violations = append(s.violations, wrong...)
+	}
+	if seed%treesEvery == 0 && c.flaw == nil && c.reader == nil {
+		_, wrong := growTree(t, template, seed, cut{without: c.without})
 		s.violations = append(s.violations, wrong...)
 	}
 	s.faults.Counts["operations"] = int(s.faults.Ops)

@@ -86,10 +86,10 @@ func (c cut) veto(kind string, n int) bool { return c.vetoed[event{kind, n}] }
 const mostTries = 1500
 
 // shrink looks for a smaller schedule that is wrong as well, and tells what happens in it.
-func shrink(t *testing.T, template func() []byte, seed uint64, c cut) string {
+func shrink(t *testing.T, play player, template func() []byte, seed uint64, c cut) string {
 	s := &shrinker{c: c, left: mostTries, whole: planOf(seed)}
 	s.wrong = func(c cut) []string {
-		_, wrong := schedule(t, template, seed, c)
+		_, wrong := play(t, template, seed, c)
 		return wrong
 	}
 	s.about = about(s.wrong(c))
@@ -230,11 +230,11 @@ func TestWhatIsWrongIsFoundMadeSmallAndTold(t *testing.T) {
 		if len(wrong) == 0 {
 			continue
 		}
-		told := shrink(t, nil, seed, c)
+		told := shrink(t, schedule, nil, seed, c)
 		if !strings.Contains(told, "commits revision") || !strings.Contains(told, "seed ") {
 			t.Errorf("told:\n%s", told)
 		}
-		if again := shrink(t, nil, seed, c); again != told {
+		if again := shrink(t, schedule, nil, seed, c); again != told {
 			t.Errorf("the second time it is told as\n%s\nand the first as\n%s", again, told)
 		}
 		t.Logf("found after %d schedules, %s:\n%s", seed, time.Since(began), told)

@@ -28,6 +28,8 @@ type table struct {
 	double *awsdouble.Double
 	still  bool // nothing goes wrong: somebody only looks
 	wrote  bool // something may have changed since the last look
+
+	lookAll func() // looks at all threads, whatever wrote them
 }
 
 // readLag is how many writes behind a read of the table is that does not ask for consistency. The
@@ -35,7 +37,7 @@ type table struct {
 const readLag = 5
 
 func (s *stage) onTable(t *testing.T) *table {
-	at := &table{s: s, double: awsdouble.New(awsdouble.Options{Clock: s.w.Now, Seed: s.seed})}
+	at := &table{s: s, lookAll: s.lookAtAll, double: awsdouble.New(awsdouble.Options{Clock: s.w.Now, Seed: s.seed})}
 	client := dynamodb.NewFromConfig(at.double.Config(), func(o *dynamodb.Options) {
 		o.Retryer = retry.NewStandard(func(r *retry.StandardOptions) {
 			r.MaxAttempts, r.Backoff = 3, retry.BackoffDelayerFunc(func(int, error) (time.Duration, error) { return 0, nil })
@@ -81,7 +83,11 @@ func (at *table) land() {
 // lost process has left.
 func (at *table) lookAtAll() {
 	at.wrote = false
-	for _, of := range at.s.tenants() {
+	at.lookAll()
+}
+
+func (s *stage) lookAtAll() {
+	for _, of := range s.tenants() {
 		for thread := range of.watched.last {
 			of.watched.look(context.Background(), of.tenant, thread)
 		}
