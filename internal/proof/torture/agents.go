@@ -70,7 +70,54 @@ model:
     - say: Done.
 permissions: {allow: [look, pay, ask_caller]}
 `,
+	// Others do the work: one that asks a person, and one that calls that one twice.
+	"torture-tree": `
+model:
+  provider: scripted
+  turns:
+    - given: {user: 'pay (?P<a>\S+) (?P<x>\d+) and (?P<b>\S+) (?P<y>\d+)', step: 1}
+      calls:
+        - {tool: hand, arguments: {order: "${a}", amount: "${x}"}}
+        - {tool: team, arguments: {order: "${b}", amount: "${y}"}}
+    - say: Done.
+permissions: {allow: [hand, team]}
+`,
+	"torture-team": `
+model:
+  provider: scripted
+  turns:
+    - given: {user: 'pay (?P<a>\S+) (?P<x>\d+) and (?P<b>\S+) (?P<y>\d+)', step: 1}
+      calls:
+        - {tool: hand, arguments: {order: "${a}", amount: "${x}"}}
+        - {tool: hand, arguments: {order: "${b}", amount: "${y}"}}
+    - say: Done.
+permissions: {allow: [hand]}
+`,
+	"torture-hand": `
+model:
+  provider: scripted
+  turns:
+    - given: {user: 'pay (?P<a>\S+) (?P<x>\d+) and', step: 1}
+      calls:
+        - {tool: pay, arguments: {order: "${a}", amount: "${x}"}}
+    - say: Done.
+permissions: {ask: [pay]}
+`,
 }
+
+// ownTeams are tools that call others of these agents, by agent.
+var ownTeams = map[string]string{"torture-tree": callsHand + callsTeam, "torture-team": callsHand}
+
+const (
+	callsHand = `  - name: hand
+    agent: torture-hand
+    input: "pay {order} {amount} and {order} {amount}"
+` + payArguments
+	callsTeam = `  - name: team
+    agent: torture-team
+    input: "pay {order} {amount} and {order} {amount}"
+` + payArguments
+)
 
 // httpTools are requests to a service that keeps the ledger; it is put in for %[1]s, and whether
 // its address is a private one for %[2]v.
@@ -108,7 +155,7 @@ const clientTool = `  - name: ask_caller
 `
 
 // ownGated are the tools that must not run without a decision, by agent.
-var ownGated = map[string]string{"torture-asks": ownPay, "torture-pair": ownPay}
+var ownGated = map[string]string{"torture-asks": ownPay, "torture-pair": ownPay, "torture-hand": ownPay}
 
 const ownPay = "pay"
 
@@ -136,20 +183,20 @@ func OwnAgents() []string { return slices.Sorted(maps.Keys(ownAgents)) }
 // repeats. Without a service the answers of the tools stand in the files, and there is no ledger.
 func WriteAgents(dir, service string) error {
 	if service == "" {
-		return writeAgents(dir, recordedTools)
+		return writeAgents(dir, recordedTools, "")
 	}
 	u, err := url.Parse(service)
 	if err != nil || u.Host == "" || u.Scheme != "http" && u.Scheme != "https" || u.RawQuery+u.Fragment != "" || u.User != nil {
 		return fmt.Errorf("%q is not the address of a service; it looks like http://127.0.0.1:9000", service)
 	}
-	return writeAgents(dir, fmt.Sprintf(httpTools, strings.TrimSuffix(u.String(), "/"), u.Scheme == "http"))
+	return writeAgents(dir, fmt.Sprintf(httpTools, strings.TrimSuffix(u.String(), "/"), u.Scheme == "http"), "")
 }
 
-// writeAgents puts the agents with these tools into dir.
-func writeAgents(dir, tools string) error {
+// writeAgents puts the agents with these tools into dir, and the rest behind them.
+func writeAgents(dir, tools, rest string) error {
 	err := os.MkdirAll(dir, 0o700)
 	for name, text := range ownAgents {
-		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte("name: "+name+text+tools), 0o600))
+		err = errors.Join(err, os.WriteFile(filepath.Join(dir, name+".yaml"), []byte("name: "+name+text+tools+ownTeams[name]+rest), 0o600))
 	}
 	return err
 }

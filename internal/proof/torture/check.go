@@ -34,6 +34,7 @@ func Check(p *Promises, e Evidence) []Violation {
 	for _, id := range slices.Sorted(maps.Keys(e.Threads)) {
 		c.thread(id, e.Threads[id])
 	}
+	c.children()
 	c.cancels()
 	c.decisions()
 	c.list()
@@ -136,10 +137,12 @@ func orNothing(text string) string {
 // thread: what was said is there as often as it was accepted, runs are over and have a reason to be
 // there, and each keeps the rules of its calls.
 func (c *check) thread(id string, t Thread) {
-	c.said(id, t)
+	if t.Parent == nil { // what an agent says to another is its own
+		c.said(id, t)
+	}
 	c.numbered(id, t)
 	for _, r := range t.Runs {
-		c.ended(r)
+		c.ended(r, t.Parent)
 		c.reasonFor(t, r)
 		c.calls(r, c.stories[r.ID])
 	}
@@ -190,7 +193,7 @@ func (c *check) numbered(id string, t Thread) {
 }
 
 // ended: every run comes to its end.
-func (c *check) ended(r RunLog) {
+func (c *check) ended(r RunLog, parent *ParentCall) {
 	reason := ""
 	if r.Reason != nil {
 		reason = *r.Reason
@@ -198,7 +201,7 @@ func (c *check) ended(r RunLog) {
 	switch {
 	case r.Status != "done":
 		c.violated("every run comes to its end", 0, "with everything decided, run "+r.ID+" is done", "it is %s, and waits for %s", r.Status, waitsFor(r))
-	case reason == "cancelled" && !c.cancelled[r.ID]:
+	case reason == "cancelled" && !c.cancelled[r.ID] && !c.givenUpByParent(parent):
 		c.violated("nobody ends a run but who may", 0, "run "+r.ID+" goes on until it is done", "it is cancelled, and nobody asked for that")
 	case c.e.Own && reason != "natural_end" && reason != "cancelled" && !givenUp(r):
 		c.violated("a run of this agent ends by itself or by a cancel", 0, "run "+r.ID+" ends by itself",

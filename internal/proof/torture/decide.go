@@ -29,7 +29,7 @@ func (t *talk) answers(ctx context.Context, run string, p wire.Pending) ([]func(
 	style := t.random.IntN(10)
 	switch {
 	case p.Kind == "interrupt":
-		return []func() error{func() error { return t.resume(ctx, run) }}, nil
+		return []func() error{func() error { return t.resume(ctx, waits(run, p)) }}, nil
 	case style < inTenRepeat:
 		return []func() error{func() error { return t.decideTwice(ctx, run, p, d) }}, nil
 	case style < inTenRepeat+inTenRivals && (p.Kind == "approval" || p.Kind == "client"):
@@ -45,7 +45,7 @@ func (t *talk) decision(run string, p wire.Pending) (wire.Decision, error) {
 	case "approval":
 		t.approval(p, &d)
 	case "unknown_outcome":
-		return d, t.outcome(run, p, &d)
+		return d, t.outcome(waits(run, p), p, &d)
 	default:
 		d.Result = quoted("answered by " + d.DecisionID)
 	}
@@ -122,7 +122,7 @@ func refuses(d wire.Decision) bool { return d.Action != "resume" || d.Error != "
 
 // decide sends a decision until it is answered, and writes down how.
 func (t *talk) decide(ctx context.Context, run string, p wire.Pending, d wire.Decision) (Decision, error) {
-	said := Decision{Caller: t.n, Run: run, Shown: p, Decision: d}
+	said := Decision{Caller: t.n, Run: waits(run, p), Shown: p, Decision: d}
 	_, err := ask(ctx, t.door, func(api *client.Client) (wire.DecisionAnswer, error) { return api.Decide(ctx, run, d) })
 	code, refused, err := refusal(err)
 	if err != nil {

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -43,6 +44,8 @@ type Evidence struct {
 type Thread struct {
 	Runs     []RunLog       `json:"runs"` // oldest first
 	Messages []wire.Message `json:"messages"`
+	// the call that its only run works for; nil unless an agent called it
+	Parent *ParentCall `json:"parent,omitempty"`
 }
 
 // RunLog is a run and its events.
@@ -77,9 +80,14 @@ func (w *world) look(ctx context.Context, readers int, patience time.Duration) (
 		if err != nil {
 			return fmt.Errorf("looking at %s: %w", s.Thread, err)
 		}
+		below, err := w.lookBelow(ctx, thread)
+		if err != nil {
+			return fmt.Errorf("looking below %s: %w", s.Thread, err)
+		}
 		mu.Lock()
 		defer mu.Unlock()
 		found.Threads[s.Thread], found.Again[s.Key] = thread, again
+		maps.Copy(found.Threads, below)
 		return nil
 	})
 	if err != nil {
@@ -137,32 +145,36 @@ func inParallel[T any](ctx context.Context, n int, things []T, do func(context.C
 
 // lookAt reads a thread, and what its start comes to when it is sent once more.
 func (w *world) lookAt(ctx context.Context, s Start) (t Thread, again string, err error) {
-	runs, err := pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Run], error) {
-		return api.ThreadRunPage(ctx, s.Thread, client.RunFilter{Limit: pageSize, Cursor: cursor})
-	})
-	if err != nil {
-		return t, "", err
-	}
-	slices.Reverse(runs)
-	for _, listed := range runs {
-		run, there, err := w.readRun(ctx, listed.ID)
-		if err != nil {
-			return t, "", err
-		}
-		if there {
-			t.Runs = append(t.Runs, run)
-		}
-	}
-	t.Messages, err = pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Message], error) {
-		return api.MessagePage(ctx, s.Thread, client.MessageOptions{Limit: pageSize, Cursor: cursor})
-	})
-	if err != nil {
+	if t, err = w.readThread(ctx, s.Thread); err != nil {
 		return t, "", err
 	}
 	// Last: a start that was lost begins anew under the same id.
 	run, err := ask(ctx, w.door, func(api *client.Client) (wire.Run, error) { return api.StartRun(ctx, s.Request, s.Key) })
 	code, _, err := refusal(err)
 	return t, cmp.Or(run.ID, code), err
+}
+
+func (w *world) readThread(ctx context.Context, id string) (t Thread, err error) {
+	runs, err := pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Run], error) {
+		return api.ThreadRunPage(ctx, id, client.RunFilter{Limit: pageSize, Cursor: cursor})
+	})
+	if err != nil {
+		return t, err
+	}
+	slices.Reverse(runs)
+	for _, listed := range runs {
+		run, there, err := w.readRun(ctx, listed.ID)
+		if err != nil {
+			return t, err
+		}
+		if there {
+			t.Runs = append(t.Runs, run)
+		}
+	}
+	t.Messages, err = pages(ctx, w.door, func(api *client.Client, cursor string) (wire.Page[wire.Message], error) {
+		return api.MessagePage(ctx, id, client.MessageOptions{Limit: pageSize, Cursor: cursor})
+	})
+	return t, err
 }
 
 func (w *world) readRun(ctx context.Context, id string) (r RunLog, there bool, err error) {

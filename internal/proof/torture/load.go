@@ -193,6 +193,9 @@ func (t *talk) next(ctx context.Context) (over bool, err error) {
 // attend acts once on each state that a run is seen in.
 func (t *talk) attend(ctx context.Context, run wire.Run) error {
 	seen := run.ID + run.Status + run.UpdatedAt.String()
+	for _, p := range run.Pending { // a run below may have begun to wait
+		seen += p.Suspension.ID
+	}
 	if t.seen == seen {
 		return machine.Sleep(ctx, lookEvery)
 	}
@@ -211,6 +214,9 @@ func (t *talk) act(ctx context.Context, run wire.Run) error {
 		sends = append(sends, func() error { return t.cancel(ctx, run.ID) })
 	}
 	for _, p := range run.Pending {
+		if len(p.Path) > 0 && t.chance(oneInCancel) {
+			sends = append(sends, func() error { return t.cancel(ctx, waits(run.ID, p)) })
+		}
 		answers, err := t.answers(ctx, run.ID, p)
 		if err != nil {
 			return err

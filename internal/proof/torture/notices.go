@@ -102,7 +102,7 @@ func kindOf(e wire.Event) string {
 	}
 	_ = json.Unmarshal(e.Data, &data) // what can't be read is owed
 	switch {
-	case e.Type == "call.suspended" && data.Kind != "interrupt":
+	case e.Type == "call.suspended" && data.Kind != "interrupt" && data.Kind != "child":
 		return "suspended"
 	case e.Type == "decision.recorded" && data.Applied:
 		return "decided"

@@ -55,8 +55,12 @@ func (r Report) Line() string {
 	if r.Notices > 0 {
 		notices = ", " + thousands(r.Notices) + " notices arrived"
 	}
-	return fmt.Sprintf("%s%s runs, %s decisions, %s messages, %s cancels acknowledged%s: %s (%.0f s)", kills,
-		thousands(r.Runs), thousands(r.Decisions), thousands(r.Messages), thousands(r.Cancels), notices, verdict, r.Seconds)
+	children := ""
+	if r.Children > 0 {
+		children = " and " + thousands(r.Children) + " below them"
+	}
+	return fmt.Sprintf("%s%s runs%s, %s decisions, %s messages, %s cancels acknowledged%s: %s (%.0f s)", kills,
+		thousands(r.Runs), children, thousands(r.Decisions), thousands(r.Messages), thousands(r.Cancels), notices, verdict, r.Seconds)
 }
 
 // thousands writes a number with commas.

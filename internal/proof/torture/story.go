@@ -14,6 +14,7 @@ type story struct {
 	// by suspension, in order; not those that came after a deadline
 	recorded         map[string][]recorded
 	answeredBySaying []string // messages that were taken as the answer to a call
+	children         []child  // that its calls started, in order
 }
 
 // call is what happened to one call.
@@ -76,6 +77,7 @@ func read(r RunLog) *story {
 			continue
 		}
 		c := s.call(t)
+		s.child(e)
 		switch e.Type {
 		case "call.ready":
 			c.ready++

@@ -58,8 +58,9 @@ type Report struct {
 	Held       bool        `json:"held"`
 	Kills      int         `json:"kills"`
 	Count                  // what was acknowledged
-	Effects    int         `json:"effects"` // marks that tools left outside of the system
-	Notices    int         `json:"notices"` // that arrived, those that came again included
+	Effects    int         `json:"effects"`  // marks that tools left outside of the system
+	Notices    int         `json:"notices"`  // that arrived, those that came again included
+	Children   int         `json:"children"` // runs that other runs had started
 	GivenUp    int         `json:"given_up"`
 	Seconds    float64     `json:"seconds"`
 	Seed       uint64      `json:"seed"`
@@ -104,7 +105,7 @@ func Run(ctx context.Context, o Options) (Report, error) {
 		}
 	}
 	report.Held = len(report.Violations) == 0
-	report.Notices = len(found.Notices)
+	report.Notices, report.Children = len(found.Notices), found.childRuns()
 	report.Effects, report.GivenUp = len(found.Effects), found.givenUp()
 	report.Seconds = time.Since(began).Seconds()
 	if !report.Held {
@@ -146,7 +147,7 @@ func (t *torment) begin() (err error) {
 	}
 	data, agents := filepath.Join(t.o.Dir, "data"), filepath.Join(t.o.Dir, "agents")
 	service := "http://" + t.service.Host()
-	if err := writeAgents(agents, fmt.Sprintf(httpTools+ownNotify, service, true)); err != nil {
+	if err := writeAgents(agents, fmt.Sprintf(httpTools, service, true), fmt.Sprintf(ownNotify, service, true)); err != nil {
 		return errors.Join(fmt.Errorf("writing the agents: %w", err), t.service.Close())
 	}
 	t.lives = &lives{command: func() *exec.Cmd { return t.o.Command(data, agents, t.service.Host()) }, settle: t.service.Settle,
