@@ -17,6 +17,7 @@ func (a *App) Answers(run string, p wire.Pending) []answer {
 	base := a.Command("decide " + run + " " + p.Suspension.ID)
 	switch {
 	case p.Kind == "interrupt":
+		run = AskerRun(run, p)
 		return []answer{{"resume", a.Command("resume " + run)}, {"cancel", a.Command("runs cancel " + run)}}
 	case TakesResult(p):
 		return []answer{{"result", base + " --result JSON"}, {"deny", base + " --deny --reason TEXT"}}
@@ -39,11 +40,14 @@ func (a *App) Answers(run string, p wire.Pending) []answer {
 
 // PendingRows show a waiting call, its preview, who requested it, and how to decide it.
 func (a *App) PendingRows(run, agent string, p wire.Pending) [][]string {
+	path := PathRows(agent, p)
+	agent = Asker(agent, p)
 	inline := Title(agent, p) == "" && plainly(p.Arguments)
 	rows := [][]string{{"waits for", awaited(agent, p, inline)}}
 	if p.Suspension.Message != "" {
 		rows = append(rows, display.Labelled("", display.SpelledLines(p.Suspension.Message))...)
 	}
+	rows = append(rows, path...)
 	if p.Deadline != nil {
 		rows = append(rows, []string{"until", display.Clock(*p.Deadline) + display.UntilDeadline(p.Deadline.Time, a.Now())})
 	}

@@ -71,7 +71,9 @@ func (a *App) PrintRun(run wire.Run) error {
 	}
 	rows = append(rows,
 		[]string{"steps", fmt.Sprintf("%d in %d activations", run.Steps, run.Activations)},
-		[]string{"tokens", fmt.Sprintf("%d in, %d out", run.Usage.InputTokens, run.Usage.OutputTokens) + costWords(run)},
+		[]string{"tokens", fmt.Sprintf("%d in, %d out", run.Usage.InputTokens, run.Usage.OutputTokens) + costWords(run)})
+	rows = append(rows, familyRows(run)...)
+	rows = append(rows,
 		[]string{"created", display.Clock(run.CreatedAt)},
 		[]string{"updated", display.Clock(run.UpdatedAt)})
 	if text, ok := run.OutputText(); ok {

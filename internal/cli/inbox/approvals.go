@@ -102,7 +102,7 @@ func (a *app) printApprovals(list client.ApprovalFilter, page wire.Page[wire.App
 func pendingIDs(pending []wire.Pending) string {
 	names := make([]string, len(pending))
 	for i, p := range pending {
-		names[i] = p.Suspension.ID + " (" + cmp.Or(p.Tool, p.Kind) + ")"
+		names[i] = p.Suspension.ID + " (" + cmp.Or(p.Tool, p.Kind) + display.After(" of ", cmdline.PathWords(p.Path)) + ")"
 	}
 	return strings.Join(names, ", ")
 }

@@ -126,7 +126,7 @@ type waiting struct {
 func waitingIn(run wire.Run, target string) waiting {
 	for _, p := range run.Pending {
 		if p.Suspension.ID == target || p.CallID == target {
-			return waiting{run.Agent, p}
+			return waiting{cmdline.Asker(run.Agent, p), p}
 		}
 	}
 	return waiting{}
@@ -205,7 +205,7 @@ func onlyPending(ctx context.Context, c *client.Client, id string) (waiting, err
 	case 0:
 		return waiting{}, cmdline.Fail(cmdline.ExitFailed, "not_suspended", fmt.Sprintf("%s has no call to decide; its status is %s", id, cmdline.StatusText(run)))
 	case 1:
-		return waiting{run.Agent, run.Pending[0]}, nil
+		return waiting{cmdline.Asker(run.Agent, run.Pending[0]), run.Pending[0]}, nil
 	}
 	return waiting{}, cmdline.Usagef("%s has several waiting calls; add the id of one: %s", id, pendingIDs(run.Pending))
 }

@@ -136,10 +136,15 @@ func (m *inbox) rows() []display.Line {
 		if a.Suspension.ID == m.chosen {
 			mark, how = "> ", display.Marked
 		}
-		words := fmt.Sprintf("%s%7s  %-8s  %s  %s", mark, display.Age(a.Since, m.now), kindWords(a.Kind), display.Spelled(a.Agent), wanted(a))
+		words := fmt.Sprintf("%s%7s  %-8s  %s  %s", mark, display.Age(a.Since, m.now), kindWords(a.Kind), forWhom(a), wanted(a))
 		lines = append(lines, display.Line{{Style: how, Text: words}}.Cut(m.width))
 	}
 	return lines
+}
+
+// forWhom is the agent of a call, with those above it.
+func forWhom(a wire.Approval) string {
+	return cmp.Or(cmdline.PathWords(a.Path), display.Spelled(a.Agent))
 }
 
 // wanted is what a call would do, or what the run itself asks.
@@ -173,6 +178,9 @@ func (m *inbox) body() []display.Line {
 func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	lines := []display.Line{row("waits for", cmdline.AwaitedBy(a.Agent, a.Pending)), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
 		row("suspension", a.Suspension.ID), row("since", strings.TrimSpace(display.Clock(a.Since)+display.After(", ", display.Age(a.Since, now))))}
+	for _, r := range cmdline.PathRows(a.Agent, a.Pending) {
+		lines = append(lines, row(r[0], r[1]))
+	}
 	if a.Deadline != nil {
 		lines = append(lines, row("deadline", display.Clock(*a.Deadline)+display.UntilDeadline(a.Deadline.Time, now)))
 	}

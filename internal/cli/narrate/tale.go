@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 )
 
 // Tale describes a run in words. It gets the run's events in order and remembers the calls, so that
@@ -21,12 +22,14 @@ type Tale struct {
 	calls   map[string]request // by id
 	running map[string]bool    // calls whose start was shown live
 	ended   fact               // the last turn.ended: it says why a run is done
+	below   bool               // the run waits for nothing but runs that it has started
 }
 
 // request is what the model asked for in a call.
 type request struct {
 	tool      string
 	arguments json.RawMessage
+	deadline  *wire.Time // of its wait
 }
 
 // NewTale starts a tale. now is the clock for the time until deadlines.
@@ -55,6 +58,7 @@ type fact struct {
 	TryAt      wire.Time       `json:"try_at"`
 	timeout
 	counting
+	child
 	Grant string  `json:"grant"`
 	Live  bool    `json:"live"`
 	Done  float64 `json:"done"`
@@ -105,6 +109,8 @@ func (t *Tale) Tell(e wire.Event) []display.Line {
 		return t.decision(f)
 	case "decision.refused":
 		return refused(f)
+	case "child.started", "child.ended":
+		return t.child(e, f)
 	case "state.delta":
 		return []display.Line{{{Style: display.Faint, Text: "state changed: " + keys(f)}}}
 	case "step.reset":
@@ -142,14 +148,18 @@ func (t *Tale) note(e wire.Event, f fact) {
 	case "turn.ended":
 		t.ended = f
 	case "call.ready":
-		t.calls[f.CallID] = request{f.Tool, f.Arguments}
+		t.calls[f.CallID] = request{f.Tool, f.Arguments, nil}
 	case "call.suspended":
-		t.calls[f.CallID] = request{f.Tool, f.Arguments} // what it would run with
+		t.calls[f.CallID] = request{f.Tool, f.Arguments, f.Deadline} // what it would run with
+	case "activation.ended":
+		t.below = f.Outcome == events.ActivationChildren
 	}
 }
 
 func (t *Tale) status(e wire.Event, f fact) []display.Line {
 	switch {
+	case f.Status == "waiting" && t.below:
+		return []display.Line{{{Style: display.Faint, Text: "suspended until a run that it started ends"}}}
 	case f.Status == "waiting":
 		return []display.Line{{{Style: display.Faint, Text: "suspended until a decision arrives"}}}
 	case f.Status == "running" && e.Turn <= 1:
@@ -223,8 +233,11 @@ func (f fact) progress() string {
 const longest = 300
 
 func (t *Tale) suspended(e wire.Event, f fact, tool string) []display.Line {
+	if f.Kind == "child" {
+		return nil // the start of the run follows
+	}
 	words := map[string]string{"approval": "approval of " + tool, "client": "the client's result of " + tool, "input": "an answer to " + tool,
-		"unknown_outcome": "the outcome of " + tool, "interrupt": "a resume", "child": "the run that " + tool + " started"}[f.Kind]
+		"unknown_outcome": "the outcome of " + tool, "interrupt": "a resume"}[f.Kind]
 	rest := ""
 	if now := t.now(); now.Sub(e.At.Time) > time.Minute {
 		rest = " since " + e.At.UTC().Format("15:04")

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -188,7 +189,7 @@ func (p *player) settle(ctx context.Context, id string, answered []string) error
 			return err
 		}
 		p.run = run
-		if run.Status == "done" || run.Status == "waiting" && !waitsFor(run, answered) {
+		if cmdline.Rests(run) && !waitsFor(run, answered) {
 			return nil
 		}
 		page, err := p.client.EventPage(ctx, id, client.EventQuery{After: cursor, Wait: time.Second})
