@@ -43,7 +43,8 @@ type grown struct {
 // restive is a store that fails when it is asked to.
 type restive struct {
 	*sqlite.DB
-	fail func(what, thread string) bool
+	fail  func(what, thread string) bool
+	after func(what, thread string)
 }
 
 var errRestive = fmt.Errorf("%w: on request", engine.ErrDenied)
@@ -52,7 +53,11 @@ func (s *restive) Start(ctx context.Context, req engine.StartRequest) (engine.Wr
 	if s.fail != nil && s.fail("start", req.Head.Thread) {
 		return engine.Written{}, errRestive
 	}
-	return s.DB.Start(ctx, req)
+	w, err := s.DB.Start(ctx, req)
+	if s.after != nil {
+		s.after("start", req.Head.Thread)
+	}
+	return w, err
 }
 
 func (s *restive) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
@@ -250,6 +255,7 @@ func (f *forest) result(thread, call string) core.Message {
 	return core.Message{}
 }
 
+// HA9, HK10: what the run waits for is its children, and the end of one leaves it waiting.
 func TestAnAgentCallsTwoOthersAndWaitsForBoth(t *testing.T) {
 	f := newForest(t, map[string]grown{
 		"root": {turns: []core.Turn{calls(call("c1", "a", `{"n":1}`), call("c2", "b", `{"n":2}`)), says("both")}},
@@ -320,7 +326,7 @@ func TestACancelGoesDownTheTree(t *testing.T) {
 	}
 }
 
-// An approval that is given after the root's cancel was accepted runs nothing, although the cancel
+// H40, CH-2: an approval that is given after the root's cancel was accepted runs nothing, although the cancel
 // has not come down yet.
 func TestNoBodyRunsOnAnApprovalAfterACancelAbove(t *testing.T) {
 	f := newForest(t, map[string]grown{
@@ -343,7 +349,7 @@ func TestNoBodyRunsOnAnApprovalAfterACancelAbove(t *testing.T) {
 	}
 }
 
-// A store that does not answer when the runs above are looked at makes the child try again. It is
+// HK3: a store that does not answer when the runs above are looked at makes the child try again. It is
 // neither cancelled nor does it go on.
 func TestAStoreErrorWhileLookingIsNoAnswer(t *testing.T) {
 	f := newForest(t, map[string]grown{
@@ -410,7 +416,7 @@ func TestWhatIsOwedToOtherRunsIsSentLater(t *testing.T) {
 	}
 }
 
-// A child that was cancelled by hand tells its parent, which goes on.
+// H44: a child that was cancelled by hand tells its parent, which goes on.
 func TestAChildCancelledByHandTellsItsParent(t *testing.T) {
 	f := newForest(t, map[string]grown{
 		"root": {turns: []core.Turn{calls(call("c1", "leaf", `{}`)), says("without it")}},
@@ -426,7 +432,7 @@ func TestAChildCancelledByHandTellsItsParent(t *testing.T) {
 	}
 }
 
-// A launch that is repeated after a deployment starts the version that the suspension pinned.
+// H56: a launch that is repeated after a deployment starts the version that the suspension pinned.
 func TestALaunchAfterADeploymentStartsWhatWasPinned(t *testing.T) {
 	f := newForest(t, map[string]grown{
 		"root": {turns: []core.Turn{calls(call("c1", "leaf", `{}`)), says("ok")}},
@@ -449,7 +455,8 @@ func TestALaunchAfterADeploymentStartsWhatWasPinned(t *testing.T) {
 	f.want(trunk, core.NaturalEnd)
 }
 
-// An interrupt pauses the whole tree, and its end lets all of it go on.
+// HK9: an interrupt pauses the whole tree, and its end lets all of it go on. A child that is paused
+// has not ended.
 func TestAnInterruptGoesDownTheTreeAndEndsThere(t *testing.T) {
 	f := newForest(t, map[string]grown{
 		"root": {turns: []core.Turn{calls(call("c1", "mid", `{}`)), says("ok")}},
@@ -517,5 +524,57 @@ func TestUsageAddsUpAtTheRoot(t *testing.T) {
 	f.work()
 	if got := f.want(trunk, core.NaturalEnd).Record().Tree(); got.Runs != 4 || got.InputTokens != 233 || got.OutputTokens != 233 {
 		t.Errorf("the tree has used %+v", got)
+	}
+}
+
+// H43: a child may end before the worker that launched it has noted that in the parent's head. Its
+// result is bound to the suspension alone, and the parent takes it all the same.
+func TestAChildMayEndBeforeItsLauncherKnowsThatItBegan(t *testing.T) {
+	f := newForest(t, map[string]grown{
+		"root": {turns: []core.Turn{calls(call("c1", "leaf", `{}`)), says("ok")}},
+		"leaf": {turns: []core.Turn{says("hi")}},
+	})
+	early := 0
+	f.store.after = func(what, thread string) {
+		if what != "start" {
+			return
+		}
+		// the launcher is still in its step: the child runs to its end meanwhile
+		for range 3 {
+			if _, err := f.eng.Step(t.Context(), engine.Wakeup{Tenant: "t", Thread: thread}); err != nil {
+				t.Error(err)
+			}
+		}
+		if root := f.head(trunk); root.Out[core.LaunchKey(root.Calls["c1"].Sus)].Kind == core.OutLaunch && len(root.Inbox) == 1 {
+			early++
+		}
+	}
+	f.start("root")
+	f.work()
+	f.want(trunk, core.NaturalEnd)
+	if early != 1 || f.result(trunk, "c1").Text() != "hi" {
+		t.Errorf("%d results came early", early)
+	}
+}
+
+// HK1, H54: the ids of a child follow from a suspension that cannot be guessed, and from nothing
+// that another tenant or thread shares.
+func TestTheIdOfAChildIsBoundToItsSuspension(t *testing.T) {
+	f := newForest(t, map[string]grown{
+		"root": {turns: []core.Turn{calls(call("c1", "leaf", `{}`), call("c2", "leaf", `{}`))}},
+		"leaf": {turns: []core.Turn{calls(call("x", "pay", `{}`))}, asks: []string{"pay"}},
+	})
+	f.start("root")
+	f.work()
+	one, two := f.head(trunk).Calls["c1"].Sus, f.head(trunk).Calls["c2"].Sus
+	for _, sus := range []string{one, two} {
+		random := strings.Split(sus, "_")[2]
+		if len(random) < 26 || core.ChildThread("t", trunk, sus) != f.head(core.ChildThread("t", trunk, sus)).Thread {
+			t.Errorf("%s has %d random letters", sus, len(random))
+		}
+	}
+	all := map[string]bool{core.ChildRun("t", trunk, one): true, core.ChildRun("t", trunk, two): true, core.ChildRun("u", trunk, one): true, core.ChildRun("t", "thr_other", one): true}
+	if len(all) != 4 {
+		t.Errorf("children share ids: %v", all)
 	}
 }

@@ -59,6 +59,7 @@ func threadOf(run string) string {
 	return thread
 }
 
+// HB20, HK12: a decision may be sent to any run above the one that waits.
 func TestADecisionIsStoredAtTheChildWhereverItIsAddressed(t *testing.T) {
 	for name, address := range map[string]func(relatives) string{
 		"at the child": func(r relatives) string { return r.leaf }, "at the parent": func(r relatives) string { return r.child },
@@ -103,6 +104,7 @@ func TestASuspensionElsewhereIsNoneOfTheRun(t *testing.T) {
 	x.wantCode(err, refusal.CodeCallNotFound) // of the run above, not below
 }
 
+// HB19: what a child works for is nothing that callers decide.
 func TestACallThatAChildWorksForIsNotAnswered(t *testing.T) {
 	x := newFixture(t, nil)
 	r := x.tree(approval("c1"))

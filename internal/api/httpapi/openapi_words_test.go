@@ -301,7 +301,7 @@ var members = map[string]member{
 	"Run.cancelled_by":    {"Who cancelled the run.", nil},
 	"Actor.by":            {"The principal, such as `token:anna` or `link:anna@example.com`. Omitted if callers have no names.", nil},
 	"Actor.via":           {"The entry point: `api`, `link` or `queue`.", nil},
-	"Family.retry_of":        {"The run that this one retries.", orNull(runID.CloneSchemas())},
+	"Family.retry_of":     {"The run that this one retries.", orNull(runID.CloneSchemas())},
 	"Run.metadata":        {"The metadata of the start request.", anObject},
 	"Run.pending":         {"The suspended calls that wait for an answer. In `readRun`, those of the runs below follow, each with its `path`; decisions on all of them may be sent to this run.", nil},
 	"Family.parent":       {"The call that the run works for. Omitted for a run that no other one has started.", nil},
