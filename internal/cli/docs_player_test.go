@@ -53,7 +53,7 @@ func newSession(t *testing.T, bin string) *session {
 }
 
 var (
-	idForm  = regexp.MustCompile(`\b(run|thr)_[a-z2-7]{24}(_[a-z0-9]+)?\b|\bsus_\d+_[a-z2-7]{16}(?:[a-z2-7]{10})?\b|\bdmt_[a-z2-7]{52}\b`)
+	idForm  = regexp.MustCompile(`\b(run|thr)_[a-z2-7]{24}(?:[a-z2-7]{2})?(_[a-z0-9]+)?\b|\bsus_\d+_[a-z2-7]{16}(?:[a-z2-7]{10})?\b|\bdmt_[a-z2-7]{52}\b`)
 	moment  = regexp.MustCompile(`\d{4}-\d\d-\d\d[ T][0-9:.]+Z?|\b\d\d:\d\d:\d\d\.\d+`)
 	blanks  = regexp.MustCompile(` +`)
 	address = regexp.MustCompile(`http://[0-9.:]+`)

@@ -147,8 +147,8 @@ func oneToken(place, token string) error {
 	return nil
 }
 
-// Settled waits until the run needs an answer or is done. It warns while the run's model doesn't answer;
-// the first requests are short so that the warning comes early.
+// Settled waits until the run needs an answer or is done. It warns while the run's model doesn't
+// answer; the first requests are short so that the warning comes early.
 func (a *App) Settled(ctx context.Context, c *client.Client, id string) (wire.Run, error) {
 	var warned time.Time // about this next attempt
 	for wait := 2 * time.Second; ; wait = min(2*wait, patience) {

@@ -24,7 +24,7 @@ func (a *app) dryRun(ctx context.Context, c *client.Client, id string, d wire.De
 	}
 	run, _ := c.Run(ctx, id) // without the run, nothing can be checked here
 	asked := waitingIn(run, d.Target)
-	if by := cmdline.AskerRun(id, asked.Pending); by != id { // the tool is one of that run's agent
+	if by := cmdline.AskerRun(id, asked.Pending); by != id { // whose agent has the tool
 		run, _ = c.Run(ctx, by)
 	}
 	looked, err := argumentsFit(ctx, c, run, asked.Tool, d.Arguments)

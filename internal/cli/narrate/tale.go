@@ -150,7 +150,7 @@ func (t *Tale) note(e wire.Event, f fact) {
 	case "call.ready":
 		t.calls[f.CallID] = request{f.Tool, f.Arguments, nil}
 	case "call.suspended":
-		t.calls[f.CallID] = request{f.Tool, f.Arguments, f.Deadline} // what it would run with
+		t.calls[f.CallID] = request{f.Tool, f.Arguments, f.Deadline} // as it would run
 	case "activation.ended":
 		t.below = f.Outcome == events.ActivationChildren
 	}
