@@ -112,7 +112,7 @@ func (a *app) watchStarted(ctx context.Context, c *client.Client, started wire.R
 			return err
 		}
 	}
-	run, err := a.watch(ctx, c, started.ID, false)
+	run, err := a.watch(ctx, c, started.ID, watching{below: true})
 	if err != nil {
 		return a.butStarted(started.ID, err)
 	}

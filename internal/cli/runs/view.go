@@ -21,6 +21,7 @@ type view struct {
 	app    *app
 	screen display.Screen
 	tale   *narrate.Tale
+	below  map[string]*narrate.Tale // of the runs below, in a tree
 	// model text that is already on the terminal, with the cursor behind it
 	live   strings.Builder
 	column int // of the cursor then
