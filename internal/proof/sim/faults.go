@@ -35,6 +35,9 @@ type Faults struct {
 	// Worse multiplies Rate for operations of these names.
 	Worse map[string]float64
 
+	// Down says until when requests for these operations get lost.
+	Down map[string]time.Time
+
 	// Pause is the chance that a process stands still for up to PauseMax before or after an
 	// operation: longer than its lease, and it comes back to a run that another one owns.
 	Pause    float64
@@ -52,7 +55,7 @@ type Faults struct {
 }
 
 // Stop ends all faults; copies that are already under way still land.
-func (f *Faults) Stop() { f.Rate, f.Pause, f.Late, f.Choose = 0, 0, 0, nil }
+func (f *Faults) Stop() { f.Rate, f.Pause, f.Late, f.Choose, f.Down = 0, 0, 0, nil, nil }
 
 // NewFaults with a rate of 0 injects nothing but still interleaves.
 func NewFaults(w *World, rate float64) *Faults {
@@ -115,6 +118,9 @@ func (f *Faults) kind(name string) string {
 	rate := f.Rate
 	if times, worse := f.Worse[name]; worse {
 		rate *= times
+	}
+	if f.World.Now().Before(f.Down[name]) && f.World.Allows("down") {
+		return NoAnswer
 	}
 	if !f.World.Chance(rate) {
 		return ""

@@ -1,9 +1,11 @@
 package sim_test
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -22,6 +24,9 @@ func (g *grove) lead(ctx context.Context) {
 		return
 	}
 	g.run, g.thread = got.Run.ID, got.Run.ThreadID
+	if down := []string{"start", "load", "signal", "", "", "", ""}[g.rng.IntN(7)]; down != "" && g.plan.rate > 0 {
+		g.faults.Down = map[string]time.Time{down: g.w.Now().Add(g.w.Upto(15 * time.Second))}
+	}
 	for i := range g.people {
 		g.caller(ctx, fmt.Sprintf("person %d", i), func(ctx context.Context) { g.person(ctx, i) })
 	}
@@ -142,10 +147,13 @@ func (g *grove) meddle(ctx context.Context) {
 		case 0:
 			g.cancel(ctx, h.Run)
 		case 1, 2, 3:
-			g.strike(ctx, open)
+			g.strike(ctx)
 		case 4, 5:
 			g.pause(ctx, g.run, n)
 		case 6:
+			if at := slices.IndexFunc(open, owesLaunch); at >= 0 {
+				h = open[at]
+			}
 			g.pause(ctx, h.Run, n)
 		case 7, 8:
 			g.resume(ctx, h.Run, n)
@@ -157,6 +165,15 @@ func (g *grove) meddle(ctx context.Context) {
 	}
 }
 
+func owesLaunch(h core.Head) bool {
+	for _, out := range h.Out {
+		if out.Kind == core.OutLaunch {
+			return true
+		}
+	}
+	return false
+}
+
 func (g *grove) cancel(ctx context.Context, run string) {
 	_, err := persist(ctx, g.stage, func(ctx context.Context) (wire.Run, error) { return g.reader.Cancel(ctx, anna, run) })
 	g.w.Note("cancels %s: %v", run, err)
@@ -166,21 +183,30 @@ func (g *grove) cancel(ctx context.Context, run string) {
 }
 
 // strike cancels a run, and decides right then about what waits below it.
-func (g *grove) strike(ctx context.Context, open []core.Head) {
+func (g *grove) strike(ctx context.Context) {
 	waiting := g.waiting()
 	if len(waiting) == 0 {
 		return
 	}
-	sus := pickOf(g, waiting)
-	h := g.kin.last[g.kin.asked[sus].thread]
-	for h.Parent != nil && g.rng.IntN(4) > 0 {
+	of := func(sus string) core.Head { return g.kin.last[g.kin.asked[sus].thread] }
+	deepest := slices.MaxFunc(waiting, func(a, b string) int { return cmp.Compare(depthOf(of(a)), depthOf(of(b))) })
+	sus := pickOf(g, []string{deepest, deepest, pickOf(g, waiting)})
+	h := of(sus)
+	for h.Parent != nil && g.rng.IntN(6) > 0 {
 		h = g.kin.last[h.Parent.Thread]
 	}
 	g.cancel(ctx, h.Run)
-	_ = g.w.Sleep(ctx, g.w.Upto(30*time.Millisecond))
+	_ = g.w.Sleep(ctx, g.w.Upto(12*time.Millisecond))
 	d := g.decision(sus, true)
 	d.DecisionID = "strike " + sus
 	g.straight(ctx, sus, d)
+}
+
+func depthOf(h core.Head) int {
+	if h.Parent == nil {
+		return 0
+	}
+	return h.Parent.Depth
 }
 
 func (g *grove) pause(ctx context.Context, run string, n int) {
@@ -188,7 +214,7 @@ func (g *grove) pause(ctx context.Context, run string, n int) {
 		return g.reader.Interrupt(ctx, anna, run, fmt.Sprintf("pause %d", n))
 	})
 	g.w.Note("pauses %s: %v", run, err)
-	if g.rng.IntN(2) == 0 {
+	if g.rng.IntN(4) > 0 {
 		g.hurry(ctx)
 		g.resume(ctx, run, 100+n)
 	}
@@ -279,7 +305,7 @@ func (g *grove) stuck() bool {
 		}
 		for _, c := range h.Calls {
 			if c.WaitsOn(c.Sus) && c.Above != "" && g.kin.last[h.Parent.Thread].Interrupt() != c.Above {
-				g.wrong("%s is paused for ever: the run above goes on: %s", h.Run, core.Encode(h))
+				g.wrong("CH-4: %s is paused for ever: the run above goes on: %s", h.Run, core.Encode(h))
 				return true
 			}
 		}

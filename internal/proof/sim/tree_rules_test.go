@@ -125,10 +125,14 @@ func (k *kin) told(h core.Head) {
 			k.g.wrong("CH-3: %s is done, and %s still waits for it", h.Run, parent.Run)
 		}
 	}
+	if _, cancelled := k.cancels[h.Run]; h.End.Kind == core.Cancelled && !cancelled && k.gone(h) == notYet {
+		k.g.wrong("CH-3: %s ended as cancelled, no one has cancelled it, and every run above waits for it", h.Run)
+	}
 	k.usage(h)
 	for _, w := range k.waits {
 		child := k.last[w.child.Thread]
-		if w.Run == h.Run && child.Open() && child.End == nil && child.Run != "" && !k.got[child.Thread+" "+core.KeyCancel] {
+		// one that has done nothing yet looks for its parent first
+		if w.Run == h.Run && child.Open() && child.End == nil && child.Seq > child.Seq0 && !k.got[child.Thread+" "+core.KeyCancel] {
 			k.g.wrong("CH-4: %s is done, and %s below it is open and was not cancelled", h.Run, child.Run)
 		}
 	}

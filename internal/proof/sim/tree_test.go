@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -110,7 +111,7 @@ func (g *grove) place(t *testing.T, template func() []byte) sim.FullStore {
 func (g *grove) build(t *testing.T, template func() []byte) {
 	ctx, p := t.Context(), g.plan
 	g.faults = sim.NewFaults(g.w, p.rate)
-	g.faults.Pause, g.faults.PauseMax, g.faults.Late, g.faults.LateMax = p.pause, 3*lease, p.late, 6*lease
+	g.faults.Pause, g.faults.PauseMax, g.faults.Late, g.faults.LateMax = p.pause, 3*lease, p.late, []time.Duration{2, 6}[g.rng.IntN(2)]*lease
 	g.faults.Worse = map[string]float64{"start": 3, "signal": 3}
 	inner := g.place(t, template)
 	g.db = g.kin.raw

@@ -3,12 +3,14 @@ package sim_test
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"maps"
 	"math"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/invariant"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -70,7 +72,16 @@ func (k *kin) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, er
 
 func (k *kin) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	defer k.look(req.Next.Thread)
-	return k.FullStore.Commit(ctx, req)
+	w, err := k.FullStore.Commit(ctx, req)
+	k.refused(err)
+	return w, err
+}
+
+// refused: no store ever has to refuse a write because of what it would leave.
+func (k *kin) refused(err error) {
+	if broken, ok := errors.AsType[*invariant.Error](err); ok {
+		k.g.wrong("the store refused a write: %v", broken)
+	}
 }
 
 func (k *kin) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
@@ -98,7 +109,9 @@ func (k *kinInHalves) PutSegment(tenant, thread string, s core.Segment) error {
 
 func (k *kinInHalves) UpdateHead(req engine.CommitRequest) (engine.Written, error) {
 	defer k.look(req.Next.Thread)
-	return k.m.UpdateHead(req)
+	w, err := k.m.UpdateHead(req)
+	k.refused(err)
+	return w, err
 }
 
 func (k *kinInHalves) DueBefore(now int64, limit int) []sim.Entry { return k.m.DueBefore(now, limit) }

@@ -13,6 +13,7 @@ import (
 type fault struct {
 	name    string
 	prose   string
+	tests   string // that find it; empty: those that the command line says
 	changes []change
 }
 
@@ -23,8 +24,9 @@ type change struct {
 }
 
 const (
-	fileMark = "file: "
-	fence    = "-----"
+	fileMark  = "file: "
+	testsMark = "tests: "
+	fence     = "-----"
 )
 
 // readFaults reads every fault of a directory, in the order of their names.
@@ -57,7 +59,12 @@ func parseFault(name, text string) (fault, error) {
 	if at < 0 {
 		return wrong(0, "it changes nothing")
 	}
-	if f.prose = strings.TrimSpace(strings.Join(lines[:at], "")); f.prose == "" {
+	prose := lines[:at]
+	if n := slices.IndexFunc(prose, func(l string) bool { return strings.HasPrefix(l, testsMark) }); n >= 0 {
+		f.tests = strings.TrimSpace(strings.TrimPrefix(prose[n], testsMark))
+		prose = slices.Concat(prose[:n], prose[n+1:])
+	}
+	if f.prose = strings.TrimSpace(strings.Join(prose, "")); f.prose == "" {
 		return wrong(0, "it does not say what is wrong with it")
 	}
 	for at < len(lines) {

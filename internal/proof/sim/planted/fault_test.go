@@ -89,7 +89,17 @@ func TestAFaultThatCannotBeReadIsRefused(t *testing.T) {
 	}
 }
 
-var promise = regexp.MustCompile(`\b(H\d+|I-\d|[RQN]D-\d|[Rr]ule [A-Z])\b`)
+func TestAFaultMayNameTheTestsThatFindIt(t *testing.T) {
+	f, err := parseFault("01-x", "It is wrong.\n\ntests: ^TestTrees$\n\n"+one("a.go", "a\n", "b\n"))
+	if err != nil || f.tests != "^TestTrees$" || strings.Contains(f.prose, "tests:") {
+		t.Fatalf("read as %+v, %v", f, err)
+	}
+	if f, err = parseFault("01-x", one("a.go", "a\n", "b\n")); err != nil || f.tests != "" {
+		t.Fatalf("read as %+v, %v", f, err)
+	}
+}
+
+var promise = regexp.MustCompile(`\b(H\d+|I-\d|[RQN]D-\d|CH-\d|[Rr]ule [A-Z])\b`)
 
 func TestEveryPlantedFaultFitsTheCodeAndNamesWhatItBreaks(t *testing.T) {
 	root := filepath.Join("..", "..", "..", "..")

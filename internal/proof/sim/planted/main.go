@@ -15,6 +15,7 @@ import (
 	"os/exec"
 	"os/signal"
 	"path/filepath"
+	"slices"
 	"strings"
 	"syscall"
 	"time"
@@ -134,7 +135,11 @@ type field struct {
 // work plays every fault, and as many schedules as the slowest took on the code as it is.
 func (f *field) work(ctx context.Context, faults []fault) (good bool, err error) {
 	s := sum{planted: len(faults)}
+	tests := []string{f.o.tests}
 	for _, planted := range faults {
+		if planted.tests != "" && !slices.Contains(tests, planted.tests) {
+			tests = append(tests, planted.tests)
+		}
 		r, err := f.play(ctx, planted, f.o.limit)
 		if err != nil {
 			return false, fmt.Errorf("%s: %w", planted.name, err)
@@ -142,7 +147,7 @@ func (f *field) work(ctx context.Context, faults []fault) (good bool, err error)
 		f.told.one(r)
 		s.add(r)
 	}
-	s.unchanged, err = f.play(ctx, fault{name: asItIs}, max(s.slowest, 1))
+	s.unchanged, err = f.play(ctx, fault{name: asItIs, tests: strings.Join(tests, "|")}, max(s.slowest, 1))
 	if err != nil {
 		return false, fmt.Errorf("%s: %w", asItIs, err)
 	}

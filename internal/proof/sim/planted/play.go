@@ -3,6 +3,7 @@ package main
 import (
 	"bufio"
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -50,7 +51,7 @@ func (f *field) play(ctx context.Context, planted fault, limit uint64) (result, 
 	if out, err := build.CombinedOutput(); err != nil {
 		return result{}, fmt.Errorf("it does not compile: %w\n%s", err, out)
 	}
-	return f.search(ctx, planted.name, bin, limit)
+	return f.search(ctx, planted, bin, limit)
 }
 
 // overlay writes the changed files and the list that the compiler reads them by.
@@ -79,10 +80,11 @@ func (f *field) overlay(dir string, planted fault) (path string, err error) {
 }
 
 // search plays schedules until one is wrong.
-func (f *field) search(ctx context.Context, name, bin string, limit uint64) (result, error) {
+func (f *field) search(ctx context.Context, planted fault, bin string, limit uint64) (result, error) {
+	name, tests := planted.name, cmp.Or(planted.tests, f.o.tests)
 	within, cancel := context.WithTimeout(ctx, f.o.given)
 	defer cancel()
-	cmd := exec.CommandContext(within, bin, "-test.run", f.o.tests, "-test.timeout", "0",
+	cmd := exec.CommandContext(within, bin, "-test.run", tests, "-test.timeout", "0",
 		"-sim.first", strconv.FormatUint(f.o.first, 10), "-sim.seeds", strconv.FormatUint(limit, 10), "-sim.progress")
 	cmd.Dir = filepath.Join(f.root, filepath.FromSlash(simulator))
 	var said bytes.Buffer
