@@ -187,3 +187,20 @@ func TestAnEditSaysThatThePreviewIsOfWhatWasBefore(t *testing.T) {
 		t.Error("it is not said of an edit, or of a call without one")
 	}
 }
+
+// TestARowSaysForWhomACallOfAChildIs: the row has the first and the last agent, the details all of
+// them, and the run that began it all.
+func TestARowSaysForWhomACallOfAChildIs(t *testing.T) {
+	a := waits(1, "approval")
+	a.Agent, a.Path = "searcher", []wire.PathStep{{RunID: "run_r_0", Agent: "desk"}, {RunID: "run_c_0", CallID: "call_1", Agent: "researcher"}, {RunID: "run_1", CallID: "call_2", Agent: "searcher"}}
+	p := walks(t, a)
+	if got := p.draws(); !strings.Contains(got, "desk › … › searcher  pay order=A-1 amount=120") {
+		t.Errorf("the list is\n%s", got)
+	}
+	p.types("j\r")
+	for _, want := range []string{"path        desk › researcher/call_1 › searcher/call_2", "root        run_r_0"} {
+		if got := p.draws(); !strings.Contains(got, want) {
+			t.Errorf("%q is missing in\n%s", want, got)
+		}
+	}
+}

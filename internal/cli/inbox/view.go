@@ -142,9 +142,17 @@ func (m *inbox) rows() []display.Line {
 	return lines
 }
 
-// forWhom is the agent of a call, with those above it.
+// forWhom is the agent of a call, behind the one that began it all. The call itself must fit into
+// the row, so the agents between them are in the details only.
 func forWhom(a wire.Approval) string {
-	return cmp.Or(cmdline.PathWords(a.Path), display.Spelled(a.Agent))
+	words := display.Spelled(a.Agent)
+	if len(a.Path) > 2 {
+		words = "… › " + words
+	}
+	if len(a.Path) > 1 {
+		words = display.Spelled(a.Path[0].Agent) + " › " + words
+	}
+	return words
 }
 
 // wanted is what a call would do, or what the run itself asks.
