@@ -18,7 +18,7 @@ import (
 // with their code and tables. Decisions are a diary, and docs/spec is a list of cases. It was
 // 30,000 before runs could notify people, and 35,000 before they could start other runs; what is
 // new may add its own guides, and nothing else may grow.
-const mostWords = 36_000
+const mostWords = 36500
 
 // word is what a reader reads as one. The rules of tables and lists are none.
 var word = regexp.MustCompile(`\S*[\pL\pN]\S*`)

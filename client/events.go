@@ -34,6 +34,9 @@ type Event struct {
 	Checkpoint []string `json:"checkpoint,omitempty"`
 	// The position after this event.
 	Cursor string `json:"cursor"`
+	// How the run of the event is reached from the run that was asked for. Only with
+	// [EventQuery.Tree]; empty for that run's own events.
+	Path []PathStep `json:"path,omitempty"`
 }
 
 // EventVersion is the Version of the events that this client knows. New types and new members don't
@@ -87,6 +90,9 @@ const (
 	EventHookFailed        = "hook.failed"         // [FailureData]
 	EventMemoryFailed      = "memory.failed"       // [FailureData]
 	EventInterruptRecorded = "interrupt.recorded"  // [RequestRecordedData]
+	EventContinueRecorded  = "continue.recorded"   // [RequestRecordedData]
+	EventChildStarted      = "child.started"       // [ChildStartedData]
+	EventChildEnded        = "child.ended"         // [ChildEndedData]
 	EventCancelRecorded    = "cancel.recorded"     // [RequestRecordedData]
 	EventTurnEnded         = "turn.ended"          // [TurnEndedData]
 	EventActivationEnded   = "activation.ended"    // [ActivationEndedData]

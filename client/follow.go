@@ -26,6 +26,8 @@ type EventQuery struct {
 	After string
 	// Without a cursor, return only events that are committed from now on.
 	Tail bool
+	// Also return the events of the runs below, merged into one order. They carry a Path.
+	Tree bool
 	// How long the server holds the answer while there are no events, at most 20 seconds.
 	Wait time.Duration
 	// The maximum number of events: by default 100, at most 1000.
@@ -35,6 +37,9 @@ type EventQuery struct {
 func (o EventQuery) query() url.Values {
 	q := url.Values{}
 	add(q, "after", o.After)
+	if o.Tree {
+		q.Set("tree", "true")
+	}
 	if o.Tail && o.After == "" {
 		q.Set("from", "tail")
 	}

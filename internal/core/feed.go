@@ -30,6 +30,11 @@ var FeedTypes = map[EventType]FeedMarks{
 // FeedMark is the mark of the event; empty if it is not in the feed.
 func (e Event) FeedMark() FeedMarks {
 	mark := FeedTypes[e.Type]
+	if mark == FeedSuspensions {
+		if call, ok := SuspendedIn(e); ok && call.Kind == KindChild {
+			return "" // its call waits for no one
+		}
+	}
 	if mark != FeedEnds {
 		return mark
 	}

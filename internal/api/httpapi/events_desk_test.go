@@ -71,7 +71,17 @@ var waitingAgents = map[string]string{
 	"reminded":  "{group: office, remind: 50ms}",
 	"escalated": "{group: night, escalate: {after: 1s, to: office}}",
 	"near":      "{group: office, deadline: 6s}",
+	"transfers": "{group: office}",
 }
+
+// plannerAgent calls another one, which waits for anna.
+const plannerAgent = `
+name: planner
+model: {provider: scripted, turns: [{given: {step: 1}, calls: [{tool: transfer, arguments: {order: A-2}}]}, {say: Planned.}]}
+tools:
+  - {name: transfer, agent: transfers, input: "Transfer what order {order} needs."}
+permissions: {allow: [transfer]}
+`
 
 func waitingAgent(name string) string {
 	return "name: " + name + `
@@ -106,6 +116,7 @@ func newCounter(t *testing.T) *counter {
 	}
 	write(filepath.Join(agents, "refunds.yaml"), refundsAgent)
 	write(filepath.Join(agents, "forgetful.yaml"), forgetfulAgent)
+	write(filepath.Join(agents, "planner.yaml"), plannerAgent)
 	for name := range waitingAgents {
 		write(filepath.Join(agents, name+".yaml"), waitingAgent(name))
 	}

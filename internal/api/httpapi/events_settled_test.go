@@ -27,9 +27,10 @@ var settledNumbers = map[string]int{"latency_ms": 1829, "first_token_ms": 412}
 
 var (
 	randomText   = regexp.MustCompile(`\b(thr|run|msg)_([a-z2-7]{16,})`)
-	randomSus    = regexp.MustCompile(`\bsus_([0-9a-z]+)_[a-z2-7]{26}_[a-z2-7]{24}\b`)
+	randomSus    = regexp.MustCompile(`\bsus_([0-9a-z]+)_[a-z2-7]{26}_[a-z2-7]{24,26}\b`)
 	fingerprints = regexp.MustCompile(`"v1:[0-9a-f]{64}"`)
 	someDigest   = regexp.MustCompile(`("digest": ?)"[0-9a-f]{64}"`)
+	ofInterrupt  = regexp.MustCompile(`("id": ?)"[0-9a-f]{16}"`)
 	someTime     = regexp.MustCompile(`"(\w+)": ?"\d{4}-\d\d-\d\dT[0-9:.]+Z"`)
 	someDuration = regexp.MustCompile(`"(\w+_ms)": ?\d+`)
 )
@@ -57,6 +58,7 @@ func settled(t *testing.T, story string, e wire.Event) string {
 	text = fingerprints.ReplaceAllString(text, `"v1:`+settledDigest(story+" fingerprint")+`"`)
 	text = someDigest.ReplaceAllString(text, `${1}"`+settledDigest(story+" decision")+`"`)
 	bodyRan := strings.Contains(text, `"started_at"`)
+	text = ofInterrupt.ReplaceAllString(text, `${1}"`+settledDigest(story + " interrupt")[:16]+`"`)
 	text = someTime.ReplaceAllStringFunc(text, func(found string) string {
 		name := someTime.FindStringSubmatch(found)[1]
 		from := settledTimes[name]

@@ -3,6 +3,7 @@ package httpapi_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"strings"
 	"testing"
 
@@ -31,6 +32,7 @@ var stories = []struct {
 	{"escalated", (*story).escalated, []string{`"call.escalated"`, `"group":"office"`}},
 	{"near", (*story).nearlyOverdue, []string{`"call.deadline_near"`}},
 	{"paused", (*story).pausedAndQueued, []string{`"kind":"interrupt"`, `"cause":"interrupt"`, `"message.queued"`}},
+	{"family", (*story).family, []string{`"suspended_awaiting_children"`, `"child.started"`, `"child.ended"`, `"cause":"child"`}},
 	{"cancelled", (*story).cancelled, []string{`"outcome":"run_cancelled"`, `"cause":"cancel"`}},
 	{"cut", (*story).cutOff, []string{`"text.delta"`, `"cut":true`}},
 	{"forgetful", (*story).forgetful, []string{`"hook.failed"`, `"memory.failed"`}},
@@ -182,6 +184,35 @@ func (s *story) pausedAndQueued() {
 	s.hears(run, core.EventTurnEnded, 4)
 	s.decide(s.waits(run), wire.Decision{DecisionID: "app-2", Result: core.Encode(map[string]string{"order": "A-2"})})
 	s.done(run)
+}
+
+// family is a run that calls another agent. It is paused while that waits for anna, and both go on.
+func (s *story) family() {
+	s.t.Helper()
+	run := s.waits(s.start("planner", "Plan the transfer."))
+	child := run.Children[0].RunID
+	s.read("below", child)
+	_, err := s.Interrupt(s.ctx, run.ID, "interrupt-2")
+	s.must(err)
+	s.paused(child, true)
+	_, err = s.anna.Resume(s.ctx, run.ID, wire.ResumeRequest{DecisionID: "anna-7"})
+	s.must(err)
+	s.paused(child, false)
+	for _, p := range run.Pending {
+		_, err := s.anna.Decide(s.ctx, run.ID, wire.Decision{DecisionID: "anna-8", Target: p.Suspension.ID, Action: "resume"})
+		s.must(err)
+	}
+	s.done(run)
+}
+
+// paused waits until a run is paused, or goes on.
+func (s *story) paused(run string, wanted bool) {
+	s.t.Helper()
+	for is := !wanted; is != wanted && s.ctx.Err() == nil; {
+		now, err := s.Run(s.ctx, run)
+		s.must(err)
+		is = slices.ContainsFunc(now.Pending, func(p wire.Pending) bool { return p.Kind == "interrupt" })
+	}
 }
 
 // cancelled is a run that is cancelled while it waits.

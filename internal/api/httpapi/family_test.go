@@ -2,7 +2,12 @@ package httpapi_test
 
 import (
 	"fmt"
+	"net/http"
+	"strings"
 	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -91,4 +96,54 @@ func TestARunAndTheInboxShowWhatChildrenWaitFor(t *testing.T) {
 	if _, err := s.client.Decide(t.Context(), root, run.Pending[1].Approve()); err != nil {
 		t.Error(err)
 	}
+}
+
+// With tree=true, a page and a stream hold the events of the runs below, each with its path, and go
+// on behind any of them.
+func TestTheEventsOfATree(t *testing.T) {
+	s := newServer(t, settings{})
+	root, children, _ := s.parent()
+	path := "/v1/runs/" + root + "/events?tree=true"
+	read := func(after string, limit int) wire.EventPage {
+		t.Helper()
+		got := s.send("GET", fmt.Sprintf("%s&limit=%d&after=%s", path, limit, after), "", accepts("application/json"))
+		if got.StatusCode != 200 {
+			t.Fatalf("%d %s", got.StatusCode, got.text)
+		}
+		return decoded[wire.EventPage](t, got.text)
+	}
+	whole := read("", 1000)
+	below := map[string]int{}
+	for _, e := range whole.Items {
+		if n := len(e.Path); n > 0 && (n > 1 || e.Path[0].RunID != e.RunID || e.Path[0].CallID == "") {
+			t.Errorf("%s of %s has the path %+v", e.Type, e.RunID, e.Path)
+		}
+		below[e.RunID]++
+	}
+	if below[root] == 0 || below[children["a"]] == 0 || below[children["b"]] == 0 || !whole.Waiting || whole.Done {
+		t.Fatalf("events by run: %v, waiting %v", below, whole.Waiting)
+	}
+	var pages []wire.Event
+	for after := ""; ; after = pages[len(pages)-1].Cursor {
+		page := read(after, 2)
+		if pages = append(pages, page.Items...); len(page.Items) == 0 {
+			break
+		}
+	}
+	if diff := cmp.Diff(whole.Items, pages, cmpopts.IgnoreFields(wire.Event{}, "Cursor")); diff != "" {
+		t.Errorf("in pages (-whole +pages):\n%s", diff)
+	}
+	stream := s.send("GET", path, "", accepts("text/event-stream"))
+	if n := strings.Count(stream.text, "\nevent: "); n != len(whole.Items) || !strings.Contains(stream.text, `"path":[`) {
+		t.Errorf("the stream has %d of %d events: %d %.300s", n, len(whole.Items), stream.StatusCode, stream.text)
+	}
+	for _, wrong := range []string{"?tree=yes", "?tree=true&after=MS4xLjA"} {
+		if got := s.send("GET", "/v1/runs/"+root+"/events"+wrong, "", accepts("application/json")); got.StatusCode != 400 {
+			t.Errorf("%s: %d %s", wrong, got.StatusCode, got.text)
+		}
+	}
+}
+
+func accepts(media string) func(*http.Request) {
+	return func(r *http.Request) { r.Header.Set("Accept", media) }
 }

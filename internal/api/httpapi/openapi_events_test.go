@@ -39,6 +39,7 @@ var eventGroups = []eventGroup{
 		{core.EventMessageReceived, "A user message was added to the conversation. If it answers a call, its text is the call's result.", false},
 		{core.EventMessageQueued, "A user message was queued. When the run ends, it starts the thread's next run.", false},
 		{core.EventInterruptRecorded, "A caller interrupted the run. `applied: false` means that the interrupt had no effect because the run was already interrupted or done.", false},
+		{core.EventContinueRecorded, "The run above resumed, and this run with it.", false},
 		{core.EventCancelRecorded, "A caller cancelled the run.", false},
 	}},
 	{"The model", []event{
@@ -56,6 +57,8 @@ var eventGroups = []eventGroup{
 		{core.EventCallStarted, "The tool started. At the start, readers get a live event (`live: true`). The stored event follows with the outcome; if the call is at-most-once, it is stored before the tool starts.", false},
 		{core.EventCallProgress, "The tool reported its progress.", true},
 		{core.EventCallSuspended, "The call waits for an answer. Entries of a run's `pending` and of the inbox have the same members. Only those entries set `requests`, `said`, `tool_details` and `fingerprint`.", false},
+		{core.EventChildStarted, "The call waits for a run of another agent, which is about to be started.", false},
+		{core.EventChildEnded, "That run ended. The result of the call follows, unless `applied` is false: then the call no longer waited.", false},
 		{core.EventCallReminded, "The call still waits, and a reminder of its policy was due.", false},
 		{core.EventCallEscalated, "The call still waits, and its policy asks another group. With `replaced`, it is asked under another suspension, in the next event.", false},
 		{core.EventCallDeadlineNear, "A quarter of the time for an answer is left. The event occurs if a target or a webhook was subscribed to it when the call was suspended.", false},

@@ -90,9 +90,11 @@ var (
 	cursorParam = inQuery("cursor", "The `next` value of the previous page.")
 	agentParam  = inQuery("agent", "Return only entries of this agent.")
 	followParam = param{in: "query", name: "follow", about: "For streams. `true` keeps the stream open while the run is suspended, until it is done.", one: []string{"true", "false"}}
-	fromParam   = param{in: "query", name: "from", about: "`tail` returns only events committed from now on, if there is no cursor.", one: []string{"tail"}}
-	dataParam   = param{in: "query", name: "data", about: "`true` includes the bytes of images and documents.", one: []string{"true", "false"}}
-	lastParam   = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}
+	treeParam   = param{in: "query", name: "tree", one: []string{"true", "false"}, about: "`true` also returns the events of the runs below, each with its `path`: in the order of each run's journal, a run's after the `child.started` that names it, " +
+		"otherwise by time. Its cursors are its own. It has no live events, and follows at most 64 open runs below."}
+	fromParam = param{in: "query", name: "from", about: "`tail` returns only events committed from now on, if there is no cursor.", one: []string{"tail"}}
+	dataParam = param{in: "query", name: "data", about: "`true` includes the bytes of images and documents.", one: []string{"true", "false"}}
+	lastParam = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}
 
 	statusParam   = param{in: "query", name: "status", about: "Return only runs with this status.", one: query.RunStatuses}
 	metadataParam = inQuery("metadata."+anyKey, "Return only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as in JSON. "+
@@ -215,7 +217,7 @@ func (a *api) runRoutes() []route {
 				"The stream ends after the events that end or suspend the run: `turn.ended` and the rest of its commit, including `run.status`. " +
 				"Reopened with `Last-Event-ID`, it continues after that event. At the end of a suspended run it stays open; at the end of a finished run it returns 204, " +
 				"so a browser's EventSource stops.",
-			params: []param{inQuery("after", "A cursor: return only later events."), fromParam,
+			params: []param{inQuery("after", "A cursor: return only later events."), fromParam, treeParam,
 				limitParam("100", 1000), waitSoLong,
 				followParam, lastParam},
 			answers: []answered{answers(200, wire.EventPage{}, "One page."),
@@ -233,7 +235,7 @@ func (a *api) runRoutes() []route {
 		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Stream events at the address in a 307", stream: true,
 			about: "`readEvents`, `readThreadEvents` and `readTenantEvents` redirect here if streams have a separate address. The ticket opens this one stream and is valid for " +
 				"one minute. If the connection breaks, request the events at the original address again to get a new ticket.",
-			params: []param{inQuery("after", "A cursor: return only later events."), forRuns(followParam), lastParam, forTenant(agentParam), forTenant(typesParam)},
+			params: []param{inQuery("after", "A cursor: return only later events."), forRuns(followParam), forRuns(treeParam), lastParam, forTenant(agentParam), forTenant(typesParam)},
 			answers: []answered{{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "The stream."},
 				answers(204, nil, "Streams of a run: the run is done and you have read all of its events.")},
 			codes: []refusal.Code{codeNotFound, codeLinkExpired, refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, codeTooManyStreams}, serve: a.readStream},

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/treefeed"
 )
 
 // maxDecisions is how many decisions one request may carry.
@@ -133,8 +134,13 @@ func isThread(id string) bool { return strings.HasPrefix(id, core.ThreadID("")) 
 
 // readEvents reads the events of a run, or of a thread.
 func (a *api) readEvents(r *http.Request, id string, q query.EventQuery) (wire.EventPage, error) {
-	if isThread(id) {
+	switch tree := r.URL.Query().Get("tree"); {
+	case tree != "" && tree != "true" && tree != "false" || tree != "" && isThread(id):
+		return wire.EventPage{}, &refusal.Error{Code: refusal.CodeInvalid, Detail: "tree must be true or false, and applies to the events of a run"}
+	case isThread(id):
 		return a.reads.ThreadEvents(r.Context(), caller(r), id, q)
+	case tree == "true":
+		return treefeed.Reader{Runs: a.reads}.Events(r.Context(), caller(r), id, q)
 	}
 	return a.reads.Events(r.Context(), caller(r), id, q)
 }

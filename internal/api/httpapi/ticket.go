@@ -55,7 +55,11 @@ func (a *api) sendToStream(r *http.Request, f *openStream) error {
 		f.w.WriteHeader(http.StatusNoContent)
 		return nil
 	}
-	return a.redirect(r, f, canRead, url.Values{})
+	values := url.Values{}
+	if r.URL.Query().Get("tree") == "true" {
+		values.Set("tree", "true")
+	}
+	return a.redirect(r, f, canRead, values)
 }
 
 // redirect sends the reader to the stream with a ticket that has these roles.

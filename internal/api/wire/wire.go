@@ -18,6 +18,8 @@ type (
 	Call                  = client.Call
 	CallEndedData         = client.CallEndedData
 	CallRemindedData      = client.CallRemindedData
+	ChildStartedData      = client.ChildStartedData
+	ChildEndedData        = client.ChildEndedData
 	CallInvalidAnswerData = client.CallInvalidAnswerData
 	DecisionRefusedData   = client.DecisionRefusedData
 	CallInvalidData       = client.CallInvalidData

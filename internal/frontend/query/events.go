@@ -97,6 +97,9 @@ func (f *Reader) events(ctx context.Context, c frontend.Caller, p journal.Place,
 		items, at = liveEvents(p, at, speech, spoken, most)
 	}
 	all, done := at.Seq > p.Record.Seq, p.Record.Status == core.RunDone
-	return wire.EventPage{Items: items, Next: at.Of(p.Head.Thread), Done: all && done && !p.Whole,
-		Waiting: all && (p.Record.Status == core.RunWaiting || done && p.Whole)}, nil
+	page := wire.EventPage{Items: items, Next: at.Of(p.Head.Thread), Done: all && done && !p.Whole, Waiting: all && done && p.Whole}
+	if all && p.Record.Status == core.RunWaiting {
+		page.Waiting, err = f.Rests(ctx, p)
+	}
+	return page, err
 }

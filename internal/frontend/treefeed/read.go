@@ -1,0 +1,125 @@
+// Package treefeed merges the events of a run with those of the runs below it.
+package treefeed
+
+import (
+	"context"
+	"errors"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/family"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// Most is how many open runs below one are followed at a time. The events of others are left out;
+// the child.started of each is there.
+const Most = family.Most
+
+// eventsAtOnce bounds what is read of each run at a time.
+const eventsAtOnce = 50
+
+// Reader reads the events of trees.
+type Reader struct{ Runs *query.Reader }
+
+// Events reads a page of the events of a run and the runs below it, see [trunk] for their order. A
+// reader that goes on from Next, or from the cursor of an event, misses none and sees none twice.
+// Live events are left out. The page is done once the whole tree is.
+func (r Reader) Events(ctx context.Context, c frontend.Caller, run string, q query.EventQuery) (page wire.EventPage, err error) {
+	if _, err := r.Runs.Find(ctx, c.Tenant, run); err != nil {
+		return page, err
+	}
+	if q.Tail && q.After == "" {
+		if q.After, err = r.end(ctx, c, run); err != nil {
+			return page, err
+		}
+	}
+	err = r.Runs.Held.Until(ctx, c.Tenant, "", q.Wait, false, func() (bool, error) {
+		page, err = r.page(ctx, c, run, q)
+		return page.Done || q.Rest && page.Waiting || len(page.Items) > 0, err
+	})
+	return page, err
+}
+
+func (r Reader) page(ctx context.Context, c frontend.Caller, run string, q query.EventQuery) (wire.EventPage, error) {
+	branches, err := readCursor(q.After, run)
+	if err != nil {
+		return wire.EventPage{}, err
+	}
+	t := &trunk{branches: branches, fetch: func(b *branch) error { return r.fetch(ctx, c, run, journal.PageBytes/len(branches), b) }}
+	most := q.Limit
+	if most <= 0 {
+		most = 100
+	}
+	items, err := t.take(min(most, 1000), journal.PageBytes)
+	if err != nil {
+		return wire.EventPage{}, err
+	}
+	page := wire.EventPage{Items: items, Next: t.cursor(), Done: t.done()}
+	if !page.Done && t.idle() {
+		p, err := r.Runs.Find(ctx, c.Tenant, run)
+		if err != nil {
+			return page, err
+		}
+		if page.Waiting, err = r.Runs.Rests(ctx, p); err != nil {
+			return page, err
+		}
+	}
+	return page, nil
+}
+
+// fetch reads on in the stream of one run.
+func (r Reader) fetch(ctx context.Context, c frontend.Caller, root string, bytes int, b *branch) error {
+	got, err := r.Runs.Events(ctx, c, b.run, query.EventQuery{After: b.at, Limit: eventsAtOnce, Bytes: bytes})
+	refused, is := errors.AsType[*refusal.Error](err)
+	switch {
+	case is && refused.Code == refusal.CodeRunNotFound && b.run != root:
+		b.missing, b.read = true, true
+		return nil
+	case err != nil:
+		return err
+	}
+	b.left, b.done, b.read = got.Items, got.Done, len(got.Items) == 0 || got.Done || got.Waiting
+	if len(b.left) == 0 || b.path != nil || b.run == root {
+		return nil
+	}
+	b.path, err = r.path(ctx, c, root, b.run)
+	return err
+}
+
+// path is how a run that a cursor names is reached from the one that was asked for.
+func (r Reader) path(ctx context.Context, c frontend.Caller, root, run string) ([]wire.PathStep, error) {
+	p, err := r.Runs.Find(ctx, c.Tenant, run)
+	if err != nil {
+		return nil, err
+	}
+	path, err := r.Runs.Family.Path(ctx, p)
+	i := slices.IndexFunc(path, func(s wire.PathStep) bool { return s.RunID == root })
+	switch {
+	case err != nil:
+		return nil, err
+	case i < 0:
+		return nil, journal.BadCursor() // it is none of this tree
+	}
+	return path[i+1:], nil
+}
+
+// end is the cursor behind all that is there.
+func (r Reader) end(ctx context.Context, c frontend.Caller, run string) (string, error) {
+	p, err := r.Runs.Find(ctx, c.Tenant, run)
+	if err != nil {
+		return "", err
+	}
+	t := trunk{branches: []*branch{{run: run, at: journal.EndOf(p.Record)}}}
+	below, _, err := r.Runs.Family.Below(ctx, p)
+	for _, child := range below {
+		b := &branch{run: child.Run}
+		if child.Started() {
+			b.at = journal.EndOf(child.Place.Record)
+		}
+		t.branches = append(t.branches, b)
+	}
+	return t.cursor(), err
+}
