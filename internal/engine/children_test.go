@@ -326,8 +326,8 @@ func TestACancelGoesDownTheTree(t *testing.T) {
 	}
 }
 
-// H40, CH-2: an approval that is given after the root's cancel was accepted runs nothing, although the cancel
-// has not come down yet.
+// H40, CH-2: an approval that is given after the root's cancel was accepted runs nothing, although
+// the cancel has not come down yet.
 func TestNoBodyRunsOnAnApprovalAfterACancelAbove(t *testing.T) {
 	f := newForest(t, map[string]grown{
 		"root": {turns: []core.Turn{calls(call("c1", "mid", `{}`))}},
@@ -349,8 +349,8 @@ func TestNoBodyRunsOnAnApprovalAfterACancelAbove(t *testing.T) {
 	}
 }
 
-// HK3: a store that does not answer when the runs above are looked at makes the child try again. It is
-// neither cancelled nor does it go on.
+// HK3: a store that does not answer when the runs above are looked at makes the child try again. It
+// is neither cancelled nor does it go on.
 func TestAStoreErrorWhileLookingIsNoAnswer(t *testing.T) {
 	f := newForest(t, map[string]grown{
 		"root": {turns: []core.Turn{calls(call("c1", "leaf", `{}`)), says("ok")}},

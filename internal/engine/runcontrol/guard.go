@@ -13,7 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// Controls are the two questions of a [engine.RunControl] as functions that may fail. A nil one says no.
+// Controls are the two questions of a [engine.RunControl] as functions that may fail. A nil one
+// says no.
 type Controls struct {
 	ShouldYield func(ctx context.Context, run engine.RunRef) (bool, error)
 	IsCancelled func(ctx context.Context, run engine.RunRef) (bool, error)

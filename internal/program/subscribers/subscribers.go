@@ -111,7 +111,8 @@ func (s *Subscribers) Of(ctx context.Context, h core.Head) ([]notice.Subscriptio
 	}
 	for _, t := range ofRun {
 		if h.Parent != nil {
-			// the start was that of the root: a child's end is none of what it asked for
+			// the start was that of the root: a child's end is none of what it asked
+			// for
 			t.On = t.Wanted().WithoutEnds()
 		}
 		add(t, notice.RunEndpoint(h.Run, t.Name))

@@ -90,8 +90,8 @@ func (c *check) givenUpByParent(p *ParentCall) bool {
 // outcomes is what the reason of a child's end is for the call that it worked for.
 var outcomes = map[string]string{"natural_end": "succeeded", "cancelled": "child_cancelled", "error": "child_failed", "stopped": "child_stopped", "blocked": "child_blocked"}
 
-// children: a call of an agent starts one run. Its result is that run's, and comes once; a call that
-// has ended leaves no run behind that goes on.
+// children: a call of an agent starts one run. Its result is that run's, and comes once; a call
+// that has ended leaves no run behind that goes on.
 func (c *check) children() {
 	for run, s := range c.stories {
 		for _, k := range s.children {
