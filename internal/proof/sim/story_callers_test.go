@@ -228,8 +228,15 @@ func (p *performance) learn(run, sus string, answer wire.DecisionAnswer, err err
 // tellTruth answers whoever asks what became of a lost body.
 func (p *performance) tellTruth(ctx context.Context) {
 	for {
-		p.until(24*time.Hour, func() bool { return p.head().Status == core.RunWaiting && p.asksWhatHappened(p.head()) })
-		h := p.head()
+		var h core.Head
+		p.until(24*time.Hour, func() bool {
+			for _, h = range append(p.children(), p.head()) {
+				if h.Status == core.RunWaiting && len(h.Inbox) == 0 && p.asksWhatHappened(h) {
+					return true
+				}
+			}
+			return false
+		})
 		for id, c := range h.Calls {
 			if _, answered := h.Inbox[c.Sus]; c.Status != core.CallSuspended || c.Kind != core.KindUnknownOutcome || answered {
 				continue

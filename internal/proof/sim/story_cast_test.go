@@ -94,7 +94,7 @@ type storyAgents struct {
 }
 
 // Load implements [engine.Agents]: what the deployed version denies is denied from then on.
-func (a storyAgents) Load(context.Context, engine.Pin) (engine.Agent, error) {
+func (a storyAgents) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	tools := map[string]engine.Tool{}
 	for name, t := range a.p.setting.tools {
 		if !t.spec.Client {
@@ -105,7 +105,15 @@ func (a storyAgents) Load(context.Context, engine.Pin) (engine.Agent, error) {
 	for name := range a.denied {
 		denied[name] = true
 	}
-	return engine.Agent{Rules: storyRules{a.p, denied}, Model: storyModel(a), Tools: tools}, nil
+	return engine.Agent{Rules: storyRules{a.p, denied}, Model: storyModel{a, a.turnsOf(pin.Name)}, Tools: tools}, nil
+}
+
+// turnsOf are the turns of the agent that a tool calls, or those of the story's own.
+func (a storyAgents) turnsOf(name string) []storyTurn {
+	if t := a.p.setting.tools[name]; t != nil && t.spec.Agent {
+		return t.turns
+	}
+	return a.p.setting.turns
 }
 
 type storyRules struct {
@@ -157,14 +165,20 @@ func (storyRules) Times(p *vote.Policy, stage int, now int64) core.Times {
 	return core.TimesOf(p, stage, core.AllHours(now))
 }
 
-func (r storyRules) Child(core.ToolCall) (core.ChildSpec, bool) { return core.ChildSpec{}, false }
+func (r storyRules) Child(call core.ToolCall) (core.ChildSpec, bool) {
+	t, ok := r.p.setting.tools[call.Name]
+	return core.ChildSpec{Agent: call.Name, Input: string(call.Arguments)}, ok && t.spec.Agent
+}
 
 // Terms implements [core.Rules].
 func (r storyRules) Terms() core.Terms {
 	return core.Terms{Parallel: r.p.setting.parallel, Outage: r.p.setting.outage.Milliseconds(), Approvers: r.p.setting.approvers}
 }
 
-type storyModel storyAgents
+type storyModel struct {
+	storyAgents
+	turns []storyTurn
+}
 
 // Ask answers by the position in the conversation, so that asking again gives the same turn.
 func (m storyModel) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, error) {
@@ -182,14 +196,14 @@ func (m storyModel) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, e
 			n++
 		}
 	}
-	if n >= len(c.p.setting.turns) {
+	if n >= len(m.turns) {
 		return core.Turn{Text: "There is nothing to say."}, nil
 	}
 	return m.answer(ctx, prompt, n)
 }
 
 func (m storyModel) answer(ctx context.Context, prompt engine.Prompt, n int) (core.Turn, error) {
-	c, turn := m.storyCast, m.p.setting.turns[n]
+	c, turn := m.storyCast, m.turns[n]
 	switch {
 	case turn.breaks && prompt.Run == core.RunID(prompt.Thread, 0):
 		return core.Turn{}, errors.New("it broke")
@@ -294,6 +308,8 @@ func (c *storyCast) allowed(req engine.ToolRequest, t *storyTool) {
 	switch {
 	case t.effect == core.Ask && !w.approved[what] && !w.granted[req.Run+"/"+req.Call.Name]:
 		c.p.wrong("I-4: %s ran without approval", req.Call.Name)
+	case w.overtaken(req.Thread, what):
+		c.p.wrong("CH-2: %s ran on an answer that was given after the cancel of a run above", req.Call.Name)
 	case w.closed[what] != "":
 		c.p.wrong("I-4: %s ran although %s", req.Call.Name, w.closed[what])
 	case string(arguments) != string(req.Call.Arguments):

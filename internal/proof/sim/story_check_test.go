@@ -20,10 +20,11 @@ func (p *performance) check() {
 	messages := core.Messages(segments)
 	p.checkJournal(h, segments)
 	p.checkCalls(h, messages)
-	p.checkDecisions(segments)
+	p.checkDecisions(append(segments, p.below()...))
 	p.checkTexts(messages)
 	p.checkCancels()
 	p.checkFollowers(segments)
+	p.checkTree()
 	for _, c := range p.ends {
 		if why := c.fails(p); why != "" {
 			p.wrong("%s.\n\t%s", c.said, why)
@@ -232,6 +233,9 @@ var claims = speak([]sentence[fails]{
 			return expect(args[1], toldEnd(all[ordinal(args[0])-1]))
 		}
 		return "there is none"
+	})},
+	{`the run of {tool} is {rest}`, claimThat(func(p *performance, args []string) string {
+		return expect(args[1], toldEnd(p.childOf(args[0]).Record()))
 	})},
 	{`there (?:is|are) (one|two|three) runs?`, claimThat(func(p *performance, args []string) string {
 		return expect(args[0], []string{"none", "one", "two", "three", "many"}[min(4, len(p.records()))])

@@ -35,7 +35,7 @@ const (
 )
 
 var (
-	numbered = regexp.MustCompile(`^the (\w+) (commit|claim|segment|message|decision|cancel|start)$`)
+	numbered = regexp.MustCompile(`^the (\w+) (commit|claim|segment|message|decision|cancel|start|result|interrupt|resume)$`)
 	holding  = regexp.MustCompile(`^the commit that (begins|asks about|has the result of|uses the deadline of|reminds of|ends the run)(?: ([a-z]+))?$`)
 )
 
@@ -43,6 +43,9 @@ func readMischief(what, how string, sort mischiefSort) (change, error) {
 	m := mischief{said: what + ", " + how, sort: sort}
 	if n := numbered.FindStringSubmatch(what); n != nil {
 		m.of, m.nth = n[2], ordinal(n[1])
+		if kind, other := map[string]core.SignalKind{"result": core.SignalChild, "resume": core.SignalContinue}[m.of]; other {
+			m.of = string(kind)
+		}
 	} else if c := holding.FindStringSubmatch(what); c != nil {
 		m.of, m.holds = "commit", func(req any) bool { return holdsEvent(req.(engine.CommitRequest), c[1], c[2]) }
 	}
@@ -186,8 +189,8 @@ func (t *tampered) Commit(ctx context.Context, req engine.CommitRequest) (engine
 }
 
 func (t *tampered) Start(ctx context.Context, req engine.StartRequest) (engine.Written, error) {
-	t.of.mustLive()
-	return t.Store.Start(ctx, req)
+	again := func() { _, _ = t.p.witness.Start(ctx, req) }
+	return around(ctx, t, "start", req, again, func() (engine.Written, error) { return t.Store.Start(ctx, req) })
 }
 
 func (t *tampered) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {

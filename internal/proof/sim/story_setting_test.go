@@ -45,6 +45,7 @@ type storyTool struct {
 	fails    string
 	kills    bool // its process
 	deadline core.Deadline
+	turns    []storyTurn // of the agent that it calls
 	remind   *vote.Reminders
 	escalate *vote.Escalation
 	silence  *vote.Limit
@@ -122,6 +123,11 @@ var settings = speak([]sentence[change]{
 	{`the tool {tool} is run by the client`, ofTool(func(t *storyTool, _ []string) { t.spec.Client = true })},
 	{`the tool {tool} asks something itself`, ofTool(func(t *storyTool, _ []string) { t.asks = true })},
 	{`the tool {tool} asks something itself, until it is told {text}`, ofTool(func(t *storyTool, args []string) { t.asks, t.until = true, args[0] })},
+	{`the tool {tool} calls an agent`, ofTool(func(t *storyTool, _ []string) { t.spec.Agent = true })},
+	{`the agent {tool} {rest}`, func(args []string) (change, error) {
+		turns, err := readTurns(args[1])
+		return func(s *setting) error { s.tool(args[0]).turns = turns; return nil }, err
+	}},
 	{`it may run twice`, ofLast(func(t *storyTool, _ []string) { t.spec.Delivery = core.AtLeastOnce })},
 	{`it must not run twice`, ofLast(func(t *storyTool, _ []string) { t.spec.Delivery = core.AtMostOnce })},
 	{`the answer is its result`, ofLast(func(t *storyTool, _ []string) { t.mode = core.UseDecisionAsToolResult })},
@@ -148,7 +154,10 @@ var settings = speak([]sentence[change]{
 	{`the model is waited for {time}`, func(args []string) (change, error) {
 		return func(s *setting) error { s.outage = readDuration(args[0]); return nil }, nil
 	}},
-	{`the model {rest}`, func(args []string) (change, error) { return readTurns(args[0]) }},
+	{`the model {rest}`, func(args []string) (change, error) {
+		turns, err := readTurns(args[0])
+		return func(s *setting) error { s.turns = turns; return nil }, err
+	}},
 	{`the calls of a turn run side by side`, always(func(s *setting) { s.parallel = true })},
 	{`there are two workers`, always(func(s *setting) { s.workers = 2 })},
 	{`people are told of what waits`, always(func(s *setting) { s.notify = true })},
@@ -176,8 +185,7 @@ func (t *storyTool) due(within string, outcome core.DeadlineOutcome, result stri
 
 // readTurns reads what the model does, one thing after the other: `calls refund {"amount":5} and
 // mail {}, then says "Done."`.
-func readTurns(said string) (change, error) {
-	var turns []storyTurn
+func readTurns(said string) (turns []storyTurn, err error) {
 	var next storyTurn
 	for _, part := range strings.Split(said, ", then ") {
 		whole, err := next.read(part)
@@ -189,7 +197,7 @@ func readTurns(said string) (change, error) {
 			next = storyTurn{}
 		}
 	}
-	return func(s *setting) error { s.turns = turns; return nil }, nil
+	return turns, nil
 }
 
 // read takes in one part; whole says whether the turn is complete.

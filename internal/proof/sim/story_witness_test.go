@@ -35,13 +35,14 @@ type witness struct {
 	moments  *moments
 	came     map[string]int // moments of calls that wait, by tool and type of their event
 	writes   int            // that callers tried
+	tree     storyTree
 }
 
 func newWitness(p *performance) *witness {
 	return &witness{Memory: p.db, p: p, last: map[string]core.Head{}, named: map[string]core.Stamp{}, asked: map[string]core.ToolCall{},
 		tools: map[string]string{}, waiting: map[string]core.SuspendedCall{}, kinds: map[string]core.Kind{}, approved: map[string]bool{},
 		edited: map[string]json.RawMessage{}, closed: map[string]string{}, granted: map[string]bool{},
-		moments: newMoments(p.wrong, map[string]int{}), came: map[string]int{}}
+		moments: newMoments(p.wrong, map[string]int{}), came: map[string]int{}, tree: newStoryTree()}
 }
 
 func (w *witness) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
@@ -82,6 +83,7 @@ func (w *witness) look(tenant, thread string) {
 	}
 	old := w.last[thread]
 	w.last[thread] = h
+	w.tree.look(h)
 	if h.Epoch < old.Epoch || h.Rev < old.Rev || h.Seq < old.Seq || h.Ev < old.Ev || h.Sigs < old.Sigs {
 		w.p.wrong("the head went back: %s\n\tafter %s", core.Encode(h), core.Encode(old))
 	}
@@ -108,14 +110,14 @@ func (w *witness) read(old, h core.Head) {
 	}
 	for _, s := range segments {
 		w.named[fmt.Sprint(h.Thread, s.Seq)] = s.W
-		if h.Thread == w.thread {
+		if h.Thread == w.thread || h.Parent != nil {
 			w.moments.read(old, s)
-			w.index(s)
+			w.index(h, s)
 		}
 	}
 }
 
-func (w *witness) index(s core.Segment) {
+func (w *witness) index(h core.Head, s core.Segment) {
 	for _, m := range s.Messages {
 		for _, c := range m.Calls {
 			w.asked[m.RunID+"/"+c.ID] = c
@@ -127,7 +129,9 @@ func (w *witness) index(s core.Segment) {
 		case core.EventCallSuspended:
 			var call core.SuspendedCall
 			_ = json.Unmarshal(e.Data, &call)
-			w.suspended(call)
+			if call.ToolName != "" || h.Parent == nil { // the wait of the story's own run
+				w.suspended(call)
+			}
 		case core.EventDecisionRecorded:
 			var rec core.DecisionRecord
 			_ = json.Unmarshal(e.Data, &rec)
@@ -166,6 +170,7 @@ func (w *witness) decided(run string, rec core.DecisionRecord) {
 	case rec.Error != "":
 		w.closed[what] = "an error was its result"
 	case w.kinds[rec.Suspension] == core.KindApproval:
+		w.tree.ruled[what] = rec.Suspension
 		w.approve(run, what, rec)
 	}
 }
