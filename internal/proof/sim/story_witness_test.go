@@ -129,7 +129,8 @@ func (w *witness) index(h core.Head, s core.Segment) {
 		case core.EventCallSuspended:
 			var call core.SuspendedCall
 			_ = json.Unmarshal(e.Data, &call)
-			if call.ToolName != "" || h.Parent == nil { // the wait of the story's own run
+			// a run below that is paused is not the story's own
+			if call.ToolName != "" || h.Parent == nil {
 				w.suspended(call)
 			}
 		case core.EventDecisionRecorded:
