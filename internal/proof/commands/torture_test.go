@@ -83,7 +83,7 @@ func TestABrokenPromiseHasAnExitCodeOfItsOwn(t *testing.T) {
 func TestTortureWritesAgentsForAServerOfSomebodyElse(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "agents")
 	exit, stdout, stderr := said(t, "torture", "--agents-to", dir, "--service", "http://127.0.0.1:9000")
-	if exit != cmdline.ExitOK || !strings.Contains(stdout, "4 agents written") {
+	if exit != cmdline.ExitOK || !strings.Contains(stdout, "7 agents written") {
 		t.Fatalf("exit %d\n%s%s", exit, stdout, stderr)
 	}
 	if exit, stdout := checks(t, dir); exit != cmdline.ExitOK || !strings.Contains(stdout, "--allow-private-hosts 127.0.0.1:9000") {
