@@ -17,7 +17,6 @@ type node struct {
 	turns  [][]string // names of tools; that of a kid calls it
 	end    string     // says, finishes, fails, stops, or is missing: it is not deployed
 	within int64      // how long it waits for a kid; 0: as long as it takes
-	budget core.CostLimit
 	terms  core.Terms
 }
 

@@ -42,9 +42,8 @@ type kin struct {
 type wait struct {
 	core.Parent
 	child   core.Child
-	stopped int // when it stopped waiting; never
-	took    int // results that were journaled
-	applied int
+	stopped int             // when it stopped waiting; never
+	took    int             // results that were journaled
 	usage   *core.TreeUsage // as the result said
 }
 
