@@ -492,6 +492,25 @@ func TestAnInterruptGoesDownTheTreeAndEndsThere(t *testing.T) {
 	}
 }
 
+// A child may find its start and the interrupt from above together, and must not work.
+func TestAChildThatIsLaunchedBelowAPauseIsPaused(t *testing.T) {
+	f := newForest(t, map[string]grown{
+		"root": {turns: []core.Turn{calls(call("c1", "leaf", `{}`)), says("ok")}},
+		"leaf": {turns: []core.Turn{says("hi")}},
+	})
+	fail := true
+	f.store.fail = func(what, _ string) bool { return fail && what == "start" }
+	f.start("root")
+	f.work()
+	f.must(f.send(trunk, core.KeyPause, core.Signal{Kind: core.SignalPause, ID: "stop", By: "anna"}))
+	f.work()
+	fail = false
+	f.later(time.Minute)
+	if h := f.head(f.child(trunk, "c1")); h.Interrupt() == "" {
+		t.Errorf("the child is %s, %+v", h.Status, h.End)
+	}
+}
+
 // A run that no longer waits for a child, because that took too long, cancels it.
 func TestAChildThatTakesTooLongIsCancelled(t *testing.T) {
 	f := newForest(t, map[string]grown{

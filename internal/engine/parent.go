@@ -26,7 +26,7 @@ func (a *activation) lookUp(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		a.view.Disowned = !parent.WaitsFor(*h.Parent)
+		a.view.Disowned, a.view.ParentPaused = !parent.WaitsFor(*h.Parent), parent.Interrupt()
 	case plans.AsksAncestors(h, a.view.Now):
 		if err := a.lookAtAncestors(ctx); err != nil {
 			return err
