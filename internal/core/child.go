@@ -43,13 +43,16 @@ type TreeUsage struct {
 	OutputTokens int64 `json:"o,omitempty"`
 	Cost         int64 `json:"c,omitempty"` // millionths of a dollar
 	Unpriced     bool  `json:"u,omitempty"` // the cost of some answer is not known
+	// the allowances of children that were given up: it is not known what they spent of them
+	Forfeited int64 `json:"f,omitempty"`
 }
 
 // Plus is the sum of both. It does not overflow.
 func (u TreeUsage) Plus(v TreeUsage) TreeUsage {
 	add := func(a, b int64) int64 { return min(a+min(max(b, 0), math.MaxInt64/4), math.MaxInt64/4) }
 	return TreeUsage{Runs: u.Runs + v.Runs, InputTokens: add(u.InputTokens, v.InputTokens), OutputTokens: add(u.OutputTokens, v.OutputTokens),
-		Cost: add(u.Cost, v.Cost), Unpriced: u.Unpriced || v.Unpriced}
+		Cost: add(u.Cost, v.Cost), Unpriced: u.Unpriced || v.Unpriced,
+		Forfeited: add(u.Forfeited, v.Forfeited)}
 }
 
 // Tree is what the run has used, together with the runs below it that have ended.

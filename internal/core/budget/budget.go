@@ -10,7 +10,8 @@ import (
 
 // Of is the budget of the run in a head; limit is the definition's.
 func Of(h core.Head, limit core.CostLimit) Budget {
-	return Budget{spent: core.USD(h.Record().Tree().Cost), known: h.Priced && !h.Below.Unpriced, own: limit.Most.Times(1 + h.CostRaises),
+	tree := h.Record().Tree()
+	return Budget{spent: core.USD(tree.Cost).Plus(core.USD(tree.Forfeited)), known: h.Priced && !h.Below.Unpriced, own: limit.Most.Times(1 + h.CostRaises),
 		allowance: core.USD(h.Allowance), ask: limit.Ask}
 }
 
@@ -20,7 +21,8 @@ type Budget struct {
 	known, ask            bool
 }
 
-// Spent is what the run and the runs below it that have ended have cost.
+// Spent is what the run and the runs below it that have ended have cost, and what those that were
+// given up may have.
 func (b Budget) Spent() core.USD { return b.spent }
 
 // Own is the limit that the definition sets, with the raises that were approved; 0 for none.

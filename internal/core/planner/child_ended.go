@@ -41,15 +41,18 @@ func (d *draft) applyChild(s delivery) error {
 
 // recordChild journals the end of a child, and counts what it has used.
 func (d *draft) recordChild(s delivery, r core.ChildResult, applied bool) {
-	d.h.Below = d.h.Below.Plus(r.Usage)
+	d.h.Below, d.heard[s.key] = d.h.Below.Plus(r.Usage), true
 	d.event(core.EventChildEnded, events.ChildEnded{CallID: s.Call, Suspension: s.key, RunID: core.ChildRun(d.h.Tenant, d.h.Thread, s.key), Outcome: r.Outcome,
 		Code: r.Code, Detail: r.Detail, Applied: applied, Usage: events.TreeUsageOf(r.Usage)}, 0)
 }
 
 // giveUpChild notes that a child is no longer waited for. If it was not launched yet, it never
 // needs to be: a launch that is under way starts a run that finds no parent, and the cancel one
-// that is not there.
+// that is not there. Its result will not be heard, so all that it was allowed counts as spent.
 func (d *draft) giveUpChild(sus string) {
+	if child := d.round.Questions[sus].Child; child != nil && !d.heard[sus] {
+		d.h.Below = d.h.Below.Plus(core.TreeUsage{Forfeited: child.Allowance})
+	}
 	d.forgetChild(sus)
 	d.h.Out[core.CancelKey(sus)] = core.Out{Kind: core.OutCancel}
 	d.must = true

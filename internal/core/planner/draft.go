@@ -31,11 +31,12 @@ type draft struct {
 	closing bool                  // the end of the run closes what is open
 	over    *core.Reason          // why the run ends once the current results are folded in
 	opens   map[string]vote.Tally // questions whose votes are counted from this commit on
+	heard   map[string]bool       // suspensions of the children whose ends this commit journals
 }
 
 func newDraft(v plans.View) *draft {
 	d := &draft{v: v, h: v.Head.Clone(), state: v.State, revision: v.Revision, cleared: map[string]bool{}, took: map[int]bool{}, faults: map[string]string{}, spans: map[string]core.Span{},
-		begun: map[string]bool{}, stopped: map[string]bool{}, opens: map[string]vote.Tally{},
+		begun: map[string]bool{}, stopped: map[string]bool{}, opens: map[string]vote.Tally{}, heard: map[string]bool{},
 		round: core.Round{Decisions: core.CloneMap(v.Round.Decisions), Scratch: core.CloneMap(v.Round.Scratch), LateWords: v.Round.LateWords,
 			Questions: core.CloneMap(v.Round.Questions)}}
 	for _, call := range v.Round.Calls {

@@ -154,9 +154,16 @@ func (k *kin) bodyBegins(req engine.ToolRequest) {
 	}
 }
 
-// usage of a run is the sum of what its model answered, and of what its children told (at its end).
+// usage of a run is the sum of what its model answered, of what its children told (at its end), and
+// of what it allowed those whose end it did not wait for.
 func (k *kin) usage(h core.Head) {
-	if below := k.below[h.Run]; below != h.Below {
+	below := k.below[h.Run]
+	for _, w := range k.waits { // what a child may have spent whose end was never heard
+		if w.Run == h.Run && w.took == 0 {
+			below.Forfeited += w.child.Allowance
+		}
+	}
+	if below != h.Below {
 		k.g.wrong("%s says that those below it have used %+v, and it was told %+v", h.Run, h.Below, below)
 	}
 	if n := k.used[h.Run]; h.InputTokens != 10*n || h.OutputTokens != n || h.Priced && h.Cost != turnCost*n {
