@@ -65,7 +65,7 @@ func Owed(out map[string]Out, sent map[string]bool, wanted func(Out) bool) []str
 // OutboxNotices is the outbox key of the events that subscribers are owed.
 const OutboxNotices = "n"
 
-// Outbox keys of what a run owes the runs above and below it, by suspension.
+// OutboxTell is the outbox key of the result that a run owes its parent.
 const OutboxTell = "p"
 
 // LaunchKey is the outbox key of the launch of a child.

@@ -33,6 +33,26 @@ func (d *draft) owe(e core.Event) {
 	}
 }
 
+// owesNow returns the entries of the outbox that are to be sent before anything else is done: a
+// body or a model call may take minutes. What cannot be sent now stays in the outbox, and keeps the
+// run from waiting and from being done, but from nothing else.
+func (d *draft) owesNow() []string {
+	if d.v.NotSent || d.v.LeaseEnding {
+		return nil
+	}
+	_, cancelled := d.h.Inbox[core.KeyCancel]
+	return core.Owed(d.v.Head.Out, d.sent(), func(o core.Out) bool { return o.Urgent() && !(cancelled && o.Kind == core.OutLaunch) })
+}
+
+// sent are the keys of the outbox that need no sending any more.
+func (d *draft) sent() map[string]bool {
+	sent := map[string]bool{}
+	for _, s := range d.v.Sent {
+		sent[s.Key] = true
+	}
+	return sent
+}
+
 // empty works the outbox off: first the commit that names it, then the sending, and if that fails a
 // pause.
 func (d *draft) empty() (plans.Plan, error) {

@@ -15,7 +15,7 @@ func (s *stage) settle(ctx context.Context) {
 	}
 	s.faults.Stop()
 	s.lastSweep()
-	_ = s.w.Sleep(ctx, 4*lease) // whoever stands still now does so no longer than that
+	_ = s.w.Sleep(ctx, 4*lease) // longer than any owner that stands still now
 	for _, of := range s.tenants() {
 		of.end(ctx)
 	}

@@ -35,7 +35,7 @@ func (g *grove) lead(ctx context.Context) {
 		_ = g.w.Sleep(ctx, 5*time.Second)
 	}
 	g.faults.Stop()
-	_ = g.w.Sleep(ctx, 4*lease) // whoever stands still now does so no longer than that
+	_ = g.w.Sleep(ctx, 4*lease) // longer than any owner that stands still now
 	for range 80 {
 		if len(g.kin.open()) == 0 {
 			break

@@ -47,7 +47,7 @@ func (c callers) Ask(_ context.Context, p engine.Prompt) (core.Turn, error) {
 
 // TestWhatAChildCosts compares a run that calls an agent with one that waits for its client, whose
 // answer is not counted, and with the called run when it is no child. A child may cost 9 write
-// units beyond its own steps, and 12 with the indexes; its parent writes nothing while it waits.
+// units beyond its own steps, and 12 with the indexes.
 func TestWhatAChildCosts(t *testing.T) {
 	d := newDouble(t)
 	s := quick(t, d)
