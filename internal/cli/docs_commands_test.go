@@ -14,7 +14,7 @@ import (
 // notCommands are indented lines of pages that are not typed, by their beginning, and why no test
 // runs them.
 var notCommands = map[string]string{
-	"300 kills,": "what a torture printed once; its numbers are of that machine",
+	"150 kills,": "what a torture printed once; its numbers are of that machine",
 	"docker run": "another program; .ci/image starts the image",
 	"go install": "it holds from the first tag; cmd/dormouse/install_test.go holds go.mod to it",
 	"http:":      "a part of an agent file",
