@@ -4,19 +4,41 @@ import (
 	"encoding/json"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
 // Callee is another agent that a tool calls: each call starts a run of it and waits for its end.
+// Exactly one of Name and A2A says which one.
 type Callee struct {
-	Name string `json:"name"`
+	Name string `json:"name,omitempty"`
+	A2A  *A2A   `json:"a2a,omitempty"`
 	// the run's first message, with {placeholders} for arguments; empty: the arguments as JSON
 	Input string `json:"input,omitempty"`
 	// the result is the run's last text, even if it finished with an output
 	Final bool `json:"final,omitempty"`
 }
+
+// A2A is an agent elsewhere that speaks A2A 1.0. {secret:NAME} in a header is a secret.
+type A2A struct {
+	// its agent card, or where /.well-known/agent-card.json is
+	URL          string            `json:"url"`
+	Headers      map[string]string `json:"headers,omitempty"`
+	AllowPrivate bool              `json:"allow_private,omitempty"`
+	Timeout      int64             `json:"timeout,omitempty"` // ms of one request; 0: 30 s
+	MaxBytes     int64             `json:"max_bytes,omitempty"`
+}
+
+// Limit is as for [Lambda].
+func (a A2A) Limit() time.Duration { return limitOf(a.Timeout) }
+
+// Most is as for [Lambda].
+func (a A2A) Most() int64 { return mostOf(a.MaxBytes) }
+
+// HeaderFields are the headers, by name.
+func (a A2A) HeaderFields() ([]Field, error) { return fields(a.Headers) }
 
 // Child implements [core.Rules].
 func (r *Rules) Child(call core.ToolCall) (core.ChildSpec, bool) {

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/peer"
 )
 
 // Store is what a worker needs of a store. Every method is safe for concurrent use, by several
@@ -137,6 +138,7 @@ type Agent struct {
 	Offered      []core.ToolSpec // the tools the model sees, in a fixed order
 	Model        Model
 	Tools        map[string]Tool // the bodies; a client tool has none
+	Peers        map[string]Peer // the agents that run elsewhere, by the tool that calls them
 	Hooks        []Hook
 	Memory       Memory // nil: nothing is remembered
 }
@@ -205,6 +207,34 @@ type ToolRequest struct {
 	AtMostOnce bool
 	// an execution in a process that was lost may have begun before this one, with the same key
 	Again bool
+}
+
+// Peer is an agent that runs elsewhere. Its methods are bounded in time and in what they read, hold
+// nothing open, and show nothing secret. An error means that the agent was not reached, or did not
+// answer in a way that says anything: the same request may be made again.
+type Peer interface {
+	// Send gives the agent its task and does not wait for its end. With req.Again, an earlier
+	// Send may have arrived: the task is looked for first, and with req.Once it is not sent
+	// again unless it is certain that none arrived ([peer.Unclear]).
+	Send(ctx context.Context, req PeerRequest) (peer.Report, error)
+
+	// Look asks how far req.Task is.
+	Look(ctx context.Context, req PeerRequest) (peer.Report, error)
+
+	// Stop cancels req.Task, or, if it was not acknowledged, the one that an earlier Send may
+	// have begun. Nil: the agent does not work on it, and will not.
+	Stop(ctx context.Context, req PeerRequest) error
+}
+
+// PeerRequest is about one task of an agent that runs elsewhere.
+type PeerRequest struct {
+	Tenant, Thread, Run string
+	Key                 string // idempotency key: the same each time, and the id of the message
+	Context             string // of the task, if the agent takes it; the same each time
+	Input               string
+	Again, Once         bool
+	Push                string // where the agent may say that there is news; empty: nowhere
+	Task                peer.Task
 }
 
 // Definition is a stored version of an agent.
