@@ -6,6 +6,8 @@ import (
 	"encoding/json"
 	"math"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/peer"
 )
 
 // A call of an agent starts a child: another run, on a thread of its own, that works for the call
@@ -34,6 +36,8 @@ type Family struct {
 	// set no limit
 	Allowance int64     `json:"alw,omitempty"`
 	Below     TreeUsage `json:"bel,omitzero"` // of the children that have ended, and theirs
+	// the run's work is done by an agent elsewhere; nil: by this program
+	Peer *peer.Work `json:"peer,omitempty"`
 }
 
 // TreeUsage is what a run and the runs below it have used.
@@ -90,14 +94,20 @@ func (h Head) WaitsFor(p Parent) bool {
 // ChildSpec is what a call of an agent asks for, as the definition says it.
 type ChildSpec struct {
 	Agent string
-	Input string // the child's first message
-	Final bool   // the result is the last text, also of a child that finished with an output
+	// the agent runs elsewhere: the tool that says where; empty: in this program
+	Remote string
+	Input  string // the child's first message
+	Final  bool   // the result is the last text, also of a child that finished with an output
 }
 
 // Child is the child of a suspended call, as the suspension pins it: a launch that is repeated
 // after a deployment starts the same.
 type Child struct {
-	Agent     string `json:"agent"`
+	Agent string `json:"agent"`
+	// the agent runs elsewhere, and Version is that of the caller, whose tool Agent says where
+	Remote bool `json:"remote,omitempty"`
+	// of a remote one: see [peer.Work]
+	Once      bool   `json:"once,omitempty"`
 	Version   string `json:"version"`
 	Run       string `json:"run_id"`
 	Thread    string `json:"thread_id"`
@@ -142,6 +152,9 @@ func OutputIn(segments []Segment, run, finish string, final bool) (output json.R
 		}
 		if text := m.Text(); text != "" && (final || finish == "") {
 			output = Encode(text)
+		}
+		if value := m.ResultValue(); value != nil && !final {
+			output = value
 		}
 		for _, call := range m.Calls {
 			var arguments struct {

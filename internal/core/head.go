@@ -222,6 +222,10 @@ func (h Head) Clone() Head {
 		parent := *h.Parent
 		h.Parent = &parent
 	}
+	if h.Peer != nil {
+		work := *h.Peer
+		h.Peer = &work
+	}
 	return h
 }
 

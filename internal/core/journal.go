@@ -93,6 +93,8 @@ const (
 	// a call of an agent: its run is about to be started, and has ended
 	EventChildStarted     EventType = "child.started"
 	EventChildEnded       EventType = "child.ended"
+	EventRemoteStarted    EventType = "remote.started"
+	EventRemoteEnded      EventType = "remote.ended"
 	EventDecisionRecorded EventType = "decision.recorded"
 	EventActivationEnded  EventType = "activation.ended"
 	EventStepReset        EventType = "step.reset"

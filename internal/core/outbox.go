@@ -28,6 +28,7 @@ const (
 	OutContinue  OutKind = "continue"  // lets it go on
 	OutCancel    OutKind = "cancel"    // cancels one that is no longer waited for
 	OutTell      OutKind = "tell"      // tells the parent how the run has ended
+	OutStop      OutKind = "stop"      // stops the task of an agent elsewhere
 	// hands the events from one on over to the lines of those who subscribed to them
 	OutNotices OutKind = "notices"
 	// of heads that an older program wrote; nothing is sent for it
@@ -41,11 +42,13 @@ const (
 // and it must be paused before it can go on.
 //
 //	interrupt ── finds no child ── launch: a child works below a run that is paused
-var outOrder = []OutKind{OutNotices, OutLaunch, OutInterrupt, OutContinue, OutCancel, OutTell, OutNotify, OutMemory}
+var outOrder = []OutKind{OutNotices, OutLaunch, OutInterrupt, OutContinue, OutCancel, OutTell, OutStop, OutNotify, OutMemory}
 
 // Urgent says whether the entry is sent as soon as it is committed. The others are sent at the end
 // of the run.
-func (o Out) Urgent() bool { return o.Kind != OutTell && o.Kind != OutNotify && o.Kind != OutMemory }
+func (o Out) Urgent() bool {
+	return o.Kind != OutTell && o.Kind != OutStop && o.Kind != OutNotify && o.Kind != OutMemory
+}
 
 // Owed returns the keys of the entries that are wanted and not among the sent ones, in the order in
 // which they are sent.
@@ -67,6 +70,9 @@ const OutboxNotices = "n"
 
 // OutboxTell is the outbox key of the result that a run owes its parent.
 const OutboxTell = "p"
+
+// OutboxStop is the outbox key of the stop that a run owes the agent elsewhere that works for it.
+const OutboxStop = "s"
 
 // LaunchKey is the outbox key of the launch of a child.
 func LaunchKey(suspension string) string { return "l:" + suspension }

@@ -149,3 +149,17 @@ func CheckChain(h Head, from int64, segments []Segment) error {
 func SyntheticCall(id string) ToolCall {
 	return ToolCall{ID: id, Arguments: json.RawMessage("{}")}
 }
+
+// TellsMore says whether a caller's answer, in time or too late, tells the model something that an
+// approver of another call of the round had not seen.
+func (r Round) TellsMore(h Head) bool {
+	if r.LateWords {
+		return true
+	}
+	for _, c := range h.Calls {
+		if rec, decided := r.Decisions[c.Sus]; decided && rec.Tells(c) {
+			return true
+		}
+	}
+	return false
+}

@@ -67,6 +67,9 @@ const (
 	SignalChild SignalKind = "child"
 	// the run above lets this one go on after an interrupt; ID is the interrupt's
 	SignalContinue SignalKind = "on"
+	// an agent elsewhere says that there is news of its task. It carries nothing: what is new
+	// is looked up there
+	SignalNews SignalKind = "news"
 	// a client's result that does not fit its schema; Value is why
 	SignalMisfit SignalKind = "bad"
 	// a decision by a caller who may not decide; Value is the code of the refusal
@@ -78,6 +81,7 @@ const (
 	KeyStart  = "m:start"
 	KeyCancel = "cancel"
 	KeyPause  = "int"
+	KeyNews   = "news"
 )
 
 // LateKey is the inbox key of an answer that came after the deadline of its suspension.

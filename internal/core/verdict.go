@@ -69,3 +69,12 @@ func givenResult(v Verdict) *Outcome {
 	}
 	return v.Result
 }
+
+// Given is the result that the verdict gives in place of a body's; one that gives none has an empty
+// one.
+func (v Verdict) Given() Outcome {
+	if v.Result == nil {
+		return Outcome{}
+	}
+	return Outcome{Text: v.Result.Text, Value: v.Result.Value, Failed: v.Result.Failed}
+}

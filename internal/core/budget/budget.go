@@ -59,3 +59,16 @@ func (b Budget) Share(given core.USD, starting int) (usd core.USD, spent bool) {
 	usd = left / core.USD(max(1, starting))
 	return usd, usd <= 0
 }
+
+// After is what the run has cost after a turn, in millionths of a dollar, and whether that is
+// known; h is the head before it.
+func After(h core.Head, t core.Turn, price *core.Price) (cost int64, known bool) {
+	if price == nil || !h.Priced && (h.Step != 0 || h.Yields != 0) {
+		return 0, false
+	}
+	own, known := price.Of(t)
+	if !known {
+		return 0, false
+	}
+	return int64(core.USD(h.Cost).Plus(own)), true
+}

@@ -15,11 +15,12 @@ const (
 	ActivationChildren    = "suspended_awaiting_children"
 	ActivationPartial     = "suspended_step_partial"
 	ActivationInterrupted = "interrupted"
+	ActivationRemote      = "waiting_for_remote"
 	ActivationDone        = "done"
 )
 
 // ActivationOutcomes are all outcomes of an activation.
-var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationChildren, ActivationInterrupted, ActivationDone}
+var ActivationOutcomes = []string{ActivationStepDone, ActivationPartial, ActivationApproval, ActivationInput, ActivationClientTool, ActivationChildren, ActivationInterrupted, ActivationRemote, ActivationDone}
 
 // ActivationOfWaits is how an activation ended that leaves these calls waiting: of several kinds of
 // wait, the one that needs a person most counts.

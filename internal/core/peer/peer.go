@@ -13,14 +13,16 @@ type Work struct {
 	// of the definition that the run is pinned to
 	Tool string `json:"t"`
 	// the task is not sent again unless it is certain that it never arrived
-	Once  bool   `json:"o,omitempty"`
-	Until int64  `json:"u,omitempty"` // when the call that waits stops waiting; 0: never
-	Token string `json:"k,omitempty"` // opens the address where the agent says that there is news
+	Once  bool  `json:"o,omitempty"`
+	Until int64 `json:"u,omitempty"` // when the call that waits stops waiting; 0: never
+	// opens the address where the agent says that there is news
+	Token string `json:"k,omitempty"`
 	// the epoch of the owner that was the first to send the task; 0: nothing was sent
 	Sent int64 `json:"s,omitempty"`
 	Task
 	Looks  int   `json:"n,omitempty"` // since the task was sent
 	Silent int64 `json:"x,omitempty"` // since when the agent has not answered; 0: it has
+	Over   bool  `json:"z,omitempty"` // the agent does not work on it, and will not
 	// attempts to stop the task that were not confirmed
 	Stops int `json:"y,omitempty"`
 }
@@ -50,7 +52,7 @@ type Report struct {
 	Text  string          // of [Done]: the result
 	Value json.RawMessage // the result as JSON; nil if it is plain text
 	// of [Failed]: one of the codes below, and a sentence. Of [Working], Detail is what the
-	// agent says it does
+	// agent says it does.
 	Code, Detail string
 	// of [Failed]: the task is not over, and must be stopped: it waits for what it won't get
 	Open bool

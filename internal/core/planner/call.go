@@ -109,25 +109,3 @@ func (d *draft) ended(call core.ToolCall, before core.Call) core.Ended {
 	e.MayHaveRun = e.Status == core.CallCancelled && d.mayHaveRun(call, before)
 	return e
 }
-
-// waiting counts the suspended calls a message does not answer, and keeps the key under which the
-// run is listed for approval.
-func (d *draft) waiting() (count int, key string) {
-	suspended := false
-	for _, c := range d.h.Calls {
-		if c.Status != core.CallSuspended || c.Kind == core.KindChild {
-			continue
-		}
-		suspended = true
-		if c.Kind != core.KindInput && c.Kind != core.KindInterrupt {
-			count++
-		}
-	}
-	switch {
-	case !suspended:
-		return 0, ""
-	case d.h.Oldest != "":
-		return count, d.h.Oldest
-	}
-	return count, fmt.Sprintf("%013d#%s", d.v.Now, d.h.Run)
-}

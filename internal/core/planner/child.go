@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/children"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 )
@@ -26,11 +27,14 @@ func (unfound) Error() string { return "core: the version of an agent must be lo
 // could never be started.
 func (d *draft) startChild(call core.ToolCall, spec core.ChildSpec) error {
 	found, known := d.v.Agents[spec.Agent]
-	if !known {
+	if !known && spec.Remote == "" {
 		return unfound{spec.Agent}
 	}
 	child := core.Child{Agent: spec.Agent, Version: found.Version, Input: spec.Input, Final: spec.Final}
-	child.Depth, child.Deepest = d.depth()
+	if spec.Remote != "" {
+		child.Agent, child.Version, child.Remote, child.Once = spec.Remote, d.h.Version, true, d.atMostOnce(call)
+	}
+	child.Depth, child.Deepest = children.Depth(d.h, d.v.Rules.Terms())
 	allowance, spent := d.allowance()
 	child.Allowance = int64(allowance)
 	most := cmp.Or(d.v.Rules.Terms().Children, core.DefaultChildren)
@@ -63,47 +67,18 @@ func (d *draft) noChild(call core.ToolCall, spec core.ChildSpec, why string) err
 	return d.refuse(call, core.CallOutcomeChildUnavailable, phrase.ChildEnded(spec.Agent, core.ChildResult{Outcome: core.CallOutcomeChildUnavailable, Detail: why + "."}))
 }
 
-// pinned is a child with the ids that follow from its suspension.
-func (d *draft) pinned(child core.Child, sus string) *core.Child {
-	child.Thread, child.Run = core.ChildThread(d.h.Tenant, d.h.Thread, sus), core.ChildRun(d.h.Tenant, d.h.Thread, sus)
-	return &child
-}
-
-// depth is how many runs would be above a child, and how many may be.
-func (d *draft) depth() (depth, deepest int) {
-	depth, deepest = 1, cmp.Or(d.v.Rules.Terms().Depth, core.DefaultDepth)
-	if p := d.h.Parent; p != nil {
-		depth = p.Depth + 1
-		if p.Deepest > 0 {
-			deepest = min(deepest, p.Deepest)
-		}
-	}
-	return depth, deepest
-}
-
 // allowance is what the next child may cost, 0 for no limit. What is left of the run's budget is
 // shared evenly by the children that this round has yet to start.
 func (d *draft) allowance() (usd core.USD, spent bool) {
-	given, starting := core.USD(0), 0
-	for _, child := range d.openChildren() {
-		given += core.USD(child.Allowance)
-	}
+	starting := 0
 	for _, call := range d.round.Calls {
 		c, tracked := d.h.Calls[call.ID]
 		if spec, _ := d.v.Rules.Tool(call.Name); tracked && spec.Agent && c.Status != core.CallSuspended && !c.Status.Terminal() {
 			starting++
 		}
 	}
-	return d.budget().Share(given, starting)
+	return d.budget().Share(children.Given(d.openChildren()), starting)
 }
 
 // openChildren are the children that calls of the run wait for, by suspension.
-func (d *draft) openChildren() map[string]core.Child {
-	open := map[string]core.Child{}
-	for _, c := range d.h.Calls {
-		if q := d.round.Questions[c.Sus]; c.Status == core.CallSuspended && c.Kind == core.KindChild && q.Child != nil {
-			open[c.Sus] = *q.Child
-		}
-	}
-	return open
-}
+func (d *draft) openChildren() map[string]core.Child { return children.Open(d.h, d.round.Questions) }

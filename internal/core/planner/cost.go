@@ -22,19 +22,7 @@ import (
 
 // countCost adds what a turn cost. One turn without a known cost makes that of the run unknown.
 func (d *draft) countCost(t core.Turn) {
-	before := d.v.Head
-	known := before.Priced || before.Step == 0 && before.Yields == 0
-	var cost core.USD
-	if price := d.v.Rules.Terms().Price; price == nil {
-		known = false
-	} else if known {
-		cost, known = price.Of(t)
-	}
-	if !known {
-		d.h.Cost, d.h.Priced = 0, false
-		return
-	}
-	d.h.Cost, d.h.Priced = int64(core.USD(before.Cost).Plus(cost)), true
+	d.h.Cost, d.h.Priced = budget.After(d.v.Head, t, d.v.Rules.Terms().Price)
 }
 
 // budget is what limits the cost of the run, and of the runs below it.

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/inbox"
 	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/core/phrase"
+	"github.com/dormouse-dev/dormouse/internal/core/waits"
 )
 
 // deadlineOf returns when a new suspension times out. A tool's own limit precedes the definition's.
@@ -22,19 +23,6 @@ func (d *draft) deadlineOf(call core.ToolCall, kind core.Kind, t core.SuspendTic
 		return 0
 	}
 	return d.v.Now + within
-}
-
-// deadline returns when the owner has something to do next about a suspended call, or 0.
-func (d *draft) deadline() (first int64) {
-	for _, c := range d.h.Calls {
-		if c.Status != core.CallSuspended {
-			continue
-		}
-		if due := d.due(c); due != 0 && (first == 0 || due < first) {
-			first = due
-		}
-	}
-	return first
 }
 
 // applyDeadlines closes the suspended calls whose deadline has passed without an answer. The store
@@ -101,7 +89,7 @@ func (d *draft) wakeAt(deadline int64) *int64 {
 // wakeForDeadline makes a run that waits to retry its model wake for a call's deadline, too. The
 // run then retries the model early.
 func (d *draft) wakeForDeadline() {
-	if first := d.deadline(); d.h.Outage != nil && first > d.v.Now {
+	if first := waits.Due(d.h, d.round.Questions); d.h.Outage != nil && first > d.v.Now {
 		d.h.NotBefore = min(d.h.NotBefore, first)
 	}
 }

@@ -54,6 +54,7 @@ func (d *draft) decide() (plans.Plan, error) {
 	if err := d.foldOutcomes(); err != nil {
 		return nil, err
 	}
+	d.foldReport()
 	if reason := d.mustEnd(); reason != nil {
 		return d.end(*reason)
 	}
@@ -65,6 +66,9 @@ func (d *draft) decide() (plans.Plan, error) {
 	}
 	if err := d.startRun(); err != nil {
 		return nil, err
+	}
+	if d.h.Peer != nil {
+		return d.goElsewhere()
 	}
 	return d.goOn()
 }
@@ -103,7 +107,7 @@ func (d *draft) goOn() (plans.Plan, error) {
 // next chooses what to do once everything known is folded in and every call that needs no body is
 // settled.
 func (d *draft) next() (plans.Plan, error) {
-	if d.interrupted() {
+	if d.h.Interrupt() != "" {
 		return d.whileInterrupted()
 	}
 	if batch := d.batch(); len(batch) > 0 {

@@ -5,6 +5,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/poll"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
+	"github.com/dormouse-dev/dormouse/internal/core/waits"
 )
 
 // draft is the next commit under construction: a copy of the head and the segment that goes with
@@ -74,8 +75,8 @@ func (d *draft) write(c plans.Commit) *plans.Commit {
 	d.h.Schema = core.SchemaOf(d.h)
 	d.h.Tries, d.h.ClaimKept = 0, d.h.Lease != 0
 	d.h.At = d.v.Now
-	d.h.Pending, d.h.Oldest = d.waiting()
-	d.h.Deadline = d.deadline()
+	d.h.Pending, d.h.Oldest = waits.Listed(d.h, d.v.Now)
+	d.h.Deadline = waits.Due(d.h, d.round.Questions)
 	c.Head, c.Drained, c.State, c.Revision, c.Round, c.Fired = d.h, d.drained, d.state, d.revision, d.round, d.untaken()
 	c.AllSeen = c.AllSeen || d.closes
 	c.Votes = poll.Changes(d.v.Head, d.h, d.opens, d.counted)

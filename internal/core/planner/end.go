@@ -90,6 +90,7 @@ func (d *draft) seal(r core.Reason) {
 	d.h.NotBefore, d.h.Outage = 0, nil
 	d.h.TimedOut = map[string]int{}
 	d.tellParent()
+	d.oweStop()
 	d.h.Awake, d.h.AwakeSince = d.awake(), 0
 	if r.Kind == core.NaturalEnd && d.h.Response == "" {
 		d.h.Response = core.ResponseDone

@@ -23,7 +23,7 @@ func (d *draft) gate(call core.ToolCall, spec core.ToolSpec) (on bool, err error
 	case core.Deny:
 		return true, d.denyByRule(call, v, noReasonForCall)
 	case core.SetResult:
-		return true, d.result(call, core.CallOutcomeSetByRule, set(v.Result))
+		return true, d.result(call, core.CallOutcomeSetByRule, v.Given())
 	case core.Ask:
 		return true, d.askApproval(call, v)
 	}
@@ -37,14 +37,6 @@ func (d *draft) gate(call core.ToolCall, spec core.ToolSpec) (on bool, err error
 	d.change(call.ID, func(c *core.Call) { c.ByGrant = granted })
 	d.cleared[call.ID] = true
 	return true, nil
-}
-
-// set is the result that a gate gives in place of a body's; one that gives none has an empty one.
-func set(out *core.Outcome) core.Outcome {
-	if out == nil {
-		return core.Outcome{}
-	}
-	return core.Outcome{Text: out.Text, Value: out.Value, Failed: out.Failed}
 }
 
 // gateOn is what the gate says of a call on the state as it is.

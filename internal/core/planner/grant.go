@@ -39,15 +39,8 @@ func (d *draft) endGrantsOfTurn() {
 //	anna approves "pay A 120" for the turn
 //	  ── ben answers the question beside it: "pay Mallory 9999" ── pay: asked again
 func (d *draft) endGrantsOfAnswered() {
-	if d.round.LateWords {
+	if d.round.TellsMore(d.h) {
 		d.endGrants()
-		return
-	}
-	for _, c := range d.h.Calls {
-		if rec, decided := d.round.Decisions[c.Sus]; decided && rec.Tells(c) {
-			d.endGrants()
-			return
-		}
 	}
 }
 

@@ -106,6 +106,8 @@ func (d *draft) recordSignal(s delivery) error {
 		d.recordInvalidAnswer(s)
 	case core.SignalRefused:
 		d.recordRefused(s)
+	case core.SignalNews: // the next look shows what is new
+		d.h.NotBefore = 0
 	case core.SignalCancel: // the end does the rest
 		d.event(core.EventCancelRecorded, events.Asked{By: s.By, Via: s.Via, Applied: true}, 0)
 	default:

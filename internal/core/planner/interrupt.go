@@ -22,7 +22,7 @@ import (
 //	above: interrupt ── sent ─ … ─ resume ── sent ── here: paused, goes on ── the late copy
 func (d *draft) applyInterrupt(s delivery) error {
 	fromAbove := s.key != core.KeyPause
-	if d.interrupted() || fromAbove && d.v.ParentPaused != s.ID {
+	if d.h.Interrupt() != "" || fromAbove && d.v.ParentPaused != s.ID {
 		d.recordInterrupt(s, false)
 		return nil
 	}
@@ -93,16 +93,6 @@ func (d *draft) passOnWait(c core.Call) {
 // interrupt suspends the run until it is resumed. Work that has begun finishes first.
 func (d *draft) interrupt() error {
 	return d.suspendRun(core.KindInterrupt, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue", Message: phrase.Interrupted}})
-}
-
-// interrupted reports whether the run waits because of an interrupt.
-func (d *draft) interrupted() bool {
-	for _, c := range d.h.Calls {
-		if c.Kind == core.KindInterrupt && c.Status == core.CallSuspended {
-			return true
-		}
-	}
-	return false
 }
 
 // whileInterrupted starts nothing: running bodies finish, then the run waits.

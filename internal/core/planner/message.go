@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/phrase"
+	"github.com/dormouse-dev/dormouse/internal/core/waits"
 )
 
 // applyMessage adds a user message, or the input of a start. If the run waits, the message says
@@ -20,7 +21,7 @@ func (d *draft) applyMessage(s delivery) error {
 	if d.recordStart(s, parts) {
 		return nil
 	}
-	if s.On == core.PendingQueue && d.waits() {
+	if s.On == core.PendingQueue && waits.Any(d.h) {
 		d.hold(s, parts)
 		return nil
 	}

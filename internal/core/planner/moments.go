@@ -49,15 +49,6 @@ func (d *draft) question(sus string) core.SuspendedCall {
 	return q.As(d.h.Calls[q.CallID])
 }
 
-// due is when the owner has something to do about a call that waits; 0 if it has nothing to do.
-func (d *draft) due(c core.Call) int64 {
-	next := d.round.Questions[c.Sus].Moments.Next(c.Moments)
-	if next == 0 || c.Deadline != 0 && c.Deadline < next {
-		return c.Deadline
-	}
-	return next
-}
-
 // applyMoments does what has become due about the calls that go on waiting. It notes how many
 // moments have passed: after an outage people get one notice, not one for each. Like a deadline, a
 // moment gives way to an answer that the owner has not seen.

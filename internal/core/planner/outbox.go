@@ -18,6 +18,9 @@ func (d *draft) takeOut(sent plans.Sent) {
 	if sent.Failed != "" {
 		d.event(core.EventMemoryFailed, map[string]any{"detail": sent.Failed}, 0)
 	}
+	if d.h.Out[sent.Key].Kind == core.OutStop {
+		d.endStop(events.RemoteStopped)
+	}
 	delete(d.h.Out, sent.Key)
 	d.must = true
 }
@@ -59,6 +62,7 @@ func (d *draft) empty() (plans.Plan, error) {
 	switch {
 	case d.v.NotSent:
 		d.h.NotBefore = d.v.Now + pause.Backoff(4)
+		d.stopAgain()
 		return d.handOver(events.ActivationStepDone)
 	case d.dirty():
 		return d.commit(), nil

@@ -5,6 +5,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/waits"
 )
 
 func (d *draft) endActivation(outcome string) {
@@ -99,7 +100,7 @@ func (d *draft) releaseWaiting() (plans.Plan, error) {
 		d.event(core.EventRunStatus, d.runState(core.RunWaiting, nil), 0)
 	}
 	d.h.Lease = 0
-	due := d.deadline()
+	due := waits.Due(d.h, d.round.Questions)
 	return d.write(plans.Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
 }
 

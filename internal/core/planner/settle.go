@@ -11,7 +11,7 @@ import (
 // order, and clears the calls whose body may run. It excludes the call that appears to crash the
 // worker, and looks again at calls that waited for it.
 func (d *draft) settle() error {
-	for again := true; again && !d.interrupted(); {
+	for again := true; again && d.h.Interrupt() == ""; {
 		if err := d.settleCalls(); err != nil || d.over != nil {
 			return err
 		}

@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/children"
 	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/core/poll"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
@@ -19,10 +21,10 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 		t.Suspension.ResponseSchema = nil
 	}
 	if t.Child != nil {
-		t.Child = d.pinned(*t.Child, t.Suspension.ID)
+		t.Child = children.Identified(*t.Child, d.h, t.Suspension.ID)
 	}
 	t.Pending = core.PendingCall(d.effective(call))
-	d.nameApprovers(kind, &t)
+	poll.NameDeciders(&t, kind, d.v.Rules.Terms())
 	sus := core.NewSuspendedCall(call, kind, t)
 	times := d.timesOf(call, kind, t)
 	sus.Deadline, sus.Moments = times.Deadline, times.Moments
@@ -104,14 +106,4 @@ func (d *draft) placeHeld() error {
 		d.place(call)
 	}
 	return nil
-}
-
-// waits says whether some call is suspended.
-func (d *draft) waits() bool {
-	for _, c := range d.h.Calls {
-		if c.Status == core.CallSuspended {
-			return true
-		}
-	}
-	return false
 }

@@ -20,32 +20,6 @@ import (
 //	                             ├─ denied: apply
 //	                             └─ edited: askAboutEdit
 
-// nameApprovers says who may decide on a suspension. Where the decision itself becomes the result,
-// and where a person reports what became of a call, one of the people decides: nothing runs for the
-// first time.
-func (d *draft) nameApprovers(kind core.Kind, t *core.SuspendTicket) {
-	if kind != core.KindApproval && kind != core.KindUnknownOutcome {
-		t.Policy = nil
-		return
-	}
-	terms := d.v.Rules.Terms()
-	if t.Policy == nil {
-		t.Policy = terms.Policy
-	}
-	switch {
-	case t.Policy == nil:
-		t.Approvers = terms.Approvers
-	case t.Counted() && (kind == core.KindUnknownOutcome || t.ResumeMode == core.UseDecisionAsToolResult):
-		t.Approvers = nil // of the question before, if this one follows another
-		for _, stage := range t.Policy.Stages {
-			t.Approvers = append(t.Approvers, stage.Group.Entries()...)
-		}
-		t.Policy, t.Stage = nil, 0
-	default:
-		t.Approvers = t.Asked().Group.Entries()
-	}
-}
-
 // counted says whether decisions on a suspension of this round are votes.
 func (d *draft) counted(sus string) bool { return d.round.Questions[sus].Counted() }
 

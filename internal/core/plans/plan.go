@@ -80,6 +80,10 @@ type FoundAgent struct {
 	Missing bool // none is deployed
 }
 
+// AskPeer gives the agent elsewhere its task, or looks at it; what it answers goes into
+// [View.Reported]. That a task may be sent is committed. Again: an earlier owner may have sent it.
+type AskPeer struct{ Again bool }
+
 // SendOutbox names outbox entries to send, at least once each; a commit has named them.
 type SendOutbox struct{ Keys []string }
 
@@ -102,6 +106,8 @@ func (FireHooks) plan() {}
 func (ReadPreview) plan() {}
 
 func (FindAgent) plan() {}
+
+func (AskPeer) plan() {}
 
 func (SendOutbox) plan() {}
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/core/peer"
 )
 
 // View is everything the planner may look at.
@@ -93,6 +94,7 @@ type Results struct {
 	Fired    []core.Fired
 	Sent     []Sent
 	Previews []Previewed
+	Reported *Reported
 	NotSent  bool // something in the outbox could not be sent
 }
 
@@ -117,6 +119,13 @@ func (o BodyOutcome) overlaps(other BodyOutcome) bool { return o.Nth > other.Saw
 type InFlight struct {
 	CallID string
 	Saw    int // see [BodyOutcome]
+}
+
+// Reported is what an agent elsewhere has answered, or why it has not.
+type Reported struct {
+	peer.Report
+	Silence string // there is no answer, and this is why
+	Again   bool   // an earlier owner may have sent the task
 }
 
 // Sent is an outbox entry that needs no sending any more. Failed says what went wrong with one that
