@@ -112,6 +112,8 @@ func (a *activation) do(ctx context.Context, plan plans.Plan) error {
 		return a.askModel(ctx, plan.Request)
 	case plans.FindAgent:
 		return a.findAgent(ctx, plan.Name)
+	case plans.AskPeer:
+		return a.askPeer(ctx, plan.Again)
 	case plans.SendOutbox:
 		return a.send(ctx, plan.Keys)
 	}

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/children"
 	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
@@ -37,7 +38,7 @@ func (a *activation) launch(ctx context.Context, sus string) error {
 	if !ok || call.Child == nil {
 		return fmt.Errorf("engine: segment %d of %s has no child for %s", seq, h.Thread, sus)
 	}
-	child := a.childHead(call)
+	child := children.Head(a.view.Head, call, a.view.Now, a.e.o.Random.Text(26))
 	if err := a.passTargets(ctx, child.Thread); err != nil {
 		return err
 	}
@@ -55,23 +56,6 @@ func (a *activation) launch(ctx context.Context, sus string) error {
 	}
 	a.wakeOther(ctx, child.Thread, w.Woken)
 	return nil
-}
-
-// childHead is the head of the run that works for a call. Everything that narrows this run narrows
-// it.
-func (a *activation) childHead(call core.SuspendedCall) core.Head {
-	h, c := a.view.Head, *call.Child
-	sus := call.Suspension.ID
-	input := core.Signal{Kind: core.SignalStart, ID: sus, Value: core.Encode(core.TextParts(c.Input)), By: "agent:" + h.Agent, Via: core.ViaAgent, At: a.view.Now}
-	return core.Head{
-		Identity:    core.Identity{Tenant: h.Tenant, Thread: c.Thread, Run: c.Run, Agent: c.Agent, Version: c.Version, Schema: core.SchemaFamily},
-		Status:      core.RunCreated,
-		Family:      core.Family{Parent: &core.Parent{Thread: h.Thread, Run: h.Run, Call: call.CallID, Sus: sus, Depth: c.Depth, Deepest: c.Deepest, Final: c.Final}, Allowance: c.Allowance},
-		Origin:      core.Origin{Born: a.view.Now, At: a.view.Now, Notify: h.Notify},
-		Permissions: core.Permissions{Narrow: h.Narrow, NoMemory: h.NoMemory},
-		Calls:       map[string]core.Call{}, Waits: core.Waits{TimedOut: map[string]int{}}, Out: map[string]core.Out{},
-		Inbox: map[string]core.Signal{core.KeyStart: input},
-	}
 }
 
 // passTargets stores the targets that the start of this run named beside the child: they are

@@ -28,7 +28,8 @@ type forest struct {
 	store  *restive
 	eng    *engine.Engine
 	agents map[string]grown
-	ran    []string // "run: tool" of every body
+	ran    []string   // "run: tool" of every body
+	peer   *elsewhere // the agent that the tool elsewhere calls; nil: there is none
 	seen   []engine.Prompt
 }
 
@@ -88,7 +89,11 @@ func newForest(t *testing.T, agents map[string]grown) *forest {
 
 func (f *forest) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	a := f.agents[pin.Name]
-	return engine.Agent{Rules: leaves{f, a}, Model: voice{f, a}, Tools: map[string]engine.Tool{"pay": paid{f}, "look": paid{f}}}, nil
+	agent := engine.Agent{Rules: leaves{f, a}, Model: voice{f, a}, Tools: map[string]engine.Tool{"pay": paid{f}, "look": paid{f}}}
+	if f.peer != nil {
+		agent.Peers = map[string]engine.Peer{"elsewhere": f.peer}
+	}
+	return agent, nil
 }
 
 func (f *forest) Newest(_ context.Context, _, name string) (string, error) {
@@ -133,7 +138,7 @@ type leaves struct {
 func (l leaves) Tool(name string) (core.ToolSpec, bool) {
 	spec := core.ToolSpec{Name: name}
 	_, spec.Agent = l.f.agents[name]
-	spec.Agent = spec.Agent || name == "gone"
+	spec.Agent = spec.Agent || name == "gone" || name == "elsewhere"
 	return spec, true
 }
 func (leaves) Check(core.ToolCall) error { return nil }
@@ -153,6 +158,9 @@ func (leaves) Times(*vote.Policy, int, int64) (none core.Times) { return none }
 func (l leaves) Terms() core.Terms                              { return l.a.terms }
 func (l leaves) Child(call core.ToolCall) (core.ChildSpec, bool) {
 	spec, _ := l.Tool(call.Name)
+	if call.Name == "elsewhere" {
+		return core.ChildSpec{Remote: call.Name, Input: string(call.Arguments)}, true
+	}
 	return core.ChildSpec{Agent: call.Name, Input: string(call.Arguments)}, spec.Agent
 }
 

@@ -26,6 +26,10 @@ type Options struct {
 	// Announce is called once a call has begun to wait, for the log; nil for none.
 	Announce func(WaitingCall)
 
+	// News is the address where an agent elsewhere may say that there is news of the task that
+	// a run has given it; nil: there is none, and it is only looked at.
+	News func(run, token string) string
+
 	Control RunControl // nil: no run yields for it, and nothing but a stored cancel cancels
 	Newest  Newest     // nil: no run makes way for newer ones
 	Live    Live       // nil: no live text

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -111,15 +110,15 @@ func dispatch(ctx context.Context, h Hook, f core.Firing, req HookRequest) (core
 		}
 	case core.AfterInference:
 		if h, ok := h.(AfterInferenceHook); ok {
-			return h.AfterInference(ctx, req, cloneTurn(*f.Turn))
+			return h.AfterInference(ctx, req, effects.CopyOfTurn(*f.Turn))
 		}
 	case core.BeforeToolExecute:
 		if h, ok := h.(BeforeToolHook); ok {
-			return h.BeforeToolExecute(ctx, req, cloneCall(*f.Call))
+			return h.BeforeToolExecute(ctx, req, effects.CopyOfCall(*f.Call))
 		}
 	case core.AfterToolExecute:
 		if h, ok := h.(AfterToolHook); ok {
-			return h.AfterToolExecute(ctx, req, cloneCall(*f.Call), cloneOutcome(*f.Outcome))
+			return h.AfterToolExecute(ctx, req, effects.CopyOfCall(*f.Call), effects.CopyOfOutcome(*f.Outcome))
 		}
 	case core.StepEnd:
 		if h, ok := h.(StepEndHook); ok {
@@ -131,30 +130,6 @@ func dispatch(ctx context.Context, h Hook, f core.Firing, req HookRequest) (core
 		}
 	}
 	return core.Effects{}, nil
-}
-
-// Hooks get copies, so that the engine and other hooks never see their changes.
-
-func cloneTurn(t core.Turn) core.Turn {
-	t.Calls = slices.Clone(t.Calls)
-	for i, c := range t.Calls {
-		t.Calls[i] = cloneCall(c)
-	}
-	return t
-}
-
-func cloneCall(c core.ToolCall) core.ToolCall {
-	c.Arguments = slices.Clone(c.Arguments)
-	return c
-}
-
-func cloneOutcome(o core.Outcome) core.Outcome {
-	o.State = slices.Clone(o.State)
-	if o.Ticket != nil {
-		ticket := *o.Ticket
-		o.Ticket = &ticket
-	}
-	return o
 }
 
 func failed(h Hook, f core.Firing, err error) core.Effects {

@@ -5,6 +5,7 @@ import (
 	"runtime/debug"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/effects"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
@@ -109,5 +110,5 @@ func (r ruled) ask(gate ToolGateHook, call core.ToolCall, state core.State) (v *
 			v = &core.Verdict{Effect: core.Deny, Reason: "a check of this call failed unexpectedly"}
 		}
 	}()
-	return gate.ToolGate(cloneCall(call), state.Clone())
+	return gate.ToolGate(effects.CopyOfCall(call), state.Clone())
 }

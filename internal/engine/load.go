@@ -33,6 +33,9 @@ func (a *activation) prepare(ctx context.Context) error {
 	case err != nil:
 		return fmt.Errorf("loading agent %q: %w", h.Agent, err)
 	}
+	if h.Peer != nil { // nothing of the definition is for it but where the agent is
+		agent = Agent{Rules: noRules{}, Peers: agent.Peers}
+	}
 	a.agent, a.view.Rules = agent, a.e.ruled(agent)
 	a.view.Hooked = hooked(agent, a.remembers())
 	return a.loadRound(ctx)

@@ -50,6 +50,8 @@ func (a *activation) sendOne(ctx context.Context, key string, out core.Out) erro
 		return a.signalChild(ctx, sus, core.KeyCancel, a.cancelOfChild())
 	case core.OutTell:
 		return a.tellParent(ctx)
+	case core.OutStop:
+		return a.stopPeer(ctx)
 	}
 	return nil
 }
