@@ -113,11 +113,11 @@ type Request struct {
 type ToolDetails struct {
 	// What the tool does, according to the agent's author.
 	Description string `json:"description,omitempty"`
-	// How the tool is implemented: "http", "lambda", "mcp", "go", "agent", "client" or
-	// "recorded".
+	// How the tool is implemented: "http", "lambda", "mcp", "go", "agent", "a2a",
+	// "client" or "recorded".
 	Kind string `json:"kind,omitempty"`
-	// Where calls go: method and host, function, server and tool, or agent. It contains no
-	// path, query, header or user name.
+	// Where calls go: method and host, function, server and tool, agent, or the host of an
+	// agent that runs elsewhere. It contains no path, query, header or user name.
 	Target string `json:"target,omitempty"`
 }
 

@@ -2,6 +2,7 @@ package agent
 
 import (
 	"encoding/json"
+	"net/url"
 	"slices"
 	"strings"
 	"time"
@@ -21,6 +22,20 @@ type Callee struct {
 	Final bool `json:"final,omitempty"`
 }
 
+// The members of a tool that name the agent that it calls.
+const (
+	kindAgent = "agent"
+	kindA2A   = "a2a"
+)
+
+// Kind is the member of the tool that names the agent: "agent", or "a2a" if it runs elsewhere.
+func (c Callee) Kind() string {
+	if c.A2A != nil {
+		return kindA2A
+	}
+	return kindAgent
+}
+
 // A2A is an agent elsewhere that speaks A2A 1.0. {secret:NAME} in a header is a secret.
 type A2A struct {
 	// its agent card, or where /.well-known/agent-card.json is
@@ -36,6 +51,16 @@ func (a A2A) Limit() time.Duration { return limitOf(a.Timeout) }
 
 // Most is as for [Lambda].
 func (a A2A) Most() int64 { return mostOf(a.MaxBytes) }
+
+// Host is where its card is, with the port if that is not the usual one. It is empty if the stored
+// URL cannot be read: calls fail then.
+func (a A2A) Host() string {
+	u, err := url.Parse(a.URL)
+	if err != nil {
+		return ""
+	}
+	return shownHost(u.Scheme, u.Host)
+}
 
 // HeaderFields are the headers, by name.
 func (a A2A) HeaderFields() ([]Field, error) { return fields(a.Headers) }

@@ -66,7 +66,7 @@ type Needs struct {
 	Memories  []string
 	Effects   []string // Go functions of effects
 	Providers []string // of models, beside scripted and recorded ones
-	Kinds     []string // of tools that another process runs: "lambda" and "mcp"
+	Kinds     []string // of tools that another process runs: "a2a", "lambda" and "mcp"
 }
 
 // Needs lists what the definition cannot do without.
@@ -78,6 +78,9 @@ func (d Definition) Needs() Needs {
 	for _, t := range d.Tools {
 		n.Functions = AddName(n.Functions, t.Go)
 		n.Kinds = AddName(n.Kinds, t.Remote())
+		if t.Agent != nil && t.Agent.A2A != nil {
+			n.Kinds = AddName(n.Kinds, kindA2A)
+		}
 	}
 	for _, e := range d.Effects {
 		n.Effects = AddName(n.Effects, e.Go)

@@ -7,16 +7,15 @@ import (
 
 // The kinds of tools beside those that a rule can name as a target.
 const (
-	kindAgent    = "agent"
 	kindClient   = "client"
 	kindRecorded = "recorded"
 )
 
 // Reach says in words for an approver what runs the calls of a tool and where they go: the kind as
 // agent files write it, and the target. A target is a method and a host, the name of a function, a
-// server and its tool, or the name of an agent. Paths, queries, headers and user names are left
-// out, since an author may have written a secret into one of them. ok is false if the definition
-// has no such tool.
+// server and its tool, the name of an agent, or the host of one that runs elsewhere. Paths,
+// queries, headers and user names are left out, since an author may have written a secret into one
+// of them. ok is false if the definition has no such tool.
 func (d Definition) Reach(tool string) (kind, target string, ok bool) {
 	t, ok := d.Tool(tool)
 	switch {
@@ -30,6 +29,8 @@ func (d Definition) Reach(tool string) (kind, target string, ok bool) {
 		return aimMCP, t.MCP.Server + "/" + cmp.Or(t.MCP.Tool, t.Name), true
 	case t.Go != "":
 		return aimGo, t.Go, true
+	case t.Agent != nil && t.Agent.A2A != nil:
+		return kindA2A, t.Agent.A2A.Host(), true
 	case t.Agent != nil:
 		return kindAgent, t.Agent.Name, true
 	case t.Client:
@@ -45,6 +46,10 @@ func (h HTTP) reach() string {
 	if err != nil {
 		return h.RequestMethod()
 	}
-	usual := map[string]string{"http": ":80", "https": ":443"}[target.Scheme]
-	return h.RequestMethod() + " " + strings.TrimSuffix(target.Host, usual)
+	return h.RequestMethod() + " " + shownHost(target.Scheme, target.Host)
+}
+
+// shownHost is a host with its port if that is not the usual one.
+func shownHost(scheme, host string) string {
+	return strings.TrimSuffix(host, map[string]string{"http": ":80", "https": ":443"}[scheme])
 }

@@ -16,6 +16,8 @@ func TestReachNamesTargetsWithoutSecrets(t *testing.T) {
 		{Name: "find", MCP: &agent.MCP{Server: "crm"}},
 		{Name: "search", MCP: &agent.MCP{Server: "crm", Tool: "find_all"}},
 		{Name: "sum", Go: "add"},
+		{Name: "review", Agent: &agent.Callee{Input: "s3cret {q}", A2A: &agent.A2A{URL: "https://reviews.example.com:443/s3cret?k=s3cret", Headers: map[string]string{"X": "s3cret"}}}},
+		{Name: "check", Agent: &agent.Callee{A2A: &agent.A2A{URL: "http://checks.internal:9000/"}}},
 		{Name: "ask", Agent: &agent.Callee{Name: "helper", Input: "s3cret {q}"}},
 		{Name: "sign", Client: true},
 		{Name: "told", Recorded: []agent.Answer{{}}},
@@ -23,7 +25,8 @@ func TestReachNamesTargetsWithoutSecrets(t *testing.T) {
 	for tool, want := range map[string][2]string{
 		"pay": {"http", "POST api.example.com"}, "look": {"http", "GET api.example.com:8080"}, "usual": {"http", "DELETE api.example.com"},
 		"odd": {"http", "PUT"}, "move": {"lambda", "move-money"}, "find": {"mcp", "crm/find"}, "search": {"mcp", "crm/find_all"},
-		"sum": {"go", "add"}, "ask": {"agent", "helper"}, "sign": {"client", ""}, "told": {"recorded", ""},
+		"sum": {"go", "add"}, "ask": {"agent", "helper"},
+		"review": {"a2a", "reviews.example.com"}, "check": {"a2a", "checks.internal:9000"}, "sign": {"client", ""}, "told": {"recorded", ""},
 	} {
 		kind, target, ok := d.Reach(tool)
 		if got := [2]string{kind, target}; got != want || !ok {

@@ -12,10 +12,7 @@ import (
 func (d Definition) Secrets() []string {
 	names := d.Model.Secrets()
 	for _, t := range d.Tools {
-		if t.HTTP == nil {
-			continue
-		}
-		for _, name := range t.HTTP.Secrets() {
+		for _, name := range t.secrets() {
 			names = AddName(names, name)
 		}
 	}
@@ -33,6 +30,17 @@ func (d Definition) Secrets() []string {
 		}
 	}
 	return names
+}
+
+// secrets are the names of the secrets in the tool itself. Those of its server are the server's.
+func (t Tool) secrets() []string {
+	switch {
+	case t.HTTP != nil:
+		return t.HTTP.Secrets()
+	case t.Agent != nil && t.Agent.A2A != nil:
+		return SecretsIn(t.Agent.A2A.Headers)
+	}
+	return nil
 }
 
 // Secrets are the names of the secrets that the model needs, each once.

@@ -17,11 +17,13 @@ import (
 // callee reads what a tool says of the agent that it calls; nil if it calls none. Whether there is
 // such an agent, other files say.
 func (s *source) callee(o *object) *agent.Callee {
-	c := &agent.Callee{Name: o.Text("agent"), Input: o.Text("input")}
+	c := &agent.Callee{Name: o.Text("agent"), A2A: s.a2a(o.Take("a2a")), Input: o.Text("input")}
 	n, input := o.Member("agent"), o.Member("input")
 	switch {
+	case n == nil && o.Member("a2a") != nil:
+		return c
 	case n == nil && input != nil:
-		s.Refuse(input, "input is the first message of the agent that a tool calls; name that agent under agent, or remove it")
+		s.Refuse(input, "input is the first message of the agent that a tool calls; name that agent under agent or a2a, or remove it")
 		return nil
 	case n == nil:
 		return nil
@@ -33,25 +35,47 @@ func (s *source) callee(o *object) *agent.Callee {
 	return c
 }
 
+// a2a reads where an agent is that runs elsewhere; nil if there is none.
+func (s *source) a2a(n *yaml.Node) *agent.A2A {
+	if n == nil {
+		return nil
+	}
+	o, ok := s.Object(n, "a2a")
+	if !ok {
+		return &agent.A2A{}
+	}
+	defer o.Close()
+	at := s.service(o, "A2A-")
+	if o.Member("url") == nil {
+		s.Refuse(n, "a2a needs a url: the agent's card, or the address that has it under /.well-known/agent-card.json, as in https://reviews.example.com")
+	}
+	return &agent.A2A{URL: at.URL, Headers: at.Headers, AllowPrivate: at.AllowPrivate, Timeout: s.callTime(o.Take("timeout"), "a2a"),
+		MaxBytes: s.bytes(o.Take("max_bytes"), "max_bytes")}
+}
+
 // ending reads which text of the called agent is the result of the tool.
-func (s *source) ending(n *yaml.Node) (final bool) {
+func (s *source) ending(n *yaml.Node, kind string) (final bool) {
 	switch {
 	case n == nil:
 	case n.Kind != yaml.ScalarNode || n.Value != form.ResultOutput && n.Value != form.ResultFinal:
-		s.Refuse(n, "the result of a tool with agent is %s (what the agent finishes with, or else its last text) or %s (its last text); write one of the two, or remove it",
-			form.ResultOutput, form.ResultFinal)
+		s.Refuse(n, "the result of a tool with %s is %s (what the agent finishes with, or else its last text) or %s (its last text); write one of the two, or remove it",
+			kind, form.ResultOutput, form.ResultFinal)
 	default:
 		final = n.Value == form.ResultFinal
 	}
 	return final
 }
 
-// finishCallee checks the input against the parameters, or makes the parameters from it.
+// finishCallee checks the input against the parameters, or makes the parameters from it. What runs
+// elsewhere may get the same task twice, so the file can say whether it may.
 func (s *source) finishCallee(o *object, t *agent.Tool) {
+	if t.Agent.A2A != nil {
+		deliver(o, t)
+	}
 	at, described := o.Member("input"), o.Member("parameters")
 	switch {
 	case at == nil && described == nil:
-		s.Refuse(o.Member("agent"), `a tool with agent needs input or parameters; write input: "{question}" for one argument, or the JSON Schema of its arguments, which the agent then gets as JSON`)
+		s.Refuse(o.Member(t.Agent.Kind()), `a tool with %s needs input or parameters; write input: "{question}" for one argument, or the JSON Schema of its arguments, which the agent then gets as JSON`, t.Agent.Kind())
 		return
 	case at == nil:
 		return

@@ -67,7 +67,7 @@ approvals:
 	if err == nil {
 		t.Fatal("no error")
 	}
-	kinds := regexp.MustCompile(`(?:it takes|or one of) ([a-z_, ]+?)(?: with its value)?(?:\n|$)`).FindAllStringSubmatch(err.Error(), -1)
+	kinds := regexp.MustCompile(`(?:it takes|or one of) ([a-z0-9_, ]+?)(?: with its value)?(?:\n|$)`).FindAllStringSubmatch(err.Error(), -1)
 	if len(kinds) != 23 {
 		t.Fatalf("%d kinds of mapping: %v", len(kinds), err)
 	}

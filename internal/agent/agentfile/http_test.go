@@ -147,9 +147,9 @@ func TestMistakesInAnHTTPToolAreNamed(t *testing.T) {
 		{"retries below zero", post("retries: -1"), "retries must be a whole number"},
 		{"http as text", head + "tools: [{name: a, http: 'https://a/', parameters: {type: object}}]\n", "http is text; write it as a mapping"},
 		{"no parameters", head + "tools: [{name: a, http: {url: 'https://a/'}}]\n", "an http tool needs parameters"},
-		{"two bodies", head + "tools: [{name: a, go: a, http: {url: 'https://a/'}, parameters: {type: object}}]\n", "exactly one of go, http, lambda, mcp, agent, client: true and recorded"},
+		{"two bodies", head + "tools: [{name: a, go: a, http: {url: 'https://a/'}, parameters: {type: object}}]\n", "exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded"},
 		{"a client, too", head + "tools: [{name: a, client: true, http: {url: 'https://a/'}, parameters: {type: object}}]\n", "exactly one of go, http"},
-		{"result of a tool that is no client's", head + "tools: [{name: a, go: a, result: {type: object}}]\n", "only client tools and tools with agent have a result; remove it"},
+		{"result of a tool that is no client's", head + "tools: [{name: a, go: a, result: {type: object}}]\n", "only client tools and tools with agent or a2a have a result; remove it"},
 		{"a result that is no schema", head + "tools: [{name: a, client: true, result: text}]\n", "a.yaml:2: result: not a JSON Schema; write it as a mapping"},
 		{"a result with a bad type", head + "tools: [{name: a, client: true, result: {type: strin}}]\n", `"strin" is not a JSON Schema type`},
 	}

@@ -135,7 +135,7 @@ func (s *source) tool(n *yaml.Node) agent.Tool {
 		Preview:     s.preview(o.Take("preview")),
 	}
 	if result := o.Take("result"); t.Agent != nil {
-		t.Agent.Final = s.ending(result)
+		t.Agent.Final = s.ending(result, t.Agent.Kind())
 	} else {
 		t.Result = s.result(result)
 	}
@@ -164,23 +164,23 @@ func (s *source) tool(n *yaml.Node) agent.Tool {
 // checkBody checks that the tool has one implementation, and only the members that go with it.
 func (s *source) checkBody(n *yaml.Node, o *object, t agent.Tool) {
 	bodies := 0
-	for _, given := range []bool{t.Go != "", o.Member("http") != nil, o.Member("lambda") != nil, o.Member("mcp") != nil, o.Member("agent") != nil, t.Client, o.Member("recorded") != nil} {
+	for _, given := range []bool{t.Go != "", o.Member("http") != nil, o.Member("lambda") != nil, o.Member("mcp") != nil, o.Member("agent") != nil, o.Member("a2a") != nil, t.Client, o.Member("recorded") != nil} {
 		if given {
 			bodies++
 		}
 	}
 	switch {
 	case bodies != 1:
-		s.Refuse(n, "tool %q needs exactly one of go, http, lambda, mcp, agent, client: true and recorded", t.Name)
+		s.Refuse(n, "tool %q needs exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded", t.Name)
 	case o.Member("recorded") != nil && len(t.Recorded) == 0:
 		s.Refuse(n, "tool %q has no recorded answers; give at least one", t.Name)
 	case t.Go != "" && t.Parameters != nil:
 		s.Refuse(o.Member("parameters"), "the parameters of a Go function come from the function; remove them here")
 	case t.Result != nil && !t.Client:
-		s.Refuse(o.Member("result"), "only client tools and tools with agent have a result; remove it from tool %q", t.Name)
+		s.Refuse(o.Member("result"), "only client tools and tools with agent or a2a have a result; remove it from tool %q", t.Name)
 	case t.Client && (t.Delivery != core.DeliveryDefault || t.Idempotent):
 		s.Refuse(n, "a client tool is run by the caller; remove delivery and idempotent")
-	case t.Agent != nil && (o.Member("delivery") != nil || o.Member("idempotent") != nil):
+	case o.Member("agent") != nil && (o.Member("delivery") != nil || o.Member("idempotent") != nil):
 		s.Refuse(n, "a call of tool %q starts one run of an agent, also after a crash; remove delivery and idempotent", t.Name)
 	case t.Idempotent && t.Delivery == core.AtMostOnce:
 		s.Refuse(n, "tool %q cannot be idempotent and at_most_once; remove one", t.Name)

@@ -138,8 +138,8 @@ func TestParseNamesFileLineAndMistake(t *testing.T) {
 		{"number as text", head + "description: 12\n", []string{"a.yaml:2: description must be text, not a number; put it in quotes"}},
 		{"tool without name", head + "tools: [{go: a}]\n", []string{`"" is not a valid tool name`}},
 		{"tool named twice", head + "tools:\n  - {name: a, go: a}\n  - {name: a, go: b}\n", []string{`a.yaml:4: tool "a" is also on line 3`}},
-		{"tool without a body", head + "tools: [{name: a}]\n", []string{"exactly one of go, http, lambda, mcp, agent, client: true and recorded"}},
-		{"tool with two bodies", head + "tools: [{name: a, go: a, client: true}]\n", []string{"exactly one of go, http, lambda, mcp, agent, client: true and recorded"}},
+		{"tool without a body", head + "tools: [{name: a}]\n", []string{"exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded"}},
+		{"tool with two bodies", head + "tools: [{name: a, go: a, client: true}]\n", []string{"exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded"}},
 		{"bad delivery", head + "tools: [{name: a, go: a, delivery: exactly_once}]\n", []string{`delivery cannot be "exactly_once"; it is one of at_least_once, at_most_once`}},
 		{"idempotent at most once", head + "tools: [{name: a, go: a, delivery: at_most_once, idempotent: true}]\n", []string{"cannot be idempotent and at_most_once"}},
 		{"parameters of a Go function", head + "tools: [{name: a, go: a, parameters: {type: object}}]\n", []string{"come from the function"}},
@@ -277,9 +277,11 @@ func FuzzParse(f *testing.F) {
 		f.Fatal(err)
 	}
 	f.Add(string(everything))
-	if calls, err := os.ReadFile("testdata/published/agents.yaml"); err != nil {
-		f.Fatal(err)
-	} else {
+	for _, file := range []string{"agents.yaml", "a2a.yaml"} {
+		calls, err := os.ReadFile("testdata/published/" + file)
+		if err != nil {
+			f.Fatal(err)
+		}
 		f.Add(string(calls))
 	}
 	f.Add(head + "tools: [{name: a, client: true, parameters: {type: object, properties: {x: {$ref: '#/x'}}}}]\n")

@@ -63,12 +63,16 @@ func (s *source) mcp(n *yaml.Node) *agent.MCP {
 	return m
 }
 
-// finishRemote sets the delivery that the file omits, as for HTTP tools: tools that only read may
-// be repeated, others may not. Only the file says which kind a function or a server's tool is.
 func (s *source) finishRemote(o *object, t *agent.Tool) {
 	if o.Member("parameters") == nil {
 		s.Refuse(o.Member(t.Remote()), "a tool with %s needs parameters: the JSON Schema of its arguments; write {type: object} if it takes none", t.Remote())
 	}
+	deliver(o, t)
+}
+
+// deliver sets the delivery that the file omits, as for HTTP tools: tools that only read may be
+// repeated, others may not. Only the file says which kind something is that runs elsewhere.
+func deliver(o *object, t *agent.Tool) {
 	switch {
 	case t.Delivery != core.DeliveryDefault || t.Idempotent:
 	case t.ReadOnly && o.Member("idempotent") == nil:
@@ -103,16 +107,25 @@ func (s *source) server(n *yaml.Node) agent.Server {
 		return agent.Server{}
 	}
 	defer o.Close()
+	server := s.service(o, "Mcp-")
+	if o.Member("url") == nil {
+		s.Refuse(n, "a server needs a url, as in https://tools.example.com/mcp")
+	}
+	return server
+}
+
+// service reads where a server or an agent elsewhere is, and the headers for it. Those of its
+// protocol begin with a prefix that no other header has.
+func (s *source) service(o *object, protocol string) agent.Server {
 	server := agent.Server{URL: o.Text("url"), Headers: s.texts(o.Take("headers"), "headers"), AllowPrivate: o.Flag("allow_private")}
 	s.fixedHeaders(o.Member("headers"), server.Headers, slices.Concat(ours, []string{"Accept", "Content-Type"}))
 	for _, name := range slices.Sorted(maps.Keys(server.Headers)) {
-		if strings.HasPrefix(strings.ToLower(name), "mcp-") {
-			s.Refuse(memberOf(o.Member("headers"), name), "headers that begin with Mcp- are set by this program; remove %s", name)
+		if strings.HasPrefix(strings.ToLower(name), strings.ToLower(protocol)) {
+			s.Refuse(memberOf(o.Member("headers"), name), "headers that begin with %s are set by this program; remove %s", protocol, name)
 		}
 	}
 	at := o.Member("url")
 	if at == nil {
-		s.Refuse(n, "a server needs a url, as in https://tools.example.com/mcp")
 		return server
 	}
 	switch t, err := readEndpoint("url", server.URL); {

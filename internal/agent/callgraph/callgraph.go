@@ -33,15 +33,30 @@ type call struct {
 	from, tool, to string
 }
 
+// elsewhere begins what a call leads to that leaves the directory. No name of an agent has it.
+const elsewhere = "a2a:"
+
+func (c call) leaves() bool { return strings.HasPrefix(c.to, elsewhere) }
+
 func (c call) problem(format string, args ...any) Problem {
 	return Problem{c.from, c.tool, fmt.Sprintf(format, args...)}
 }
 
-// calls are all tools that call agents, by agent and in the order of its file.
+// calls are all tools that call agents of the directory, by agent and in the order of its file.
 func (a Agents) calls() (calls []call) {
+	return slices.DeleteFunc(a.all(), call.leaves)
+}
+
+// all are the calls, and those of agents that run elsewhere. Such an agent exists or not whatever
+// the files say, and calls none of theirs, but the run that waits for it is one below its caller.
+func (a Agents) all() (calls []call) {
 	for _, d := range a.Defined {
 		for _, t := range d.Tools {
-			if t.Agent != nil {
+			switch {
+			case t.Agent == nil:
+			case t.Agent.A2A != nil:
+				calls = append(calls, call{d.Name, t.Name, elsewhere + t.Agent.A2A.Host()})
+			default:
 				calls = append(calls, call{d.Name, t.Name, t.Agent.Name})
 			}
 		}
@@ -172,7 +187,7 @@ func callees(chain []call) (names []string) {
 func (a Agents) tooDeep() (problems []Problem) {
 	straight := map[string][]call{}
 	all := map[string][]call{}
-	for _, c := range a.calls() {
+	for _, c := range a.all() {
 		all[c.from] = append(all[c.from], c)
 	}
 	for from, calls := range all {

@@ -12,7 +12,7 @@ import (
 )
 
 // agents reads lines such as "a(2) [acme] -> b c": an agent, its max_depth, its tenants and the
-// agents that it calls.
+// agents that it calls, those elsewhere as "a2a:" and a host.
 func agents(lines ...string) callgraph.Agents {
 	a := callgraph.Agents{Home: "home"}
 	for _, line := range lines {
@@ -27,7 +27,11 @@ func agents(lines ...string) callgraph.Agents {
 			d.Tenants = strings.Split(strings.Trim(words[1], "[]"), ",")
 		}
 		for _, callee := range strings.Fields(right) {
-			d.Tools = append(d.Tools, agent.Tool{Name: "to_" + callee, Agent: &agent.Callee{Name: callee}})
+			to := agent.Callee{Name: callee}
+			if host, elsewhere := strings.CutPrefix(callee, "a2a:"); elsewhere {
+				to = agent.Callee{A2A: &agent.A2A{URL: "https://" + host + "/card"}}
+			}
+			d.Tools = append(d.Tools, agent.Tool{Name: "to_" + callee, Agent: &to})
 		}
 		a.Defined = append(a.Defined, d)
 	}
@@ -50,6 +54,9 @@ func TestCallsThatCannotWorkAreFound(t *testing.T) {
 	}{
 		{"nothing is called", agents("a", "b"), nil},
 		{"a desk", agents("a -> b c", "b -> c", "c"), nil},
+		{"agents elsewhere", agents("a -> a2a:a a2a:b c", "c -> a2a:a"), nil},
+		{"an agent elsewhere that is too deep", agents("a(1) -> b", "b -> a2a:reviews.example.com"), []string{
+			"b to_a2a:reviews.example.com: in the chain a -> b -> a2a:reviews.example.com this call is number 2, and max_depth allows fewer, so it always fails; set max_depth: 2 in a, or call fewer agents in a row"}},
 		{"as deep as the default allows", agents("a -> b", "b -> c", "c -> d", "d -> e", "e"), nil},
 		{"one deeper", agents("a -> b", "b -> c", "c -> d", "d -> e", "e -> f", "f"), []string{
 			"e to_f: in the chain a -> b -> c -> d -> e -> f this call is number 5, and max_depth allows fewer, so it always fails; set max_depth: 5 in a, b, c, d, e, or call fewer agents in a row"}},

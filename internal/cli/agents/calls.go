@@ -40,7 +40,7 @@ func calls(agents []agentfile.Surveyed) (problems []agentfile.Problem, err error
 }
 
 func callsAgents(d agent.Definition) bool {
-	return slices.ContainsFunc(d.Tools, func(t agent.Tool) bool { return t.Agent != nil })
+	return slices.ContainsFunc(d.Tools, func(t agent.Tool) bool { return t.Agent != nil && t.Agent.A2A == nil })
 }
 
 // callsAmong reports the problems of some agents that call each other and all others.
@@ -82,7 +82,7 @@ func deployedCalls(agents []agentfile.Surveyed, kept []engine.Definition, tenant
 // such a tool takes the last text.
 func outputless(d agentfile.Surveyed, defined []agent.Definition) (problems []agentfile.Problem) {
 	for _, t := range d.Tools {
-		if t.Agent == nil {
+		if t.Agent == nil || t.Agent.A2A != nil { // one elsewhere doesn't say
 			continue
 		}
 		word, line := d.ToolMember(t.Name, "result")

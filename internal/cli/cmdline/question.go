@@ -65,7 +65,7 @@ type entry struct {
 
 // reached are the words before the target of a tool's calls, by the tool's kind.
 var reached = map[string]string{"http": "HTTP request to ", "lambda": "Lambda function ", "mcp": "MCP server and tool ", "go": "function in the server ",
-	"agent": "a run of the agent "}
+	"agent": "a run of the agent ", "a2a": "a task for the agent at "}
 
 // Preview describes what a call would do. The result of a preview tool is labeled current: under
 // the label preview, the old value could be taken for the new one.

@@ -53,6 +53,9 @@ var (
 	Size         = regexp.MustCompile(`^([1-9][0-9]{0,9})(KiB|MiB)?$`)
 )
 
+// PlainURL is the pattern of an address without placeholders, such as that of a server.
+const PlainURL = `^[hH][tT][tT][pP][sS]?://[^#@{}]+$`
+
 // Tools that call another agent: the words of their result, and the highest limits of an agent.
 const (
 	ResultOutput = "output"

@@ -107,12 +107,22 @@ func mcpPart() part {
 
 func serversPart() part {
 	server := closed("An MCP server that speaks streamable HTTP.", part{
-		"url":           shaped("Its address, http or https. With a secret it must be https, except to this machine or a private service.", `^[hH][tT][tT][pP][sS]?://[^#@{}]+$`),
+		"url":           shaped("Its address, http or https. With a secret it must be https, except to this machine or a private service.", form.PlainURL),
 		"headers":       textsPart("Headers by name. Not Accept, Content-Type or Mcp-*. {secret:NAME} is the environment variable DORMOUSE_SECRET_NAME of the server that runs agents. Literal keys are refused."),
 		"allow_private": onOff("true: the address may be private, if the operator allows it too (--allow-private-hosts)."),
 	}, "url")
 	return part{"type": "object", "description": "MCP servers by the names that tools use.", "additionalProperties": server,
 		"propertyNames": part{"pattern": agent.AgentName.String()}}
+}
+
+func a2aPart() part {
+	return closed("An agent that runs elsewhere and speaks A2A 1.0 over JSON-RPC or HTTP+JSON.", part{
+		"url":           shaped("Its agent card, or the address that has it under /.well-known/agent-card.json; http or https. With a secret it must be https, except to this machine or a private service.", form.PlainURL),
+		"headers":       textsPart("Headers by name. Not Accept, Content-Type or A2A-*. {secret:NAME} is the environment variable DORMOUSE_SECRET_NAME of the server that runs agents. Literal keys are refused."),
+		"allow_private": onOff("true: the address may be private, if the operator allows it too (--allow-private-hosts)."),
+		"timeout":       durationPart("How long one request may take; a task may take as long as the deadline of the tool. Default 30s, at most 90s."),
+		"max_bytes":     sizePart("How large an answer may be: bytes, or with KiB or MiB. Default 256KiB, at most 1MiB."),
+	}, "url")
 }
 
 // sizePart is a size as the loader reads it. The loader checks its bounds.

@@ -7,10 +7,13 @@ import (
 )
 
 // toolBodies are the implementations of a tool; exactly one is given.
-var toolBodies = []part{given("go"), given("http"), given("lambda"), given("mcp"), given("agent"), valued("client", true), given("recorded")}
+var toolBodies = []part{given("go"), given("http"), given("lambda"), given("mcp"), given("agent"), given("a2a"), valued("client", true), given("recorded")}
+
+// callees are those of them that are agents.
+var callees = []part{given("agent"), given("a2a")}
 
 func toolPart() part {
-	return closed("A tool. Exactly one of go, http, lambda, mcp, agent, client: true and recorded implements it.", part{
+	return closed("A tool. Exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded implements it.", part{
 		"name":        shaped("The tool's name: letters, digits, - and _, at most 64.", agent.ToolName.String()).with(part{"not": part{"const": core.FinishTool}}),
 		"description": textPart("What the tool does, for the model."),
 		"go":          textPart("A Go function built into the program. It defines the parameters."),
@@ -19,12 +22,13 @@ func toolPart() part {
 		"lambda":      lambdaPart(),
 		"mcp":         mcpPart(),
 		"agent":       shaped("Another agent that the tenants of this one may use, or this agent. Each call starts a run of it and waits for its end. Its permissions are those of its agent, narrowed by what narrows this run.", agent.AgentName.String()),
-		"input":       shaped("agent: the first message of its run. {name} is an argument and {a.b} a nested one: text as it is, anything else as JSON. Default: the arguments as JSON. Without parameters, each {name} is a required text.", `\S`),
+		"a2a":         a2aPart(),
+		"input":       shaped("agent, a2a: the first message that the agent gets. {name} is an argument and {a.b} a nested one: text as it is, anything else as JSON. Default: the arguments as JSON. Without parameters, each {name} is a required text.", `\S`),
 		"result":      resultPart(),
 		"recorded":    listOf("Recorded answers. The first one whose when holds counts.", answerPart()).with(part{"minItems": 1}),
 		"parameters":  parametersPart(),
 		"delivery": word("After a crash. at_least_once: the tool may run again, with the same idempotency key. "+
-			"at_most_once: it never does; a person is asked for the outcome. Not with agent or client.", core.AtLeastOnce.String(), core.AtMostOnce.String()),
+			"at_most_once: it never does; a person is asked for the outcome. a2a: a task that may have arrived is sent again, or not (the call fails). Not with agent or client.", core.AtLeastOnce.String(), core.AtMostOnce.String()),
 		"idempotent": onOff("true: the tool may run again even if it was approved. Otherwise approved calls run at most once. Not with agent or client."),
 		"read_only":  onOff("true: the tool changes nothing. A Go function can declare it itself."),
 		"preview":    previewPart(),
@@ -36,10 +40,11 @@ func toolPart() part {
 		when(given("lambda"), given("parameters")),
 		when(given("mcp"), given("parameters")),
 		when(given("agent"), without("delivery", "idempotent").with(part{"anyOf": []part{given("input"), given("parameters")}})),
-		when(given("input"), given("agent")),
+		when(given("a2a"), part{"anyOf": []part{given("input"), given("parameters")}}),
+		when(given("input"), part{"anyOf": callees}),
 		when(given("result"), part{"anyOf": []part{
 			{"required": []string{"client"}, "properties": part{"client": part{"const": true}, "result": part{"type": []string{"object", "boolean"}}}},
-			{"required": []string{"agent"}, "properties": part{"result": part{"type": "string"}}},
+			{"anyOf": callees, "properties": part{"result": part{"type": "string"}}},
 		}}),
 		when(valued("client", true), part{"properties": part{"delivery": false, "idempotent": part{"const": false}}}),
 		when(valued("idempotent", true), part{"properties": part{"delivery": part{"const": core.AtLeastOnce.String()}}}),
@@ -55,7 +60,7 @@ func parametersPart() part {
 			"type":                 part{"const": "object", "description": "Arguments are an object."},
 			"properties":           part{"type": "object", "description": "The arguments by name, each with its schema."},
 			"required":             part{"type": "array", "items": part{"type": "string"}, "description": "The required arguments."},
-			"additionalProperties": part{"type": []string{"boolean", "object"}, "description": "false: no other arguments. true, or a schema of their values: others are accepted. By default http, lambda, mcp and agent tools accept no others."},
+			"additionalProperties": part{"type": []string{"boolean", "object"}, "description": "false: no other arguments. true, or a schema of their values: others are accepted. By default http, lambda, mcp, agent and a2a tools accept no others."},
 		},
 	}
 }
@@ -84,7 +89,7 @@ func previewPart() part {
 func resultPart() part {
 	return part{
 		"description": "client: JSON Schema of the result. A result that does not match is refused and the call still waits. By default any value is accepted. " +
-			"agent: output (default), what its run finishes with or else its last text; or final, its last text.",
+			"agent, a2a: output (default), what the agent finishes with (a2a: data as JSON) or else its last text; or final, its last text.",
 		"anyOf": []part{{"type": []string{"object", "boolean"}}, {"enum": []string{form.ResultOutput, form.ResultFinal}}},
 	}
 }

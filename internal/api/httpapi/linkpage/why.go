@@ -75,7 +75,7 @@ func (v questionView) preview(m *markup) {
 
 // reached are the words before a target, by the kind of the tool.
 var reached = map[string]tag{"http": `HTTP request to`, "lambda": `Lambda function`, "mcp": `MCP server and tool`, "go": `Function of this server`,
-	"agent": `Starts a run of the agent`}
+	"agent": `Starts a run of the agent`, "a2a": `Gives a task to the agent at`}
 
 // tool shows what the tool does and where the call goes, as the agent's author wrote it.
 func (v questionView) tool(m *markup, t wire.ToolDetails) {
