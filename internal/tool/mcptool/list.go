@@ -33,11 +33,11 @@ const (
 
 // List fetches the tools of a server, at most 1000. The error may be shown and contains no secret.
 func (t *Tools) List(ctx context.Context, s agent.Server) ([]Listed, error) {
-	fields, err := readHeaders(s)
+	fields, err := remote.ReadHeaders(s.Headers, reserved)
 	if err != nil {
 		return nil, err
 	}
-	values, headers, err := t.fill(ctx, fields)
+	values, headers, err := fields.Fill(ctx, t.o.Secrets)
 	if err != nil {
 		return nil, err
 	}

@@ -15,8 +15,6 @@ import (
 	"fmt"
 	"log/slog"
 	"net/http"
-	"net/textproto"
-	"slices"
 	"strings"
 	"time"
 
@@ -24,7 +22,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
-	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
@@ -71,7 +68,7 @@ func (t *Tools) Body(d agent.Definition, a agent.Tool) (engine.Tool, error) {
 	if !ok {
 		return nil, fmt.Errorf("tool %s: there is no server %q; add it under servers", a.Name, a.MCP.Server)
 	}
-	headers, err := readHeaders(server)
+	headers, err := remote.ReadHeaders(server.Headers, reserved)
 	if err != nil {
 		return nil, fmt.Errorf("server %s: %w", a.MCP.Server, err)
 	}
@@ -83,7 +80,7 @@ type body struct {
 	tools   *Tools
 	tool    agent.Tool
 	server  agent.Server
-	headers []agent.Field
+	headers remote.Headers
 }
 
 // name is the tool's name on the server.
@@ -92,7 +89,7 @@ func (b *body) name() string { return cmp.Or(b.tool.MCP.Tool, b.tool.Name) }
 // Run implements [engine.Tool]. What it returns contains no secret that is sent to the server.
 func (b *body) Run(ctx context.Context, req engine.ToolRequest) (core.Outcome, error) {
 	call := b.call(req)
-	values, headers, err := b.tools.fill(ctx, b.headers)
+	values, headers, err := b.headers.Fill(ctx, b.tools.o.Secrets)
 	if ctx.Err() != nil {
 		return core.Outcome{}, ctx.Err()
 	}
@@ -112,48 +109,9 @@ func (b *body) call(req engine.ToolRequest) remote.Call {
 			Before: "It was sent the call before", Subject: "the " + server + " ", Again: "The call could not be sent again: the server ", Crashed: "sent it"}}
 }
 
-// ours are the headers that the protocol or the connection sets.
-var ours = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Content-Type", "Accept", "Accept-Encoding", "Last-Event-Id"}
-
-// readHeaders reads the headers of a server, in the order of their names.
-func readHeaders(s agent.Server) ([]agent.Field, error) {
-	var fields []agent.Field
-	for name, text := range s.Headers {
-		value, err := placeholder.Read(text)
-		canonical := textproto.CanonicalMIMEHeaderKey(name)
-		switch {
-		case err != nil:
-			return nil, err
-		case len(value.Arguments()) > 0:
-			return nil, fmt.Errorf("the header %s contains {%s}; the headers of a server may contain {secret:NAME}, but no arguments", name, value.Arguments()[0])
-		case slices.Contains(ours, canonical) || strings.HasPrefix(canonical, "Mcp-"):
-			return nil, fmt.Errorf("the header %s is set by this program; remove it", canonical)
-		}
-		fields = append(fields, agent.Field{Name: canonical, Value: value})
-	}
-	slices.SortFunc(fields, func(a, b agent.Field) int { return strings.Compare(a.Name, b.Name) })
-	return fields, nil
-}
-
-// fill puts the secrets into the headers. It looks them up for every call.
-func (t *Tools) fill(ctx context.Context, fields []agent.Field) (secret.Values, http.Header, error) {
-	var names []string
-	for _, f := range fields {
-		names = append(names, f.Value.Secrets()...)
-	}
-	values, err := t.o.Secrets.Values(ctx, names)
-	if err != nil {
-		return nil, nil, err
-	}
-	headers := http.Header{}
-	for _, f := range fields {
-		var text strings.Builder
-		for _, p := range f.Value {
-			text.WriteString(p.Text + values[p.Secret])
-		}
-		headers.Set(f.Name, text.String())
-	}
-	return values, headers, nil
+// reserved reports whether the protocol sets a header itself.
+func reserved(name string) bool {
+	return name == "Last-Event-Id" || strings.HasPrefix(name, "Mcp-")
 }
 
 // hide returns text of the server in a form that can be stored and shown.
