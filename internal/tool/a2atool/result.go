@@ -1,0 +1,246 @@
+package a2atool
+
+import (
+	"cmp"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/peer"
+	"github.com/dormouse-dev/dormouse/internal/text/clip"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
+	"github.com/dormouse-dev/dormouse/internal/tool/remote"
+)
+
+// Limits in bytes of texts of the agent that are reported.
+const (
+	mostDetail = 300
+	mostWord   = 100
+	mostURL    = 500
+	mostID     = 512
+	mostLogged = 1000
+)
+
+// taskContent is what a task contains, as the agent wrote it: the SDK turns numbers into floats.
+type taskContent struct {
+	Artifacts []content `json:"artifacts"`
+	Status    struct {
+		State   string  `json:"state"`
+		Message content `json:"message"`
+	} `json:"status"`
+	History []content `json:"history"`
+}
+
+// content is a message or an artifact.
+type content struct {
+	Role  a2a.MessageRole `json:"role"`
+	Parts []part          `json:"parts"`
+}
+
+type part struct {
+	Text  string          `json:"text"`
+	Data  json.RawMessage `json:"data"`
+	URL   *string         `json:"url"`
+	Raw   *string         `json:"raw"` // never decoded
+	Name  string          `json:"filename"`
+	Media string          `json:"mediaType"`
+}
+
+// report says how far a task is. id is the task that was asked for; empty, if it is new.
+func (c *call) report(t *a2a.Task, raw json.RawMessage, id string) (peer.Report, error) {
+	var x taskContent
+	if err := json.Unmarshal(raw, &x); err != nil {
+		return peer.Report{}, c.misread(raw, "has an unknown form")
+	}
+	if err := c.identify(string(t.ID), t.ContextID, id, raw); err != nil {
+		return peer.Report{}, err
+	}
+	said, _ := c.read(x.Status.Message.Parts)
+	r := peer.Report{State: peer.Failed, Task: c.task}
+	switch t.Status.State {
+	case a2a.TaskStateSubmitted, a2a.TaskStateWorking:
+		r.State, r.Detail = peer.Working, c.line(said, mostDetail)
+	case a2a.TaskStateCompleted:
+		r.State = peer.Done
+		r.Text, r.Value = c.read(x.result())
+	case a2a.TaskStateFailed:
+		r.Code, r.Detail = peer.CodeFailed, c.says("reported that the task failed"+because(said))
+	case a2a.TaskStateCanceled:
+		r.Code, r.Detail = peer.CodeCancelled, c.says("reported that the task was cancelled"+because(said))
+	case a2a.TaskStateRejected:
+		r.Code, r.Detail = peer.CodeRefused, c.says("rejected the task"+because(said))
+	case a2a.TaskStateInputRequired:
+		r.Code, r.Open, r.Detail = peer.CodeAsks, true, c.says("asked for input, which it can't be given"+because(said))
+	case a2a.TaskStateAuthRequired:
+		r.Code, r.Open, r.Detail = peer.CodeAsks, true, c.says("asked for credentials, which it can't be given"+because(said))
+	default:
+		return peer.Report{}, &fault{why: "reported a state that this program does not know: " + c.line(t.Status.State.String(), mostWord)}
+	}
+	return r, nil
+}
+
+// answered is the report of an agent that answered with a message, without a task.
+func (c *call) answered(m *a2a.Message, raw json.RawMessage) (peer.Report, error) {
+	var x content
+	if err := json.Unmarshal(raw, &x); err != nil {
+		return peer.Report{}, c.misread(raw, "has an unknown form")
+	}
+	c.task.Pushes = false
+	if err := c.keep(m.ContextID, nil); err != nil {
+		return peer.Report{}, err
+	}
+	r := peer.Report{State: peer.Done, Task: c.task}
+	r.Text, r.Value = c.read(x.Parts)
+	return r, nil
+}
+
+// identify checks which task an answer is about, and keeps its id and its context.
+func (c *call) identify(id, in, want string, raw json.RawMessage) error {
+	switch {
+	case want != "" && id != want:
+		return c.misread(raw, "is about another task")
+	case id == "":
+		return c.misread(raw, "is about a task without an id")
+	case len(id) > mostID:
+		return c.misread(raw, "has an id of more than 512 bytes")
+	case c.values.In(id):
+		return c.misread(raw, "has an id that contains a secret of this program")
+	}
+	if err := c.keep(in, raw); err != nil {
+		return err
+	}
+	c.task.ID = id
+	return nil
+}
+
+// keep keeps the context that the agent chose.
+func (c *call) keep(in string, raw json.RawMessage) error {
+	switch {
+	case len(in) > mostID:
+		return c.misread(raw, "has a context of more than 512 bytes")
+	case c.values.In(in):
+		return c.misread(raw, "has a context that contains a secret of this program")
+	}
+	c.task.Context = cmp.Or(in, c.task.Context, c.request.Context)
+	return nil
+}
+
+// misread is the fault of an answer that the SDK accepts and that can't be used.
+func (c *call) misread(raw json.RawMessage, why string) *fault {
+	return &fault{kind: unreadable, why: "gave an answer that can't be used: it " + why, open: !ended(raw)}
+}
+
+// ended reports whether a result says that the task is over, in whatever shape the rest of it is.
+func ended(raw json.RawMessage) bool {
+	type status struct {
+		Status struct {
+			State a2a.TaskState `json:"state"`
+		} `json:"status"`
+	}
+	var x struct {
+		status
+		Task status `json:"task"`
+	}
+	_ = json.Unmarshal(raw, &x) // what can be read is read
+	return x.Status.State.Terminal() || x.Task.Status.State.Terminal()
+}
+
+// result returns the parts of a completed task that are its result: the artifacts, or else the last
+// message of the agent.
+func (x taskContent) result() (parts []part) {
+	for _, a := range x.Artifacts {
+		parts = append(parts, a.Parts...)
+	}
+	if len(parts) > 0 {
+		return parts
+	}
+	if len(x.Status.Message.Parts) > 0 {
+		return x.Status.Message.Parts
+	}
+	for _, m := range slices.Backward(x.History) {
+		if m.Role == a2a.MessageRoleAgent && len(m.Parts) > 0 {
+			return m.Parts
+		}
+	}
+	return nil
+}
+
+// mostFiles limits how many files a text names.
+const mostFiles = 20
+
+// read returns parts as text, and as JSON too if they are nothing but one value. Files are named,
+// and neither fetched nor included.
+func (c *call) read(parts []part) (text string, value json.RawMessage) {
+	var paragraphs []string
+	files, data := 0, 0
+	for _, p := range parts {
+		switch {
+		case p.Text != "":
+			paragraphs = append(paragraphs, p.Text)
+		case p.Data != nil:
+			if raw, err := core.Canonical(p.Data); err == nil {
+				paragraphs, value, data = append(paragraphs, string(raw)), raw, data+1
+			}
+		case p.URL != nil || p.Raw != nil:
+			if files++; files <= mostFiles {
+				paragraphs = append(paragraphs, c.file(p))
+			}
+		}
+	}
+	if files > mostFiles {
+		paragraphs = append(paragraphs, fmt.Sprintf("[and %d more files]", files-mostFiles))
+	}
+	// a cut could split a secret, which would then not be recognized, so secrets are hidden
+	// first
+	text = core.CutResult(c.hide(strings.Join(paragraphs, "\n\n")), int(c.to.Most()))
+	if data != 1 || len(paragraphs) != 1 || !json.Valid([]byte(text)) {
+		return text, nil
+	}
+	return text, json.RawMessage(text)
+}
+
+// file names a file.
+func (c *call) file(p part) string {
+	name := cmp.Or(c.line(p.Name, mostWord), "without a name")
+	if p.Media != "" {
+		name += " (" + c.line(p.Media, mostWord) + ")"
+	}
+	if p.URL != nil {
+		return "[a file of the agent, which was not fetched: " + name + " at " + c.line(*p.URL, mostURL) + "]"
+	}
+	return "[a file of the agent, which is not included: " + name + "]"
+}
+
+// failed is the report of a request with a final answer that is no success.
+func (c *call) failed(f *fault) peer.Report {
+	return peer.Report{State: peer.Failed, Task: c.task, Code: f.code(), Detail: c.says(f.why), Open: f.open}
+}
+
+// says is a sentence about the agent.
+func (c *call) says(why string) string {
+	return c.line("The agent at "+c.home.Host+" "+why+".", mostDetail)
+}
+
+func because(text string) string {
+	if text == "" {
+		return ""
+	}
+	return ": " + text
+}
+
+// hide returns text of the agent in a form that can be stored and shown.
+func (c *call) hide(text string) string {
+	return c.values.Redact(strings.ToValidUTF8(text, "\uFFFD"))
+}
+
+// line returns the beginning of a text on one line. Secrets are hidden before anything is escaped,
+// because an escape within one would make it unrecognizable.
+func (c *call) line(text string, most int) string {
+	text = printable.Text(c.hide(text))
+	const mark = "..."
+	return clip.Bytes(remote.Beginning(c.values, text, most-len(mark), mark), most, "")
+}
