@@ -31,12 +31,12 @@ func (d *draft) startChild(call core.ToolCall, spec core.ChildSpec) error {
 		return unfound{spec.Agent}
 	}
 	child := core.Child{Agent: spec.Agent, Version: found.Version, Input: spec.Input, Final: spec.Final}
-	if spec.Remote != "" {
-		child.Agent, child.Version, child.Remote, child.Once = spec.Remote, d.h.Version, true, d.atMostOnce(call)
-	}
 	child.Depth, child.Deepest = children.Depth(d.h, d.v.Rules.Terms())
 	allowance, spent := d.allowance()
 	child.Allowance = int64(allowance)
+	if spec.Remote != "" { // what it costs is never known here
+		child.Agent, child.Version, child.Remote, child.Once, child.Allowance = spec.Remote, d.h.Version, true, d.atMostOnce(call), 0
+	}
 	most := cmp.Or(d.v.Rules.Terms().Children, core.DefaultChildren)
 	switch {
 	case found.Missing:
@@ -73,7 +73,7 @@ func (d *draft) allowance() (usd core.USD, spent bool) {
 	starting := 0
 	for _, call := range d.round.Calls {
 		c, tracked := d.h.Calls[call.ID]
-		if spec, _ := d.v.Rules.Tool(call.Name); tracked && spec.Agent && c.Status != core.CallSuspended && !c.Status.Terminal() {
+		if child, ok := d.v.Rules.Child(d.effective(call)); tracked && ok && child.Remote == "" && c.Status != core.CallSuspended && !c.Status.Terminal() {
 			starting++
 		}
 	}

@@ -143,7 +143,7 @@ func (g *grove) meddle(ctx context.Context) {
 			continue
 		}
 		h := pickOf(g, open)
-		switch g.rng.IntN(12) {
+		switch g.rng.IntN(13) {
 		case 0:
 			g.cancel(ctx, h.Run)
 		case 1, 2, 3:
@@ -159,6 +159,8 @@ func (g *grove) meddle(ctx context.Context) {
 			g.resume(ctx, h.Run, n)
 		case 9, 10:
 			g.say(ctx, n, pickOf(g, []string{"", "", "abandon", "queue"}))
+		case 11:
+			g.news(ctx)
 		default:
 			g.retry(ctx)
 		}

@@ -27,7 +27,7 @@ func (r nodeRules) kid(name string) bool {
 // Tool implements [core.Rules].
 func (r nodeRules) Tool(name string) (core.ToolSpec, bool) {
 	spec := core.ToolSpec{Name: name, Agent: r.kid(name), Client: name == formTool, Finish: name == core.FinishTool}
-	if name == onceTool {
+	if name == onceTool || spec.Agent && hash(name, "once")%2 == 0 {
 		spec.Delivery = core.AtMostOnce
 	}
 	return spec, true
@@ -64,7 +64,11 @@ func (nodeRules) Times(*vote.Policy, int, int64) core.Times { return core.Times{
 // Child implements [core.Rules].
 func (r nodeRules) Child(call core.ToolCall) (core.ChildSpec, bool) {
 	long := strings.Repeat("a long question ", int(hash(call.Name)%3)*20)
-	return core.ChildSpec{Agent: call.Name, Input: long + string(call.Arguments), Final: hash(call.Name, "final")%2 == 0}, r.kid(call.Name)
+	spec := core.ChildSpec{Agent: call.Name, Input: long + string(call.Arguments), Final: hash(call.Name, "final")%2 == 0}
+	if at := slices.IndexFunc(r.n.kids, func(kid *node) bool { return kid.name == call.Name && kid.remote }); at >= 0 {
+		spec.Agent, spec.Remote = "", call.Name
+	}
+	return spec, r.kid(call.Name)
 }
 
 // Terms implements [core.Rules].

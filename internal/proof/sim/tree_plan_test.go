@@ -14,6 +14,7 @@ type node struct {
 	depth  int
 	kids   []*node
 	asks   bool       // in any case
+	remote bool       // it runs elsewhere
 	turns  [][]string // names of tools; that of a kid calls it
 	end    string     // says, finishes, fails, stops, or is missing: it is not deployed
 	within int64      // how long it waits for a kid; 0: as long as it takes
@@ -64,6 +65,7 @@ func planTree(seed uint64, p plan) *treePlan {
 	for _, n := range t.nodes {
 		t.script(n, p, seed)
 	}
+	t.abroad(seed)
 	return t
 }
 

@@ -32,7 +32,7 @@ func (k *kin) firstWork(old, h core.Head, segments []core.Segment) {
 		return
 	}
 	k.g.faults.Counts["children disowned"]++
-	if h.End == nil || h.End.Kind != core.Cancelled || begins(segments, core.EventStepStarted, core.EventCallStarted, core.EventChildStarted) || len(h.Out) > 0 {
+	if h.End == nil || h.End.Kind != core.Cancelled || h.Peer != nil && h.Peer.Sent != 0 || begins(segments, core.EventStepStarted, core.EventCallStarted, core.EventChildStarted) || len(h.Out) > 0 {
 		k.g.wrong("CH-1: %s no longer waited for %s when that was claimed, and it committed %s", w.Run, h.Run, core.Encode(segments))
 	}
 }
@@ -75,14 +75,17 @@ func (k *kin) share(h core.Head, segments []core.Segment) {
 	if !begins(segments, core.EventChildStarted) {
 		return
 	}
-	given, open := int64(0), 0
+	given, open, abroad := int64(0), 0, 0
 	for sus, w := range k.waits {
 		if w.Run == h.Run && h.WaitsFor(w.Parent) && h.Calls[w.Call].Sus == sus {
 			given, open = given+w.child.Allowance, open+1
+			if w.child.Remote {
+				abroad++
+			}
 		}
 	}
-	if open == 0 {
-		return // the commit ends the run
+	if open == abroad {
+		return // the commit ends the run, or what its children cost is not known
 	}
 	if open == 20 {
 		k.g.faults.Counts["twenty children"]++
@@ -129,6 +132,7 @@ func (k *kin) told(h core.Head) {
 		k.g.wrong("CH-3: %s ended as cancelled, no one has cancelled it, and every run above waits for it", h.Run)
 	}
 	k.usage(h)
+	k.toldPeer(h)
 	for _, w := range k.waits {
 		child := k.last[w.child.Thread]
 		// one that has done nothing yet looks for its parent first
@@ -176,6 +180,7 @@ func (k *kin) check() {
 	for _, h := range k.open() {
 		k.g.wrong("CH-4: %s is open at the end: %s", h.Run, core.Encode(h))
 	}
+	k.checkPeers()
 	for sus, a := range k.asked {
 		for _, id := range a.accepted {
 			if n := len(slices.DeleteFunc(slices.Clone(a.journaled), func(other string) bool { return other != id })); n != 1 {

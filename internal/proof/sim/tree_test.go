@@ -31,6 +31,8 @@ type grove struct {
 	thread string   // and its thread
 	seen   []string // suspensions that anyone ever saw
 	ran    map[string]int
+	// the agents elsewhere, by name
+	elsewhere map[string]*outpost
 }
 
 const treesEvery = 4
@@ -50,7 +52,8 @@ func TestTrees(t *testing.T) {
 var treesMeet = []string{"crash before", "crash after", "not done, no answer", "done, reply lost", "message lost", "message doubled", "paused",
 	"request landed again later", "launched again", "children disowned", "children at the fourth level", "twenty children", "decided after a cancel above",
 	"results taken together", "cancelled by hand", "paused from above", "paused by hand", "late interrupts", "message while children work", "child_failed", "child_stopped",
-	"child_cancelled", "child_unavailable", "child_blocked", "abandoned", "timed_out", "not applied", "limited children"}
+	"child_cancelled", "child_unavailable", "child_blocked", "abandoned", "timed_out", "not applied", "limited children",
+	"remote tasks", "remote looks", "remote found again", "remote unclear", "remote stopped", "remote news", "remote answer lost"}
 
 // growTree plays the tree of a seed, and returns what is wrong with it.
 func growTree(t *testing.T, template func() []byte, seed uint64, c cut) (met map[string]int, wrong []string) {
@@ -60,7 +63,7 @@ func growTree(t *testing.T, template func() []byte, seed uint64, c cut) (met map
 		}
 	}()
 	p := c.of(planOf(seed))
-	g := &grove{stage: &stage{seed: seed, plan: p, tenant: "t", w: sim.NewWorld(seed)}, treePlan: planTree(seed, p), rng: rand.New(rand.NewPCG(seed, 92)), ran: map[string]int{}}
+	g := &grove{stage: &stage{seed: seed, plan: p, tenant: "t", w: sim.NewWorld(seed)}, treePlan: planTree(seed, p), rng: rand.New(rand.NewPCG(seed, 92)), ran: map[string]int{}, elsewhere: map[string]*outpost{}}
 	g.first, g.w.Order, g.w.Veto = g.stage, p.order, c.veto
 	if c.tell != nil {
 		g.w.Trace(c.tell)
@@ -152,7 +155,7 @@ func (g *grove) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	if g.w.Chance(g.faults.Rate / 4) {
 		return engine.Agent{}, &engine.AgentUnavailableError{Name: pin.Name, Reason: "the secret TOKEN is not set"}
 	}
-	return engine.Agent{Rules: nodeRules{n, g.plan}, Model: nodeModel{g, n}, Tools: map[string]engine.Tool{askTool: g, lookTool: g, onceTool: g}}, nil
+	return engine.Agent{Rules: nodeRules{n, g.plan}, Model: nodeModel{g, n}, Tools: map[string]engine.Tool{askTool: g, lookTool: g, onceTool: g}, Peers: g.peers(n)}, nil
 }
 
 var _ core.Rules = nodeRules{}

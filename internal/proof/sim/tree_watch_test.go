@@ -215,7 +215,7 @@ func (k *kin) launched(h core.Head) {
 	switch {
 	case w == nil:
 		k.g.wrong("CH-3: %s was started for %s, on which nothing waits yet", h.Run, h.Parent.Sus)
-	case w.child.Run != h.Run || w.child.Agent != h.Agent || w.child.Allowance != h.Allowance || w.child.Depth != h.Parent.Depth:
+	case w.child.Run != h.Run || w.child.Agent != h.Agent && !w.child.Remote || w.child.Remote && (h.Peer == nil || h.Peer.Tool != w.child.Agent) || w.child.Allowance != h.Allowance || w.child.Depth != h.Parent.Depth:
 		k.g.wrong("CH-3: %s was started as %s, and pinned as %s", h.Run, core.Encode(h), core.Encode(w.child))
 	case h.Parent.Depth == 4:
 		k.g.faults.Counts["children at the fourth level"]++
@@ -251,7 +251,7 @@ func (k *kin) read(old, h core.Head) []core.Segment {
 	for _, seg := range segments {
 		for _, m := range seg.Messages {
 			switch {
-			case m.Role == core.RoleAssistant:
+			case m.Role == core.RoleAssistant && h.Peer == nil:
 				k.used[m.RunID]++
 			case m.Role == core.RoleTool && !m.Pending:
 				k.g.faults.Counts[string(m.CallOutcome())]++
