@@ -32,6 +32,7 @@ type storyCast struct {
 	refused  time.Time // when the model was busy last
 	hasty    bool      // it was asked again at once
 	denied   map[string]bool
+	errands  map[string]*storyErrand // by key
 }
 
 // storyBody is one body that ran.
@@ -52,7 +53,7 @@ func (c *storyCast) runningNow() (tools []string) {
 
 func newStoryCast(p *performance) *storyCast {
 	return &storyCast{p: p, happened: map[string]core.Outcome{}, effects: map[string]int{}, running: map[string]int{},
-		notices: map[string]int{}, deaf: p.setting.deaf, busy: map[int]int{}, down: map[int]time.Time{}, denied: map[string]bool{}}
+		notices: map[string]int{}, deaf: p.setting.deaf, busy: map[int]int{}, down: map[int]time.Time{}, denied: map[string]bool{}, errands: map[string]*storyErrand{}}
 }
 
 // Newest implements [engine.Agents].
@@ -105,7 +106,7 @@ func (a storyAgents) Load(_ context.Context, pin engine.Pin) (engine.Agent, erro
 	for name := range a.denied {
 		denied[name] = true
 	}
-	return engine.Agent{Rules: storyRules{a.p, denied}, Model: storyModel{a, a.turnsOf(pin.Name)}, Tools: tools}, nil
+	return engine.Agent{Rules: storyRules{a.p, denied}, Model: storyModel{a, a.turnsOf(pin.Name)}, Tools: tools, Peers: a.peers()}, nil
 }
 
 // turnsOf are the turns of the agent that a tool calls, or those of the story's own.
@@ -167,7 +168,11 @@ func (storyRules) Times(p *vote.Policy, stage int, now int64) core.Times {
 
 func (r storyRules) Child(call core.ToolCall) (core.ChildSpec, bool) {
 	t, ok := r.p.setting.tools[call.Name]
-	return core.ChildSpec{Agent: call.Name, Input: string(call.Arguments)}, ok && t.spec.Agent
+	spec := core.ChildSpec{Agent: call.Name, Input: string(call.Arguments)}
+	if ok && t.remote {
+		spec.Agent, spec.Remote = "", call.Name
+	}
+	return spec, ok && t.spec.Agent
 }
 
 // Terms implements [core.Rules].

@@ -256,6 +256,7 @@ var claims = speak([]sentence[fails]{
 		}
 		return "it did not"
 	})},
+	{`the task of {tool} was stopped`, claimThat(func(p *performance, args []string) string { return p.stoppedElsewhere(args[0]) })},
 	{`{tool} never ran`, claimThat(func(p *performance, args []string) string { return ranTimes(p, args[0], "never") })},
 	{`{tool} ran {rest}`, claimThat(func(p *performance, args []string) string { return ranTimes(p, args[0], args[1]) })},
 	{`{who} was told {rest}`, claimThat(toldTo)},

@@ -46,6 +46,9 @@ type storyTool struct {
 	kills    bool // its process
 	deadline core.Deadline
 	turns    []storyTurn // of the agent that it calls
+	remote   bool        // that agent runs elsewhere
+	losing   int         // so many of its answers to tasks are lost
+	deafTo   int         // and so many stops
 	remind   *vote.Reminders
 	escalate *vote.Escalation
 	silence  *vote.Limit
@@ -123,6 +126,9 @@ var settings = speak([]sentence[change]{
 	{`the tool {tool} is run by the client`, ofTool(func(t *storyTool, _ []string) { t.spec.Client = true })},
 	{`the tool {tool} asks something itself`, ofTool(func(t *storyTool, _ []string) { t.asks = true })},
 	{`the tool {tool} asks something itself, until it is told {text}`, ofTool(func(t *storyTool, args []string) { t.asks, t.until = true, args[0] })},
+	{`the tool {tool} calls an agent elsewhere`, ofTool(func(t *storyTool, _ []string) { t.spec.Agent, t.remote = true, true })},
+	{`the first answer of it is lost`, ofLast(func(t *storyTool, _ []string) { t.losing = 1 })},
+	{`it does not hear the first {n} stops`, ofLast(func(t *storyTool, args []string) { t.deafTo, _ = strconv.Atoi(args[0]) })},
 	{`the tool {tool} calls an agent`, ofTool(func(t *storyTool, _ []string) { t.spec.Agent = true })},
 	{`the agent {tool} {rest}`, func(args []string) (change, error) {
 		turns, err := readTurns(args[1])

@@ -102,6 +102,7 @@ func (p *performance) allPaused() bool {
 
 // checkTree holds the runs below against what every story must come to (CH-1 to CH-4).
 func (p *performance) checkTree() {
+	p.checkPeers()
 	for _, h := range p.children() {
 		segments, _ := p.db.Segments(context.Background(), h.Tenant, h.Thread, 1, h.Seq)
 		p.checkJournal(h, segments)
