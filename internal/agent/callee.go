@@ -71,7 +71,11 @@ func (r *Rules) Child(call core.ToolCall) (core.ChildSpec, bool) {
 	if !ok || t.callee == nil {
 		return core.ChildSpec{}, false
 	}
-	return core.ChildSpec{Agent: t.callee.Name, Input: t.callee.message(call), Final: t.callee.Final}, true
+	child := core.ChildSpec{Agent: t.callee.Name, Input: t.callee.message(call), Final: t.callee.Final}
+	if t.callee.A2A != nil {
+		child.Agent, child.Remote = call.Name, call.Name
+	}
+	return child, true
 }
 
 // Inserted are the arguments that the input takes, whole or in part. A stored input that cannot be

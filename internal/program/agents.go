@@ -60,6 +60,10 @@ type Program struct {
 	// recorded, by the kind of the tool; nil for none.
 	Bodies map[string]Bodies
 
+	// Peers creates what reaches the agents that run elsewhere, by the tool that calls them;
+	// nil if this program calls none.
+	Peers Peers
+
 	// Commands reports that effects may run commands on this machine, as the operator allows.
 	Commands bool
 
@@ -81,6 +85,10 @@ type Provider func(agent.Definition) (engine.Model, error)
 
 // Bodies creates the body of one tool of a definition, also without a network request.
 type Bodies func(agent.Definition, agent.Tool) (engine.Tool, error)
+
+// Peers creates what reaches the agent elsewhere that a tool of a definition calls, also without a
+// network request.
+type Peers func(agent.Definition, agent.Tool) (engine.Peer, error)
 
 // The kinds of tools whose bodies [Bodies] creates.
 const (

@@ -42,17 +42,19 @@ func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, e
 	if err != nil {
 		return engine.Agent{}, err
 	}
-	made.Model, made.Tools = behind.model, held(behind.tools, rules)
+	made.Model, made.Tools, made.Peers = behind.model, held(behind.tools, rules), behind.peers
 	if d.Memory != "" {
 		made.Memory, _ = a.Hooks.Memory(d.Memory)
 	}
 	return made, nil
 }
 
-// behind is the implementation of a version: its model and its tools.
+// behind is the implementation of a version: its model, its tools, and what reaches the agents
+// elsewhere that it calls.
 type behind struct {
 	model engine.Model
 	tools map[string]engine.Tool
+	peers map[string]engine.Peer
 }
 
 // behind builds the implementation once per version, independently of a run's permissions: a model
@@ -70,6 +72,9 @@ func (a *Agents) behind(d agent.Definition) (made behind, err error) {
 		return behind{}, err
 	}
 	if made.tools, err = a.bodies(d); err != nil {
+		return behind{}, err
+	}
+	if made.peers, err = a.peers(d); err != nil {
 		return behind{}, err
 	}
 	a.mu.Lock()
@@ -178,6 +183,9 @@ func (p Program) Providers() []string {
 // Kinds returns the kinds of tools that this program can run, with their names in agent files.
 func (p Program) Kinds() []string {
 	kinds := slices.AppendSeq([]string{"agent", "client", "go", "http", "recorded"}, maps.Keys(p.Bodies))
+	if p.Peers != nil {
+		kinds = append(kinds, "a2a")
+	}
 	slices.Sort(kinds)
 	return kinds
 }
@@ -245,6 +253,26 @@ func (a *Agents) bodies(d agent.Definition) (map[string]engine.Tool, error) {
 		}
 	}
 	return bodies, nil
+}
+
+// peers returns nothing for a definition without such tools.
+func (a *Agents) peers(d agent.Definition) (map[string]engine.Peer, error) {
+	var peers map[string]engine.Peer
+	for _, t := range d.Tools {
+		if t.Agent == nil || t.Agent.A2A == nil {
+			continue
+		}
+		// missing has checked that there is one
+		made, err := a.Peers(d, t)
+		if err != nil {
+			return nil, fmt.Errorf("agent %s: %w", d.Name, err)
+		}
+		if peers == nil {
+			peers = map[string]engine.Peer{}
+		}
+		peers[t.Name] = made
+	}
+	return peers, nil
 }
 
 // hooks returns the hooks that the definition names, followed by its effects.

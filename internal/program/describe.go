@@ -29,7 +29,11 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 		spec, _ := rules.Tool(t.Name)
 		made := wire.Tool{Name: t.Name, Description: spec.Description, Parameters: spec.Parameters, Result: spec.Result,
 			Delivery: spec.Delivery.String(), Client: spec.Client, Permission: d.Permission(t.Name)}
-		if t.Agent != nil { // a call starts one run, whatever happens
+		switch {
+		case t.Agent == nil:
+		case t.Agent.A2A != nil:
+			made.A2A = t.Agent.A2A.Host()
+		default: // a call starts one run, whatever happens
 			made.Agent, made.Delivery = t.Agent.Name, ""
 		}
 		shown.Tools = append(shown.Tools, made)

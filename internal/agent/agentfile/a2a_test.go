@@ -80,7 +80,7 @@ func TestTheInputOfAnAgentElsewhereIsChecked(t *testing.T) {
 			}
 			continue
 		}
-		if child, ok := rules.Child(call); err != nil || !ok || child.Input != tt.want || child.Final != (tt.tool == "review") {
+		if child, ok := rules.Child(call); err != nil || !ok || child.Input != tt.want || child.Final != (tt.tool == "review") || child.Remote != tt.tool {
 			t.Errorf("%s %s: %+v, %v, want %s", tt.tool, tt.arguments, child, err, tt.want)
 		}
 	}

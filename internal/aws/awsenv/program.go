@@ -23,15 +23,21 @@ type Dependencies struct {
 	// Secrets finds the secrets of definitions; nil reads the environment.
 	Secrets secret.Source
 
-	// Connect creates model providers and bodies of tools, by name. It makes no network
-	// request.
-	Connect func(ConnectOptions) (map[string]program.Provider, map[string]program.Bodies)
+	// Connect creates what definitions reach outside the stack. It makes no network request.
+	Connect func(ConnectOptions) Connected
 
 	// Control yields and cancels runs from outside; the zero value does neither.
 	Control runcontrol.Controls
 
 	// Command is the name of the command in the hints of the log; empty means "dormouse".
 	Command string
+}
+
+// Connected is what definitions reach outside the stack; see [program.Program].
+type Connected struct {
+	Models map[string]program.Provider
+	Bodies map[string]program.Bodies
+	Peers  program.Peers
 }
 
 // ConnectOptions are what Connect needs.
@@ -54,7 +60,8 @@ func assemble(s Settings, register Register, deps *Dependencies, log *slog.Logge
 	options.HTTP = httptool.New(httptool.Options{Clock: machine.Clock{}, Random: machine.Random{}, Private: s.Private, Secrets: options.Secrets})
 	p := program.Program{Tools: tool.NewRegistry(log), Hooks: hook.NewRegistry(), Policy: s.Policy, Prices: s.Prices, Clock: machine.Clock{}, HTTP: options.HTTP, Idle: deps == nil}
 	if deps != nil && deps.Connect != nil {
-		p.Models, p.Bodies = deps.Connect(options)
+		made := deps.Connect(options)
+		p.Models, p.Bodies, p.Peers = made.Models, made.Bodies, made.Peers
 	}
 	return p, register(p.Tools, p.Hooks)
 }

@@ -33,9 +33,9 @@ type Program struct {
 // metrics go to out. It makes no network request, and creates a client only when it is needed.
 func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
 	kept := secret.Keep(awssecret.Source(s.Settings), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
-	connect := func(n awsenv.ConnectOptions) (map[string]program.Provider, map[string]program.Bodies) {
+	connect := func(n awsenv.ConnectOptions) awsenv.Connected {
 		c := &connections{ConnectOptions: n, hidden: kept.Values}
-		return c.providers(), c.bodies()
+		return awsenv.Connected{Models: c.providers(), Bodies: c.bodies()}
 	}
 	return awsenv.NewStep(s, p.Register, awsenv.Dependencies{Secrets: kept.Source, Control: p.Control, Command: p.Name, Connect: connect}, out)
 }

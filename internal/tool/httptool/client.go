@@ -17,6 +17,11 @@ func (c *Caller) Client(s agent.Server) *http.Client {
 	return c.client(s.AllowPrivate, agent.Definition{Servers: map[string]agent.Server{"": s}}.Secrets())
 }
 
+// Peer returns a client for an agent that runs elsewhere, under the rules of [Caller.Client].
+func (c *Caller) Peer(a agent.A2A) *http.Client {
+	return c.client(a.AllowPrivate, agent.SecretsIn(a.Headers))
+}
+
 // Endpoint returns a client for the endpoint of a model, under the rules of [Caller.Client]. For a
 // private address the operator's permission is enough: the agent file names that one address, and
 // no argument can change it.

@@ -36,6 +36,7 @@ func TestAClientReachesWhatAnHTTPToolWould(t *testing.T) {
 				w.serve(tt.leads+port, answering(200, `{}`))
 			}
 			w.wantReached(w.caller().Client(tt.server), tt.server.URL, tt.reached)
+			w.wantReached(w.caller().Peer(agent.A2A{URL: tt.server.URL, Headers: tt.server.Headers, AllowPrivate: tt.server.AllowPrivate}), tt.server.URL, tt.reached)
 		})
 	}
 }
@@ -45,11 +46,24 @@ func TestAClientFollowsNoRedirect(t *testing.T) {
 	w.serve(publicAddress+":443", func(rw http.ResponseWriter, r *http.Request) {
 		http.Redirect(rw, r, "https://api.example.com/else", http.StatusFound)
 	})
-	resp, err := w.caller().Client(agent.Server{}).Get("https://api.example.com/mcp")
-	if err != nil || resp.StatusCode != http.StatusFound || len(w.requests()) != 1 {
-		t.Fatalf("%+v, %v", resp, err)
+	for i, client := range []*http.Client{w.caller().Client(agent.Server{}), w.caller().Peer(agent.A2A{})} {
+		resp, err := client.Get("https://api.example.com/mcp")
+		if err != nil || resp.StatusCode != http.StatusFound || len(w.requests()) != i+1 {
+			t.Fatalf("%+v, %v", resp, err)
+		}
+		resp.Body.Close()
 	}
-	resp.Body.Close()
+}
+
+func TestADeployIsToldOfAgentsElsewhereThatNobodyAllowsAndOfTheirSecrets(t *testing.T) {
+	w := newWorld(t)
+	d := agent.Definition{Name: "desk", Tools: []agent.Tool{{Name: "review", Agent: &agent.Callee{A2A: &agent.A2A{URL: "http://localhost:9000/", AllowPrivate: true,
+		Headers: map[string]string{"Authorization": "Bearer {secret:TOKEN}"}}}}}}
+	want := []string{"agent desk: the secret TOKEN is not set; set the environment variable DORMOUSE_SECRET_TOKEN",
+		"agent desk: tool review sets allow_private, but the operator does not allow localhost:9000; allow it with --allow-private-hosts localhost:9000"}
+	if diff := cmp.Diff(want, w.caller().Lacks(d)); diff != "" {
+		t.Errorf("lacks (-want +got):\n%s", diff)
+	}
 }
 
 func TestADeployIsToldOfServersThatNobodyAllowsAndOfTheirSecrets(t *testing.T) {

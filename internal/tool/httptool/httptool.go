@@ -66,7 +66,7 @@ func New(o Options) *Caller {
 }
 
 // Lacks returns a sentence for the operator for each reason why this process cannot call an HTTP
-// tool, a server or a notify target of a definition.
+// tool, an agent elsewhere, a server or a notify target of a definition.
 func (c *Caller) Lacks(d agent.Definition) []string {
 	var lacks []string
 	for _, name := range d.Secrets() {
@@ -81,11 +81,8 @@ func (c *Caller) Lacks(d agent.Definition) []string {
 		}
 	}
 	for _, t := range d.Tools {
-		if t.HTTP == nil || !t.HTTP.AllowPrivate {
-			continue
-		}
-		if target, err := t.HTTP.Target(); err == nil {
-			lacks = append(lacks, c.closed(d.Name, "tool "+t.Name, target.Scheme, target.Host)...)
+		if scheme, host, private := privateTarget(t); private {
+			lacks = append(lacks, c.closed(d.Name, "tool "+t.Name, scheme, host)...)
 		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(d.Servers)) {
@@ -101,6 +98,19 @@ func (c *Caller) Lacks(d agent.Definition) []string {
 		}
 	}
 	return append(lacks, c.outOfReach(d)...)
+}
+
+// privateTarget is where the calls of a tool go, if its file allows that to be a private address.
+func privateTarget(t agent.Tool) (scheme, host string, private bool) {
+	switch {
+	case t.HTTP != nil && t.HTTP.AllowPrivate:
+		to, err := t.HTTP.Target()
+		return to.Scheme, to.Host, err == nil
+	case t.Agent != nil && t.Agent.A2A != nil && t.Agent.A2A.AllowPrivate:
+		scheme, host = target(t.Agent.A2A.URL)
+		return scheme, host, true
+	}
+	return "", "", false
 }
 
 // outOfReach reports a model at an address that is neither public nor allowed by the operator. It

@@ -116,8 +116,8 @@ func serversPart() part {
 }
 
 func a2aPart() part {
-	return closed("An agent that runs elsewhere and speaks A2A 1.0 over JSON-RPC or HTTP+JSON.", part{
-		"url":           shaped("Its agent card, or the address that has it under /.well-known/agent-card.json; http or https. With a secret it must be https, except to this machine or a private service.", form.PlainURL),
+	return closed("An agent that runs elsewhere and speaks A2A 1.0 over JSON-RPC at the same origin.", part{
+		"url":           shaped("Its agent card, if this ends in .json, or the address that has it under /.well-known/agent-card.json; http or https. With a secret it must be https, except to this machine or a private service.", form.PlainURL),
 		"headers":       textsPart("Headers by name. Not Accept, Content-Type or A2A-*. {secret:NAME} is the environment variable DORMOUSE_SECRET_NAME of the server that runs agents. Literal keys are refused."),
 		"allow_private": onOff("true: the address may be private, if the operator allows it too (--allow-private-hosts)."),
 		"timeout":       durationPart("How long one request may take; a task may take as long as the deadline of the tool. Default 30s, at most 90s."),
