@@ -155,6 +155,24 @@ func TestLooksAreNotJournaled(t *testing.T) {
 	}
 }
 
+// A result that is JSON is a value in the parent, and the output of the child.
+func TestTheResultOfAnAgentElsewhereMayBeAValue(t *testing.T) {
+	said := found
+	said.Text, said.Value = `{"stars":4}`, []byte(`{"stars":4}`)
+	f := newOutpost(t, &elsewhere{answers: []peer.Report{said}})
+	f.work()
+	if m := f.result(trunk, "c1"); string(m.ResultValue()) != `{"stars":4}` {
+		t.Errorf("the call's result: %+v", m)
+	}
+	child := core.ChildThread("t", trunk, f.sus(trunk, "c1"))
+	h := f.want(child, core.NaturalEnd)
+	segments, err := f.db.Segments(t.Context(), "t", child, h.Round, h.Round)
+	f.must(err)
+	if len(segments) != 1 || len(segments[0].Messages) != 1 || segments[0].Messages[0].Role != core.RoleAssistant {
+		t.Errorf("the round of the child is %+v", segments)
+	}
+}
+
 func TestAnAgentElsewhereFails(t *testing.T) {
 	for _, tt := range []struct {
 		said peer.Report

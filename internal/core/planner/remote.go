@@ -76,7 +76,7 @@ func (d *draft) foldReport() {
 		d.h.NotBefore = work.Next(d.v.Now, pause.Jittered(work.Pause(), d.h.Run, work.Looks))
 	case said.Report.State == peer.Done:
 		m := core.Outcome{Text: said.Report.Text, Value: said.Report.Value}.Message(core.DefaultResult)
-		m.Role = core.RoleAssistant
+		m.Role, d.h.Round = core.RoleAssistant, d.seq()
 		d.event(core.EventRemoteEnded, events.RemoteEnded{Task: work.ID, Outcome: events.RemoteSucceeded}, d.message(m))
 		d.over = &core.Reason{Kind: core.NaturalEnd}
 	case said.Report.State == peer.Unclear:

@@ -141,6 +141,9 @@ func (v *Viewer) OutputAtEnd(ctx context.Context, p journal.Place) (json.RawMess
 		return nil, err
 	}
 	for _, m := range slices.Backward(s.Messages) {
+		if value := m.ResultValue(); m.Role == core.RoleAssistant && value != nil {
+			return value, nil // of a remote agent
+		}
 		if m.Role == core.RoleAssistant {
 			return core.Encode(m.Text()), nil
 		}
