@@ -86,7 +86,7 @@ func TestNoFunctionLinksWhatALaptopNeeds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, not := range []string{"internal/store/sqlite", "internal/cli", "internal/local", "internal/model/bedrock",
-		"internal/model/openai", "internal/tool/mcptool", "spf13/cobra", "modernc.org/sqlite"} {
+		"internal/model/openai", "internal/tool/mcptool", "internal/tool/a2atool", "spf13/cobra", "modernc.org/sqlite"} {
 		if strings.Contains(string(out), not+"\n") {
 			t.Errorf("%s is linked", not)
 		}

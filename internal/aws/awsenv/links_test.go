@@ -19,9 +19,9 @@ var (
 	modulesWithAgents = append(modules, "go.yaml.in/yaml/v3", "golang.org/x/text")
 	modulesWithHTTP   = append(modulesWithAgents, "golang.org/x/time")
 
-	// Of the function that works alone: what it calls, and what the official MCP library is
-	// made of, which its bodies are written on.
-	modulesWithReach = slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",
+	// Of the function that works alone: what it calls, and what the official libraries of MCP
+	// and A2A are made of.
+	modulesWithReach = slices.Concat(modulesWithHTTP, []string{"github.com/a2aproject/a2a-go/v2", "github.com/google/uuid", "golang.org/x/mod", "github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",
 		"github.com/aws/aws-sdk-go-v2/service/bedrockruntime", "github.com/aws/aws-sdk-go-v2/service/lambda", "github.com/aws/aws-sdk-go-v2/service/ssm",
 		"github.com/modelcontextprotocol/go-sdk", "github.com/segmentio/asm", "github.com/segmentio/encoding", "github.com/yosida95/uritemplate/v3",
 		"golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/sys"})
@@ -42,10 +42,10 @@ var agents = []string{"internal/program", "internal/agent", "internal/tool", "in
 	"internal/aws/awsenv", "internal/aws/xray"}
 
 // reach is what calls others: models, functions, servers, and who has the secrets for that.
-var reach = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/lambdatool", "internal/tool/mcptool", "internal/secret/ssmsecret"}
+var reach = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/lambdatool", "internal/tool/mcptool", "internal/tool/a2atool", "internal/secret/ssmsecret"}
 
 // steps are what the function that performs steps links alone.
-var steps = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/lambdatool", "internal/tool/mcptool"}
+var steps = []string{"internal/aws/awsstep", "internal/model/bedrock", "internal/model/openai", "internal/tool/lambdatool", "internal/tool/mcptool", "internal/tool/a2atool"}
 
 // senders are what the function that delivers notices links alone.
 var senders = []string{"internal/aws/awsnotify", "internal/notify/webhook", "internal/notify/slack", "internal/notify/teams", "internal/notify/template",

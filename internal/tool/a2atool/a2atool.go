@@ -95,6 +95,8 @@ type call struct {
 	agent    *a2aclient.Client // set once the endpoint is known
 	patience *remote.Patience
 	task     peer.Task // as far as it is known
+	posted   bool      // the message was sent
+	recalled bool      // the task was read with its history
 }
 
 // longest limits a call of several requests.

@@ -17,7 +17,7 @@ func TestATaskIsSentLookedAtAndStopped(t *testing.T) {
 	if sent.State != peer.Working || sent.Task.ID == "" || sent.Task.Context != "ctx_1" || sent.Task.Endpoint != w.http.URL+"/a2a" || sent.Task.Pushes {
 		t.Fatalf("report %+v", sent)
 	}
-	if looked := w.look(sent); looked.State != peer.Working || looked.Task != sent.Task || looked.Detail != `reading\nbooks` {
+	if looked := w.look(sent); looked.State != peer.Working || looked.Task != sent.Task || looked.Detail != "reading books" {
 		t.Errorf("report %+v", looked)
 	}
 	if err := w.peer().Stop(t.Context(), about(sent)); err != nil {

@@ -23,6 +23,9 @@ type card struct {
 	Before string `json:"protocolVersion"` // of a card before 1.0
 }
 
+// mostCard limits how much of a card is read. It describes all that the agent can do.
+const mostCard = 256 << 10
+
 const wellKnown = "/.well-known/agent-card.json"
 
 // cardURL is where the card is.
@@ -48,7 +51,7 @@ func (c *call) reach(ctx context.Context) error {
 func (c *call) introduce(ctx context.Context) (card, error) {
 	k, f := c.fetchCard(ctx)
 	if f != nil {
-		f.why, f.open = "has no usable agent card: it "+f.why, false
+		f.why = "has no usable agent card: it " + f.why
 		return k, f
 	}
 	endpoint, f := c.choose(k)
@@ -62,7 +65,7 @@ func (c *call) introduce(ctx context.Context) (card, error) {
 func (c *call) fetchCard(ctx context.Context) (card, *fault) {
 	c.patience.Renew()
 	var k card
-	var a answer
+	a := answer{most: mostCard}
 	req, err := http.NewRequestWithContext(watched(ctx, &a), http.MethodGet, c.cardURL(), nil)
 	if err != nil {
 		return k, &fault{kind: refused, why: "has an address that can't be used", cause: err}

@@ -27,12 +27,11 @@ const (
 
 // fault is why a request has no usable answer.
 type fault struct {
-	kind kind
-	rpc  int64  // the JSON-RPC code that the agent answered with; 0: none
-	why  string // continues a sentence that begins with the agent
-	// the agent may be working on the task, and will not be asked again
-	open  bool
-	cause error // for the log only
+	kind  kind
+	rpc   int64  // the JSON-RPC code that the agent answered with; 0: none
+	why   string // continues a sentence that begins with the agent
+	ended bool   // the answer says that the task is over, although it can't be used
+	cause error  // for the log only
 }
 
 func (f *fault) Error() string { return f.why }
@@ -72,7 +71,7 @@ var errPanic = errors.New("the answer can't be read by the A2A library")
 // JSON-RPC that it has read. The error is a [fault].
 func ask[T any](ctx context.Context, c *call, method func(context.Context) (T, error)) (read T, result json.RawMessage, err error) {
 	c.patience.Renew()
-	var a answer
+	a := answer{most: c.to.Most()}
 	read, err = guarded(watched(ctx, &a), method)
 	result, f := c.judge(ctx, &a, err)
 	if f != nil {
@@ -103,7 +102,7 @@ func (c *call) judge(ctx context.Context, a *answer, err error) (json.RawMessage
 	case e.Error != nil:
 		return nil, c.ofCode(e.Error.Code, e.Error.Message)
 	case err != nil || !isObject(e.Result):
-		return nil, &fault{kind: unreadable, why: "gave an answer that is not what the protocol says", open: !ended(e.Result), cause: err}
+		return nil, &fault{kind: unreadable, why: "gave an answer that is not what the protocol says", ended: ended(e.Result), cause: err}
 	}
 	return e.Result, nil
 }
@@ -121,11 +120,11 @@ func (c *call) transported(ctx context.Context, a *answer, err error) *fault {
 	case a.status != http.StatusOK:
 		return c.ofStatus(a)
 	case errors.Is(a.err, errLong):
-		return &fault{kind: unreadable, why: fmt.Sprintf("gave an answer of more than %d bytes", c.to.Most()), open: true}
+		return &fault{kind: unreadable, why: fmt.Sprintf("gave an answer of more than %d bytes", a.most)}
 	case a.err != nil:
 		return &fault{why: remote.Silence(err, c.to.Limit(), remote.Broke), cause: a.err}
 	case core.TooDeep(a.body):
-		return &fault{kind: unreadable, why: "gave an answer that is nested too deeply", open: true}
+		return &fault{kind: unreadable, why: "gave an answer that is nested too deeply"}
 	}
 	return nil
 }
@@ -157,7 +156,7 @@ func (c *call) ofStatus(a *answer) *fault {
 	case a.status >= 300:
 		return &fault{kind: refused, why: "answered with a redirect, which is not followed: " + remote.Status(a.status)}
 	}
-	return &fault{kind: unreadable, why: said + ", which the protocol does not know", open: true}
+	return &fault{kind: unreadable, why: said + ", which the protocol does not know"}
 }
 
 // Codes of JSON-RPC and of A2A that have a meaning here.
@@ -229,7 +228,7 @@ func decode(body []byte, to any) *fault {
 			return nil
 		}
 	}
-	return &fault{kind: unreadable, why: "gave an answer that is not what the protocol says", open: true, cause: err}
+	return &fault{kind: unreadable, why: "gave an answer that is not what the protocol says", cause: err}
 }
 
 func isObject(raw json.RawMessage) bool { return bytes.HasPrefix(raw, []byte("{")) }

@@ -7,10 +7,12 @@ import (
 	"iter"
 	"log"
 	"log/slog"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -44,17 +46,22 @@ type world struct {
 	card  *a2a.AgentCard
 	def   agent.A2A
 	act   act
-	// before the agent; true: it answered
-	between func(http.ResponseWriter, *http.Request, request) bool
-	log     strings.Builder
-	over    chan struct{} // ends what the agent works on
+	rpc   http.Handler // the agent, without what a test puts before it
+	log   strings.Builder
+	over  chan struct{} // ends what the agent works on
 
-	mu  sync.Mutex
-	got []request
+	idle atomic.Int64 // connections that were kept for a next request
+
+	mu    sync.Mutex
+	got   []request
+	front front
 }
 
 // act is what an agent does with a message.
 type act func(ctx context.Context, x *a2asrv.ExecutorContext, say func(a2a.Event) bool)
+
+// front is in front of an agent. It returns true if it has answered.
+type front func(http.ResponseWriter, *http.Request, request) bool
 
 // silent is a sender of push notifications.
 type silent struct{}
@@ -78,7 +85,7 @@ func newWorld(t *testing.T, do act, pushes bool) *world {
 	if pushes {
 		o = append(o, a2asrv.WithPushNotifications(push.NewInMemoryStore(), silent{}))
 	}
-	rpc := a2asrv.NewJSONRPCHandler(a2asrv.NewHandler(w, o...))
+	w.rpc = a2asrv.NewJSONRPCHandler(a2asrv.NewHandler(w, o...))
 	w.http = httptest.NewUnstartedServer(http.HandlerFunc(func(rw http.ResponseWriter, r *http.Request) {
 		body, _ := io.ReadAll(r.Body)
 		r.Body = io.NopCloser(strings.NewReader(string(body)))
@@ -90,15 +97,21 @@ func newWorld(t *testing.T, do act, pushes bool) *world {
 		}
 		w.mu.Lock()
 		w.got = append(w.got, at)
+		front := w.front
 		w.mu.Unlock()
 		switch {
-		case w.between != nil && w.between(rw, r, at):
+		case front != nil && front(rw, r, at):
 		case at.method == "card":
 			a2asrv.NewStaticAgentCardHandler(w.card).ServeHTTP(rw, r)
 		default:
-			rpc.ServeHTTP(rw, r)
+			w.rpc.ServeHTTP(rw, r)
 		}
 	}))
+	w.http.Config.ConnState = func(_ net.Conn, s http.ConnState) {
+		if s == http.StateIdle {
+			w.idle.Add(1)
+		}
+	}
 	w.http.Config.ErrorLog = log.New(io.Discard, "", 0) // of connections that a test breaks
 	w.http.Start()
 	t.Cleanup(w.http.Close)
@@ -157,12 +170,19 @@ func completes(parts ...*a2a.Part) act {
 	}
 }
 
-// requests are those of one method.
+// between puts something in front of the agent; nil removes it.
+func (w *world) between(f front) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.front = f
+}
+
+// requests are those of one method, or all.
 func (w *world) requests(method string) (found []request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	for _, r := range w.got {
-		if r.method == method {
+		if r.method == method || method == "" {
 			found = append(found, r)
 		}
 	}
@@ -173,14 +193,17 @@ func (w *world) requests(method string) (found []request) {
 func (w *world) peer() engine.Peer {
 	w.t.Helper()
 	agents := New(Options{HTTP: func(agent.A2A) *http.Client { return w.http.Client() }, Clock: w.clock, Version: "test",
-		Secrets: secret.Environment(func(name string) string { return map[string]string{"DORMOUSE_SECRET_TOKEN": token}[name] }),
-		Logger:  slog.New(slog.NewTextHandler(&w.log, nil))})
+		Secrets: secrets, Logger: slog.New(slog.NewTextHandler(&w.log, nil))})
 	p, err := agents.Peer(agent.Definition{Name: "desk"}, agent.Tool{Name: "research", Agent: &agent.Callee{A2A: &w.def}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
 	return p
 }
+
+var secrets = secret.Environment(func(name string) string {
+	return map[string]string{"DORMOUSE_SECRET_TOKEN": token, "DORMOUSE_SECRET_PIN": "9"}[name]
+})
 
 // asks is a request of the engine.
 func asks() engine.PeerRequest {
@@ -210,4 +233,18 @@ func (w *world) look(r peer.Report) peer.Report {
 		w.t.Fatal(err)
 	}
 	return r
+}
+
+// answering answers one method with a body.
+func answering(method string, status int, body string) front {
+	return func(rw http.ResponseWriter, _ *http.Request, r request) bool {
+		if r.method != method {
+			return false
+		}
+		var from struct{ ID json.RawMessage }
+		_ = json.Unmarshal([]byte(r.body), &from)
+		rw.WriteHeader(status)
+		_, _ = io.WriteString(rw, strings.ReplaceAll(body, "ID", string(from.ID)))
+		return true
+	}
 }

@@ -22,17 +22,22 @@ func (c *call) look(ctx context.Context) (peer.Report, error) {
 
 // lookAt asks how far a task is.
 func (c *call) lookAt(ctx context.Context, id string) (peer.Report, error) {
-	t, raw, err := c.get(ctx, id)
-	if err != nil {
-		if f := (*fault)(nil); errors.As(err, &f) && f.kind == refused {
-			f.open = true
-		}
-		return peer.Report{}, err
-	}
-	return c.report(t, raw, id)
+	return c.lookInto(ctx, id, 0)
 }
 
-func (c *call) get(ctx context.Context, id string) (*a2a.Task, json.RawMessage, error) {
+// history is how many messages of a task are asked for if nothing else has its result. The first
+// one is as long as the input.
+const history = 4
+
+func (c *call) lookInto(ctx context.Context, id string, history int) (peer.Report, error) {
+	t, raw, err := c.get(ctx, id, history)
+	if err != nil {
+		return peer.Report{}, err
+	}
+	return c.report(ctx, t, raw, id)
+}
+
+func (c *call) get(ctx context.Context, id string, history int) (*a2a.Task, json.RawMessage, error) {
 	return ask(ctx, c, func(ctx context.Context) (*a2a.Task, error) {
 		return c.agent.GetTask(ctx, &a2a.GetTaskRequest{ID: a2a.TaskID(id), HistoryLength: &history})
 	})
@@ -82,12 +87,12 @@ func (c *call) cancel(ctx context.Context) error {
 // over returns nil if a task that was not cancelled has ended anyway, and otherwise why it was not
 // cancelled.
 func (c *call) over(ctx context.Context, id string, why error) error {
-	t, _, err := c.get(ctx, id)
+	t, _, err := c.get(ctx, id, 0)
 	var f *fault
 	switch {
 	case err == nil && t.ID == a2a.TaskID(id) && t.Status.State.Terminal():
 		return nil
-	case errors.As(err, &f) && (f.kind == notFound || f.kind == unreadable && !f.open):
+	case errors.As(err, &f) && (f.kind == notFound || f.ended):
 		return nil
 	}
 	return why

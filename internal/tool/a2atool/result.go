@@ -2,6 +2,7 @@ package a2atool
 
 import (
 	"cmp"
+	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -50,8 +51,22 @@ type part struct {
 	Media string          `json:"mediaType"`
 }
 
+// failure is a state in which an agent does not do the task.
+type failure struct {
+	code, why string
+	open      bool // the task waits
+}
+
+var failures = map[a2a.TaskState]failure{
+	a2a.TaskStateFailed:        {peer.CodeFailed, "reported that the task failed", false},
+	a2a.TaskStateCanceled:      {peer.CodeCancelled, "reported that the task was cancelled", false},
+	a2a.TaskStateRejected:      {peer.CodeRefused, "rejected the task", false},
+	a2a.TaskStateInputRequired: {peer.CodeAsks, "asked for input, which it can't be given", true},
+	a2a.TaskStateAuthRequired:  {peer.CodeAsks, "asked for credentials, which it can't be given", true},
+}
+
 // report says how far a task is. id is the task that was asked for; empty, if it is new.
-func (c *call) report(t *a2a.Task, raw json.RawMessage, id string) (peer.Report, error) {
+func (c *call) report(ctx context.Context, t *a2a.Task, raw json.RawMessage, id string) (peer.Report, error) {
 	var x taskContent
 	if err := json.Unmarshal(raw, &x); err != nil {
 		return peer.Report{}, c.misread(raw, "has an unknown form")
@@ -60,26 +75,36 @@ func (c *call) report(t *a2a.Task, raw json.RawMessage, id string) (peer.Report,
 		return peer.Report{}, err
 	}
 	said, _ := c.read(x.Status.Message.Parts)
-	r := peer.Report{State: peer.Failed, Task: c.task}
-	switch t.Status.State {
+	switch state := t.Status.State; state {
 	case a2a.TaskStateSubmitted, a2a.TaskStateWorking:
-		r.State, r.Detail = peer.Working, c.line(said, mostDetail)
+		return peer.Report{State: peer.Working, Task: c.task, Detail: c.line(said, mostDetail)}, nil
 	case a2a.TaskStateCompleted:
-		r.State = peer.Done
-		r.Text, r.Value = c.read(x.result())
-	case a2a.TaskStateFailed:
-		r.Code, r.Detail = peer.CodeFailed, c.says("reported that the task failed"+because(said))
-	case a2a.TaskStateCanceled:
-		r.Code, r.Detail = peer.CodeCancelled, c.says("reported that the task was cancelled"+because(said))
-	case a2a.TaskStateRejected:
-		r.Code, r.Detail = peer.CodeRefused, c.says("rejected the task"+because(said))
-	case a2a.TaskStateInputRequired:
-		r.Code, r.Open, r.Detail = peer.CodeAsks, true, c.says("asked for input, which it can't be given"+because(said))
-	case a2a.TaskStateAuthRequired:
-		r.Code, r.Open, r.Detail = peer.CodeAsks, true, c.says("asked for credentials, which it can't be given"+because(said))
+		return c.completed(ctx, x, id)
 	default:
-		return peer.Report{}, &fault{why: "reported a state that this program does not know: " + c.line(t.Status.State.String(), mostWord)}
+		f, known := failures[state]
+		if !known { // by a newer version of the protocol
+			return peer.Report{}, &fault{why: "reported a state that this program does not know: " + c.line(state.String(), mostWord)}
+		}
+		if said != "" {
+			f.why += ": " + said
+		}
+		return peer.Report{State: peer.Failed, Task: c.task, Code: f.code, Detail: c.says(f.why), Open: f.open}, nil
 	}
+}
+
+// completed is the report of a completed task. Most agents put the result into artifacts; its
+// history is asked for only if it is nowhere else.
+func (c *call) completed(ctx context.Context, x taskContent, id string) (peer.Report, error) {
+	parts := x.result()
+	switch {
+	case len(parts) == 0 && id == "": // the first look fetches it
+		return peer.Report{State: peer.Working, Task: c.task}, nil
+	case len(parts) == 0 && !c.recalled:
+		c.recalled = true
+		return c.lookInto(ctx, id, history)
+	}
+	r := peer.Report{State: peer.Done, Task: c.task}
+	r.Text, r.Value = c.read(parts)
 	return r, nil
 }
 
@@ -131,7 +156,7 @@ func (c *call) keep(in string, raw json.RawMessage) error {
 
 // misread is the fault of an answer that the SDK accepts and that can't be used.
 func (c *call) misread(raw json.RawMessage, why string) *fault {
-	return &fault{kind: unreadable, why: "gave an answer that can't be used: it " + why, open: !ended(raw)}
+	return &fault{kind: unreadable, why: "gave an answer that can't be used: it " + why, ended: ended(raw)}
 }
 
 // ended reports whether a result says that the task is over, in whatever shape the rest of it is.
@@ -183,7 +208,7 @@ func (c *call) read(parts []part) (text string, value json.RawMessage) {
 			paragraphs = append(paragraphs, p.Text)
 		case p.Data != nil:
 			if raw, err := core.Canonical(p.Data); err == nil {
-				paragraphs, value, data = append(paragraphs, string(raw)), raw, data+1
+				paragraphs, data = append(paragraphs, string(raw)), data+1
 			}
 		case p.URL != nil || p.Raw != nil:
 			if files++; files <= mostFiles {
@@ -215,21 +240,18 @@ func (c *call) file(p part) string {
 	return "[a file of the agent, which is not included: " + name + "]"
 }
 
-// failed is the report of a request with a final answer that is no success.
+// failed is the report of a request with a final answer that is no success. The agent may be
+// working on the task all the same: because of this request, if its answer can't be read, or of an
+// earlier one.
 func (c *call) failed(f *fault) peer.Report {
-	return peer.Report{State: peer.Failed, Task: c.task, Code: f.code(), Detail: c.says(f.why), Open: f.open}
+	earlier := c.request.Again || c.request.Task.ID != ""
+	open := f.kind == refused && earlier || f.kind == unreadable && (earlier || c.posted)
+	return peer.Report{State: peer.Failed, Task: c.task, Code: f.code(), Detail: c.says(f.why), Open: open && !f.ended}
 }
 
 // says is a sentence about the agent.
 func (c *call) says(why string) string {
 	return c.line("The agent at "+c.home.Host+" "+why+".", mostDetail)
-}
-
-func because(text string) string {
-	if text == "" {
-		return ""
-	}
-	return ": " + text
 }
 
 // hide returns text of the agent in a form that can be stored and shown.
@@ -240,7 +262,7 @@ func (c *call) hide(text string) string {
 // line returns the beginning of a text on one line. Secrets are hidden before anything is escaped,
 // because an escape within one would make it unrecognizable.
 func (c *call) line(text string, most int) string {
-	text = printable.Text(c.hide(text))
+	text = printable.Text(strings.Join(strings.Fields(c.hide(text)), " "))
 	const mark = "..."
 	return clip.Bytes(remote.Beginning(c.values, text, most-len(mark), mark), most, "")
 }

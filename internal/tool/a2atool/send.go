@@ -40,16 +40,14 @@ func (c *call) send(ctx context.Context) (peer.Report, error) {
 	return report, err
 }
 
-// history is how many messages of a task are asked for: enough to find the last one of the agent.
-var history = 4
-
 // post sends the message. The agent tells the result later: it is not waited for.
 func (c *call) post(ctx context.Context, push string) (peer.Report, error) {
 	message := &a2a.Message{ID: c.request.Key, ContextID: c.request.Context, Role: a2a.MessageRoleUser, Parts: a2a.ContentParts{a2a.NewTextPart(c.request.Input)}}
-	config := &a2a.SendMessageConfig{ReturnImmediately: true, HistoryLength: &history}
+	config := &a2a.SendMessageConfig{ReturnImmediately: true, HistoryLength: new(int)}
 	if push != "" {
 		config.PushConfig = &a2a.PushConfig{URL: push}
 	}
+	c.posted = true
 	read, raw, err := ask(ctx, c, func(ctx context.Context) (a2a.SendMessageResult, error) {
 		return c.agent.SendMessage(ctx, &a2a.SendMessageRequest{Message: message, Config: config})
 	})
@@ -63,7 +61,7 @@ func (c *call) post(ctx context.Context, push string) (peer.Report, error) {
 	switch read := read.(type) {
 	case *a2a.Task:
 		c.task.Pushes = push != ""
-		return c.report(read, sent.Task, "")
+		return c.report(ctx, read, sent.Task, "")
 	case *a2a.Message:
 		return c.answered(read, sent.Message)
 	}

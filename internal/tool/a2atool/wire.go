@@ -14,6 +14,7 @@ import (
 // answer is what came back for one request. The SDK shows it only in the text of its errors, and
 // would read it without a limit.
 type answer struct {
+	most   int64  // bytes that are read of it
 	status int    // 0: no answer came
 	body   []byte // all of it, unless err is set
 	err    error  // of the transport, or why the body is not whole
@@ -34,7 +35,6 @@ type transport struct {
 	next    http.RoundTripper
 	headers http.Header
 	agent   string // User-Agent, if the definition has none
-	most    int64
 }
 
 // client returns a client that follows no redirect.
@@ -44,7 +44,7 @@ func (r *remoteAgent) client(headers http.Header) *http.Client {
 	if next == nil {
 		next = http.DefaultTransport
 	}
-	c.Transport = &transport{next: next, headers: headers, agent: "dormouse/" + cmp.Or(r.o.Version, "unknown"), most: r.to.Most()}
+	c.Transport = &transport{next: next, headers: headers, agent: "dormouse/" + cmp.Or(r.o.Version, "unknown")}
 	c.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	c.Jar = nil
 	return &c
@@ -52,10 +52,7 @@ func (r *remoteAgent) client(headers http.Header) *http.Client {
 
 // RoundTrip implements [http.RoundTripper].
 func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
-	a, ok := r.Context().Value(answerKey{}).(*answer)
-	if !ok {
-		a = &answer{}
-	}
+	a := r.Context().Value(answerKey{}).(*answer) // every request is watched
 	r = r.Clone(r.Context())
 	r.Close = true // no connection is kept
 	r.Header.Set("Accept", "application/json")
@@ -69,7 +66,7 @@ func (t *transport) RoundTrip(r *http.Request) (*http.Response, error) {
 		return nil, err
 	}
 	a.status = resp.StatusCode
-	a.body, a.err = whole(resp.Body, t.most)
+	a.body, a.err = whole(resp.Body, a.most)
 	_ = resp.Body.Close() // what is left of it is not wanted
 	if a.err != nil {
 		return nil, a.err
