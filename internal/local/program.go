@@ -36,6 +36,9 @@ func (o Options) Program() (program.Program, error) {
 		Bodies: map[string]program.Bodies{program.BodyMCP: o.servers(caller.Client)}}
 	maps.Copy(p.Models, o.Models)
 	maps.Copy(p.Bodies, o.Bodies)
+	if o.Peers != nil {
+		p.Peers = o.Peers
+	}
 	if p.Hooks == nil {
 		p.Hooks = hook.NewRegistry()
 	}

@@ -86,10 +86,11 @@ type Outside struct {
 	// Control yields and cancels runs from outside; the zero value does neither.
 	Control runcontrol.Controls
 
-	// Models and Bodies are providers of models and makers of tool bodies beside those of
-	// [Options.Program], or in their place.
+	// Models, Bodies and Peers are providers of models, makers of tool bodies, and what reaches
+	// agents elsewhere, beside those of [Options.Program], or in their place.
 	Models  map[string]program.Provider
 	Bodies  map[string]program.Bodies
+	Peers   program.Peers
 	Secrets secret.Source // nil: environment variables, see [secret.Variable]
 
 	// SlackAPI is the address of Slack's API; [slack.API] if empty.

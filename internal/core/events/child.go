@@ -14,6 +14,8 @@ type ChildStarted struct {
 	Version    string `json:"agent_version"`
 	RunID      string `json:"child_run_id"`
 	ThreadID   string `json:"child_thread_id"`
+	// the agent runs elsewhere: Agent is the tool that says where, Version that of the caller
+	Remote bool `json:"remote,omitempty"`
 }
 
 // ChildEnded is the data of a child.ended event. The result of the call follows in an event of its

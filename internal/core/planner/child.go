@@ -39,7 +39,7 @@ func (d *draft) startChild(call core.ToolCall, spec core.ChildSpec) error {
 	}
 	most := cmp.Or(d.v.Rules.Terms().Children, core.DefaultChildren)
 	switch {
-	case found.Missing:
+	case found.Missing && spec.Remote == "":
 		return d.noChild(call, spec, "it is not deployed")
 	case child.Depth > child.Deepest:
 		return d.noChild(call, spec, fmt.Sprintf("at most %d runs may be below one another (max_depth)", child.Deepest))
@@ -58,7 +58,7 @@ func (d *draft) startChild(call core.ToolCall, spec core.ChildSpec) error {
 	d.h.Out[core.LaunchKey(sus)] = core.Out{Kind: core.OutLaunch}
 	d.h.Children++
 	d.event(core.EventChildStarted, events.ChildStarted{CallID: call.ID, ToolName: call.Name, Suspension: sus, Agent: pinned.Agent, Version: pinned.Version,
-		RunID: pinned.Run, ThreadID: pinned.Thread}, 0)
+		RunID: pinned.Run, ThreadID: pinned.Thread, Remote: pinned.Remote}, 0)
 	return nil
 }
 
