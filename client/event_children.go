@@ -9,14 +9,16 @@ type ChildStartedData struct {
 	ToolName string `json:"tool_name"`
 	// The suspension of the call.
 	Suspension string `json:"suspension"`
-	// The agent that is called.
+	// The agent that is called. If Remote is true, the tool that calls it.
 	Agent string `json:"agent"`
-	// The version of it that runs.
+	// The version of it that runs. If Remote is true, the version of the calling agent.
 	AgentVersion string `json:"agent_version"`
 	// The run.
 	ChildRunID string `json:"child_run_id"`
 	// Its conversation. It takes no messages.
 	ChildThreadID string `json:"child_thread_id"`
+	// Whether the agent is a remote one: the run gives it a task and waits for the task's end.
+	Remote bool `json:"remote,omitempty"`
 }
 
 // ChildEndedData is the data of child.ended. The call's result is in the event that follows.

@@ -392,8 +392,8 @@ type TurnEndedData struct {
 type ActivationEndedData struct {
 	// The number of this activation of the run.
 	Activation int `json:"activation"`
-	// How the activation ended. "step_done" and "suspended_step_partial" are followed by
-	// another activation.
+	// How the activation ended. "step_done", "suspended_step_partial" and
+	// "waiting_for_remote" are followed by another activation.
 	Outcome string `json:"outcome"`
 	// The last step of the run.
 	Step int `json:"step"`

@@ -93,6 +93,8 @@ const (
 	EventContinueRecorded  = "continue.recorded"   // [RequestRecordedData]
 	EventChildStarted      = "child.started"       // [ChildStartedData]
 	EventChildEnded        = "child.ended"         // [ChildEndedData]
+	EventRemoteStarted     = "remote.started"      // [RemoteStartedData]
+	EventRemoteEnded       = "remote.ended"        // [RemoteEndedData]
 	EventCancelRecorded    = "cancel.recorded"     // [RequestRecordedData]
 	EventTurnEnded         = "turn.ended"          // [TurnEndedData]
 	EventActivationEnded   = "activation.ended"    // [ActivationEndedData]

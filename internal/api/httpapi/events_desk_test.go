@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -83,6 +84,35 @@ tools:
 permissions: {allow: [transfer]}
 `
 
+// draftsAgent calls an agent that runs elsewhere.
+const draftsAgent = `
+name: drafts
+model: {provider: scripted, turns: [{given: {step: 1}, calls: [{tool: review, arguments: {document: D-4}}]}, {say: The contract is reviewed.}]}
+tools:
+  - {name: review, description: Has a document reviewed., a2a: {url: "https://reviews.example.com"}, input: "Review the document {document}."}
+permissions: {allow: [review]}
+`
+
+// reviewer is that agent. It is done once its result is wanted.
+type reviewer struct{ wanted chan struct{} }
+
+var review = peer.Task{ID: "task-81", Context: "ctx-12", Endpoint: "https://reviews.example.com/a2a"}
+
+func (reviewer) Send(context.Context, engine.PeerRequest) (peer.Report, error) {
+	return peer.Report{State: peer.Working, Task: review}, nil
+}
+
+func (r reviewer) Look(ctx context.Context, _ engine.PeerRequest) (peer.Report, error) {
+	select {
+	case <-r.wanted:
+	case <-ctx.Done():
+		return peer.Report{}, ctx.Err()
+	}
+	return peer.Report{State: peer.Done, Task: review, Text: "Clause 7 names no deadline."}, nil
+}
+
+func (reviewer) Stop(context.Context, engine.PeerRequest) error { return nil }
+
 func waitingAgent(name string) string {
 	return "name: " + name + `
 model: {provider: scripted, turns: [{given: {step: 1}, calls: [{tool: wire, arguments: {amount: 900}}]}, {say: Transferred.}]}
@@ -102,6 +132,8 @@ type counter struct {
 	anna  *client.Client
 	model *deskModel
 
+	reviewer reviewer
+
 	mu   sync.Mutex
 	told map[string][]wire.Event // what readers of the streams were told, by story
 }
@@ -117,18 +149,20 @@ func newCounter(t *testing.T) *counter {
 	write(filepath.Join(agents, "refunds.yaml"), refundsAgent)
 	write(filepath.Join(agents, "forgetful.yaml"), forgetfulAgent)
 	write(filepath.Join(agents, "planner.yaml"), plannerAgent)
+	write(filepath.Join(agents, "drafts.yaml"), draftsAgent)
 	for name := range waitingAgents {
 		write(filepath.Join(agents, name+".yaml"), waitingAgent(name))
 	}
 	write(tokens, tokenLine("shop", access.Start, access.Read)+tokenLine("anna", access.Read, access.Decide))
-	c := &counter{told: map[string][]wire.Event{}, model: &deskModel{failed: map[string]bool{}, ears: map[string]chan core.EventType{}, said: make(chan struct{})}}
+	c := &counter{reviewer: reviewer{make(chan struct{})}, told: map[string][]wire.Event{}, model: &deskModel{failed: map[string]bool{}, ears: map[string]chan core.EventType{}, said: make(chan struct{})}}
 	hooks := hook.NewRegistry()
 	if err := errors.Join(hooks.Register(counting{}, audit{}), hooks.RegisterMemory("notes", notes{})); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(context.WithoutCancel(t.Context()))
 	server, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: data, Agents: agents, TokensFile: tokens, Tools: deskTools(t, c.model), Hooks: hooks, Version: "test",
-		Logger: slog.New(slog.DiscardHandler), Outside: local.Outside{Models: map[string]program.Provider{agent.ProviderOpenAI: func(agent.Definition) (engine.Model, error) { return c.model, nil }}}})
+		Logger: slog.New(slog.DiscardHandler), Outside: local.Outside{Models: map[string]program.Provider{agent.ProviderOpenAI: func(agent.Definition) (engine.Model, error) { return c.model, nil }},
+			Peers: func(agent.Definition, agent.Tool) (engine.Peer, error) { return c.reviewer, nil }}})
 	if err != nil {
 		stop()
 		t.Fatal(err)

@@ -38,6 +38,7 @@ var stories = []struct {
 	{"forgetful", (*story).forgetful, []string{`"hook.failed"`, `"memory.failed"`}},
 	{"outage", (*story).outage, []string{`"reason":"model_unavailable"`}},
 	{"failed", (*story).failedAndRetried, []string{`"code":"model_error"`}},
+	{"elsewhere", (*story).elsewhere, []string{`"suspended_awaiting_children"`, `"remote":true`}},
 }
 
 // playStories returns what the readers of each story were told.
@@ -202,6 +203,19 @@ func (s *story) family() {
 		_, err := s.anna.Decide(s.ctx, run.ID, wire.Decision{DecisionID: "anna-8", Target: p.Suspension.ID, Action: "resume"})
 		s.must(err)
 	}
+	s.done(run)
+}
+
+// elsewhere is a run that calls an agent which runs elsewhere. The events of the run that asks that
+// agent are told as those of the outpost.
+func (s *story) elsewhere() {
+	s.t.Helper()
+	run := s.start("drafts", "Have the contract reviewed.")
+	s.hears(run, core.EventTurnEnded, 1)
+	now, err := s.Run(s.ctx, run.ID)
+	s.must(err)
+	s.read("outpost", now.Children[0].RunID)
+	close(s.reviewer.wanted)
 	s.done(run)
 }
 

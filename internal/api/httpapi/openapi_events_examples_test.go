@@ -40,6 +40,8 @@ var examples = []example{
 	{core.EventCallSuspended, "edited", "", ""},
 	{core.EventChildStarted, "family", "", ""},
 	{core.EventChildEnded, "family", "", ""},
+	{core.EventRemoteStarted, "outpost", "", ""},
+	{core.EventRemoteEnded, "outpost", "", ""},
 	{core.EventContinueRecorded, "below", "", ""},
 	{core.EventCallReminded, "reminded", "", ""},
 	{core.EventCallEscalated, "escalated", "", ""},

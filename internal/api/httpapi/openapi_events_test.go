@@ -59,6 +59,8 @@ var eventGroups = []eventGroup{
 		{core.EventCallSuspended, "The call waits for an answer. Entries of a run's `pending` and of the inbox have the same members. Only those entries set `requests`, `said`, `tool_details` and `fingerprint`.", false},
 		{core.EventChildStarted, "The call waits for a run of another agent, which is about to be started.", false},
 		{core.EventChildEnded, "That run ended. The result of the call follows, unless `applied` is false: then the call no longer waited.", false},
+		{core.EventRemoteStarted, "The run's remote agent accepted the task.", false},
+		{core.EventRemoteEnded, "The remote agent no longer works on the task, as far as is known. If the run ended first, the agent is asked to stop until it confirms.", false},
 		{core.EventCallReminded, "The call still waits, and a reminder of its policy was due.", false},
 		{core.EventCallEscalated, "The call still waits, and its policy asks another group. With `replaced`, it is asked under another suspension, in the next event.", false},
 		{core.EventCallDeadlineNear, "A quarter of the time for an answer is left. The event occurs if a target or a webhook was subscribed to it when the call was suspended.", false},

@@ -37,6 +37,8 @@ var EventData = map[string]func() any{
 	"memory.failed":       func() any { return new(FailureData) },
 	"child.started":       func() any { return new(ChildStartedData) },
 	"child.ended":         func() any { return new(ChildEndedData) },
+	"remote.started":      func() any { return new(RemoteStartedData) },
+	"remote.ended":        func() any { return new(RemoteEndedData) },
 	"continue.recorded":   func() any { return new(RequestRecordedData) },
 	"interrupt.recorded":  func() any { return new(RequestRecordedData) },
 	"cancel.recorded":     func() any { return new(RequestRecordedData) },

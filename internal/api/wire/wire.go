@@ -64,6 +64,8 @@ type (
 	RedriveRequest        = client.RedriveRequest
 	Redriven              = client.Redriven
 	Request               = client.Request
+	RemoteEndedData       = client.RemoteEndedData
+	RemoteStartedData     = client.RemoteStartedData
 	RequestRecordedData   = client.RequestRecordedData
 	ResumeRequest         = client.ResumeRequest
 	Run                   = client.Run

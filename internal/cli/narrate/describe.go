@@ -23,7 +23,7 @@ func Describe(e wire.Event) string {
 		delete(members, "status") // the outcome is more specific
 	}
 	for _, name := range []string{"cause", "status", "outcome", "tool_name", "call_id", "kind", "action", "reason", "done_reason",
-		"code", "agent", "child_run_id", "arguments", "result", "text", "error", "detail", "message"} {
+		"code", "agent", "child_run_id", "task_id", "url", "arguments", "result", "text", "error", "detail", "message"} {
 		if w := word(members[name]); w != "" {
 			words = append(words, w)
 		}

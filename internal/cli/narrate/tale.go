@@ -111,6 +111,8 @@ func (t *Tale) Tell(e wire.Event) []display.Line {
 		return refused(f)
 	case "child.started", "child.ended":
 		return t.child(e, f)
+	case "remote.started", "remote.ended":
+		return elsewhere(e, f)
 	case "state.delta":
 		return []display.Line{{{Style: display.Faint, Text: "state changed: " + keys(f)}}}
 	case "step.reset":
