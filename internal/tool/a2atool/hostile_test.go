@@ -36,7 +36,7 @@ func raw(method, answer string) front {
 	}
 }
 
-// TestAnAnswerThatEndsEarlyIsADrop (HK13): the beginning of an answer is never taken for all of it.
+// HK13: the beginning of an answer is never taken for all of it.
 func TestAnAnswerThatEndsEarlyIsADrop(t *testing.T) {
 	const head = "HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
 	half := whole1[:len(whole1)/2]
@@ -137,7 +137,7 @@ func taskOne() engine.PeerRequest {
 	return q
 }
 
-// TestNothingOfAnAnswerThatIsTooLongIsUsed, whatever it says its length is.
+// HK14: whatever an answer says its length is.
 func TestNothingOfAnAnswerThatIsTooLongIsUsed(t *testing.T) {
 	const most = 1000
 	long := strings.Replace(whole1, "all of it", strings.Repeat("x", most), 1)
@@ -265,6 +265,19 @@ func TestASecretIsInNoReport(t *testing.T) {
 					t.Fatalf("%s answered %s: %s", method, answer, said.String())
 				}
 			}
+		}
+	}
+}
+
+// TestNoBeginningOfASecretIsLeftWhereATextIsCut: spaces are dropped after a long text was cut.
+func TestNoBeginningOfASecretIsLeftWhereATextIsCut(t *testing.T) {
+	for before := 16*mostDetail - len(token) - 10; before < 16*mostDetail; before++ {
+		p := canned(t, io.Discard, func(string) (int, string) {
+			return 200, `{"jsonrpc":"2.0","id":ID,"result":{"id":"task-1","contextId":"c","status":{"state":"TASK_STATE_WORKING","message":{"messageId":"1","role":"ROLE_AGENT","parts":[{"text":"` +
+				strings.Repeat(" ", before) + token + ` and more"}]}}}}`
+		})
+		if r, err := p.Look(t.Context(), taskOne()); err != nil || strings.Contains(r.Detail, token[:4]) {
+			t.Errorf("%d spaces: %s, %v", before, r.Detail, err)
 		}
 	}
 }

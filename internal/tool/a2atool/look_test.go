@@ -96,7 +96,8 @@ func TestEachHTTPStatus(t *testing.T) {
 	}
 }
 
-// TestEachErrorOfTheProtocol: the SDK takes codes that it doesn't know for internal errors.
+// HK5: the report names the agent's code. The SDK takes codes that it doesn't know for internal
+// errors.
 func TestEachErrorOfTheProtocol(t *testing.T) {
 	for code, want := range map[int]string{-32700: peer.CodeRefused, -32600: peer.CodeRefused, -32601: peer.CodeRefused, -32602: peer.CodeRefused, -32603: "", -32000: peer.CodeRefused,
 		-32001: peer.CodeNotFound, -32002: peer.CodeRefused, -32003: peer.CodeRefused, -32004: peer.CodeRefused, -32005: peer.CodeRefused, -32006: peer.CodeRefused, -32007: peer.CodeRefused,
@@ -134,6 +135,7 @@ func TestAGatewaySpeaksForItself(t *testing.T) {
 	}
 }
 
+// HK4: it may be forgotten, or was another agent's.
 func TestATaskThatIsGoneIsNotFound(t *testing.T) {
 	w := newWorld(t, nil, false)
 	if r := w.look(w.known()); r.State != peer.Failed || r.Code != peer.CodeNotFound || r.Open || !strings.Contains(r.Detail, "-32001") {

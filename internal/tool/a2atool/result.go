@@ -74,7 +74,8 @@ func (c *call) report(ctx context.Context, t *a2a.Task, raw json.RawMessage, id 
 	if err := c.identify(string(t.ID), t.ContextID, id, raw); err != nil {
 		return peer.Report{}, err
 	}
-	said, _ := c.read(x.Status.Message.Parts)
+	paragraphs, _ := c.paragraphs(x.Status.Message.Parts)
+	said := strings.Join(paragraphs, " ") // unhidden
 	switch state := t.Status.State; state {
 	case a2a.TaskStateSubmitted, a2a.TaskStateWorking:
 		return peer.Report{State: peer.Working, Task: c.task, Detail: c.line(said, mostDetail)}, nil
@@ -197,28 +198,9 @@ func (x taskContent) result() (parts []part) {
 // mostFiles limits how many files a text names.
 const mostFiles = 20
 
-// read returns parts as text, and as JSON too if they are nothing but one value. Files are named,
-// and neither fetched nor included.
+// read returns parts as text, and as JSON too if they are nothing but one value.
 func (c *call) read(parts []part) (text string, value json.RawMessage) {
-	var paragraphs []string
-	files, data := 0, 0
-	for _, p := range parts {
-		switch {
-		case p.Text != "":
-			paragraphs = append(paragraphs, p.Text)
-		case p.Data != nil:
-			if raw, err := core.Canonical(p.Data); err == nil {
-				paragraphs, data = append(paragraphs, string(raw)), data+1
-			}
-		case p.URL != nil || p.Raw != nil:
-			if files++; files <= mostFiles {
-				paragraphs = append(paragraphs, c.file(p))
-			}
-		}
-	}
-	if files > mostFiles {
-		paragraphs = append(paragraphs, fmt.Sprintf("[and %d more files]", files-mostFiles))
-	}
+	paragraphs, data := c.paragraphs(parts)
 	// a cut could split a secret, which would then not be recognized, so secrets are hidden
 	// first
 	text = core.CutResult(c.hide(strings.Join(paragraphs, "\n\n")), int(c.to.Most()))
@@ -226,6 +208,30 @@ func (c *call) read(parts []part) (text string, value json.RawMessage) {
 		return text, nil
 	}
 	return text, json.RawMessage(text)
+}
+
+// paragraphs returns the texts of parts, as the agent wrote them, and how many are JSON. Files are
+// named, and neither fetched nor included.
+func (c *call) paragraphs(parts []part) (texts []string, data int) {
+	files := 0
+	for _, p := range parts {
+		switch {
+		case p.Text != "":
+			texts = append(texts, p.Text)
+		case p.Data != nil:
+			if raw, err := core.Canonical(p.Data); err == nil {
+				texts, data = append(texts, string(raw)), data+1
+			}
+		case p.URL != nil || p.Raw != nil:
+			if files++; files <= mostFiles {
+				texts = append(texts, c.file(p))
+			}
+		}
+	}
+	if files > mostFiles {
+		texts = append(texts, fmt.Sprintf("[and %d more files]", files-mostFiles))
+	}
+	return texts, data
 }
 
 // file names a file.
@@ -260,9 +266,11 @@ func (c *call) hide(text string) string {
 }
 
 // line returns the beginning of a text on one line. Secrets are hidden before anything is escaped,
-// because an escape within one would make it unrecognizable.
+// because an escape within one would make it unrecognizable. An agent may send a long text for each
+// look, so only the part that can become the line is searched for them.
 func (c *call) line(text string, most int) string {
-	text = printable.Text(strings.Join(strings.Fields(c.hide(text)), " "))
-	const mark = "..."
+	const mark, shorter = "...", 16
+	text = remote.Beginning(c.values, strings.ToValidUTF8(text, "\uFFFD"), shorter*most, mark)
+	text = printable.Text(strings.Join(strings.Fields(text), " "))
 	return clip.Bytes(remote.Beginning(c.values, text, most-len(mark), mark), most, "")
 }
