@@ -18,9 +18,6 @@ const peerTime = time.Minute
 // is under way: what it has begun could then not be stopped.
 func (a *activation) askPeer(ctx context.Context, again bool) error {
 	work := a.view.Head.Peer
-	if a.timeLeft() <= 0 { // as for bodies: the next owner may have sent the task meanwhile
-		return errLeaseOver
-	}
 	a.view.Reported = &plans.Reported{Again: again}
 	p, ok := a.agent.Peers[work.Tool]
 	if !ok {
@@ -35,6 +32,11 @@ func (a *activation) askPeer(ctx context.Context, again bool) error {
 			return err
 		}
 		req.Input, do, what = input, p.Send, "send to remote agent"
+	}
+	// The last look at the clock, as before a body: the next owner may have sent the task, or
+	// have given it up.
+	if a.timeLeft() <= 0 {
+		return errLeaseOver
 	}
 	report, err := traced(ctx, a.e, what, func(ctx context.Context) (peer.Report, error) {
 		return within(ctx, a, min(peerTime, a.timeLeft()), func(ctx context.Context) (peer.Report, error) { return do(ctx, req) })
