@@ -157,7 +157,7 @@ func TestAServerDoesNotStartWithoutWhatItsAgentsNeed(t *testing.T) {
 	o := r.options()
 	o.Strict = true
 	_, err := Start(t.Context(), o)
-	for _, want := range []string{`no provider of models "bedrock"; name one it has (openai, recorded, scripted)`, `no kind of tools "lambda"; name one it has (agent, client, go, http, mcp, recorded)`} {
+	for _, want := range []string{`no provider of models "bedrock"; name one it has (openai, recorded, scripted)`, `no kind of tools "lambda"; name one it has (a2a, agent, client, go, http, mcp, recorded)`} {
 		if err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%v\nwant %s", err, want)
 		}

@@ -16,13 +16,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/openai"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool/a2atool"
 	"github.com/dormouse-dev/dormouse/internal/tool/httptool"
 	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
 )
 
 // Program is what definitions are run with: what the options bring, and what needs nothing but a
-// network, which are endpoints of chat completions, HTTP requests and MCP servers. It asks no
-// server anything.
+// network, which are endpoints of chat completions, HTTP requests, MCP servers and agents that
+// speak A2A. It asks no server anything.
 func (o Options) Program() (program.Program, error) {
 	if o.Secrets == nil {
 		o.Secrets = secret.Environment(os.Getenv)
@@ -33,7 +34,7 @@ func (o Options) Program() (program.Program, error) {
 	p := program.Program{Tools: o.Tools, Hooks: o.Hooks, Dir: o.Agents, Home: cmp.Or(o.Tenant, access.Tenant), Clock: machine.Clock{}, HTTP: caller,
 		Commands: o.Commands, Codes: o.Mail.From.Address != "", Hidden: func() secret.Values { return withLinkKeys(kept.Values(), o.Data) },
 		Models: map[string]program.Provider{agent.ProviderOpenAI: o.chat(caller.Endpoint)},
-		Bodies: map[string]program.Bodies{program.BodyMCP: o.servers(caller.Client)}}
+		Bodies: map[string]program.Bodies{program.BodyMCP: o.servers(caller.Client)}, Peers: o.overA2A(caller.Peer)}
 	maps.Copy(p.Models, o.Models)
 	maps.Copy(p.Bodies, o.Bodies)
 	if o.Peers != nil {
@@ -89,4 +90,8 @@ func (o Options) chat(client func(agent.Model) *http.Client) program.Provider {
 func (o Options) servers(client func(agent.Server) *http.Client) program.Bodies {
 	tools := mcptool.New(mcptool.Options{HTTP: client, Secrets: o.Secrets, Clock: machine.Clock{}, Random: machine.Random{}, Logger: o.Logger, Version: o.Version})
 	return tools.Body
+}
+
+func (o Options) overA2A(client func(agent.A2A) *http.Client) program.Peers {
+	return a2atool.New(a2atool.Options{HTTP: client, Secrets: o.Secrets, Clock: machine.Clock{}, Logger: o.Logger, Version: o.Version}).Peer
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/model/openai"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/tool/a2atool"
 	"github.com/dormouse-dev/dormouse/internal/tool/lambdatool"
 	"github.com/dormouse-dev/dormouse/internal/tool/mcptool"
 )
@@ -35,7 +36,7 @@ func Open(s awsenv.Settings, p Program, out io.Writer) (awsenv.Step, error) {
 	kept := secret.Keep(awssecret.Source(s.Settings), secret.Values{"AWS_SECRET_ACCESS_KEY": s.Credentials.Secret, "AWS_SESSION_TOKEN": s.Credentials.Session})
 	connect := func(n awsenv.ConnectOptions) awsenv.Connected {
 		c := &connections{ConnectOptions: n, hidden: kept.Values}
-		return awsenv.Connected{Models: c.providers(), Bodies: c.bodies()}
+		return awsenv.Connected{Models: c.providers(), Bodies: c.bodies(), Peers: c.peers()}
 	}
 	return awsenv.NewStep(s, p.Register, awsenv.Dependencies{Secrets: kept.Source, Control: p.Control, Command: p.Name, Connect: connect}, out)
 }
@@ -69,6 +70,10 @@ func (c *connections) bodies() map[string]program.Bodies {
 		program.BodyLambda: func(d agent.Definition, t agent.Tool) (engine.Tool, error) { return functions().Body(d, t) },
 		program.BodyMCP:    servers.Body,
 	}
+}
+
+func (c *connections) peers() program.Peers {
+	return a2atool.New(a2atool.Options{HTTP: c.HTTP.Peer, Secrets: c.Secrets, Clock: c.Clock, Logger: c.Logger, Version: c.Version}).Peer
 }
 
 // bedrock returns the client for a region, by default that of the stack. The model decides about
