@@ -17,6 +17,7 @@ const (
 	aimHTTP    = "http"
 	aimLambda  = "lambda"
 	aimMCP     = "mcp"
+	aimA2A     = kindA2A
 	aimGo      = "go"
 	aimCommand = "command"
 )
@@ -26,30 +27,31 @@ const (
 type aim struct {
 	kind string
 
-	method, host, port, path string // of http; host and port also of mcp
+	method, host, port, path string // of http; host and port also of mcp and a2a
 	// of lambda and go the function, of command the program, of mcp the server
 	name string
 	tool string // of mcp
 }
 
 var (
-	AimForm     = regexp.MustCompile(`^(http|lambda|mcp|go|command):(.*)$`)
+	AimForm     = regexp.MustCompile(`^(http|lambda|mcp|a2a|go|command):(.*)$`)
 	aimHTTPForm = regexp.MustCompile(`^(?:([A-Z]+) +)?([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(/[^ ?#{}]*)?$`)
 	aimMCPForm  = regexp.MustCompile(`^([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(?:/([!-~]{1,128}))?$`)
+	aimA2AForm  = regexp.MustCompile(`^([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?$`)
 	aimHost     = regexp.MustCompile(`^[a-z0-9*._-]+$|^\[`)
 	aimFunction = regexp.MustCompile(`^[a-zA-Z0-9_*-]{1,64}$`)
 	aimWord     = regexp.MustCompile(`^[!-~]{1,200}$`)
 )
 
-// ReadAim reads a target, as http:POST api.example.com/pay/*, lambda:NAME, mcp:SERVER/TOOL, go:NAME
-// or command:NAME.
+// ReadAim reads a target, as http:POST api.example.com/pay/*, lambda:NAME, mcp:SERVER/TOOL,
+// a2a:HOST, go:NAME or command:NAME.
 func ReadAim(text string) (aim, error) {
 	if text == "" {
 		return aim{}, nil
 	}
 	parts := AimForm.FindStringSubmatch(text)
 	if parts == nil || !aimASCII(parts[2]) {
-		return aim{}, Mistake("%q is not a target; write http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL, go:FUNCTION or command:PROGRAM, in plain ASCII, "+
+		return aim{}, Mistake("%q is not a target; write http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL, a2a:HOST, go:FUNCTION or command:PROGRAM, in plain ASCII, "+
 			"with * for any text", Shorten(text, 200))
 	}
 	a := aim{kind: parts[1], name: parts[2]}
@@ -58,6 +60,8 @@ func ReadAim(text string) (aim, error) {
 		return a.readHTTP(parts[2])
 	case aimMCP:
 		return a.readMCP(parts[2])
+	case aimA2A:
+		return a.readA2A(parts[2])
 	case aimLambda:
 		if !aimFunction.MatchString(a.name) {
 			return aim{}, Mistake("the target %q names no Lambda function; write its name, without the rest of its ARN", Shorten(text, 200))
@@ -94,6 +98,15 @@ func (a aim) readMCP(text string) (aim, error) {
 		return aim{}, Mistake("the target %q is no MCP server; write mcp:SERVER or mcp:SERVER/TOOL, with the server's name in the file or its host", Shorten(text, 200))
 	}
 	a.tool = parts[3]
+	return a.at(parts[1], parts[2])
+}
+
+func (a aim) readA2A(text string) (aim, error) {
+	parts := aimA2AForm.FindStringSubmatch(text)
+	if parts == nil {
+		return aim{}, Mistake("the target %q is not the host of an agent; write a2a:HOST or a2a:HOST:PORT, without a scheme or a path", Shorten(text, 200))
+	}
+	a.name = ""
 	return a.at(parts[1], parts[2])
 }
 

@@ -26,6 +26,10 @@ tools:
   - {name: bill, lambda: {function: "arn:aws:lambda:eu-central-1:123456789012:function:pay-invoice"}, parameters: {type: object}}
   - {name: refund, mcp: {server: crm, tool: give_back}, parameters: {type: object}}
   - {name: look, mcp: {server: local}, parameters: {type: object}}
+  - {name: review, a2a: {url: "https://Reviews.Example.com./v1/"}, parameters: {type: object}}
+  - {name: check, a2a: {url: "http://[::1]:9000/card.json", allow_private: true}, parameters: {type: object}}
+  - {name: odd, a2a: {url: "http://0x7f000001/"}, parameters: {type: object}}
+  - {name: helper, agent: desk, parameters: {type: object}}
   - {name: shell, go: bash}
 permissions: {allow: ["*"]}
 `
@@ -94,6 +98,12 @@ func TestATargetNamesFunctionsServersAndTheirTools(t *testing.T) {
 		{"mcp:tools.example.com/give_*", "refund", core.Deny}, {"mcp:tools.example.com:443", "refund", core.Deny}, {"mcp:tools.example.com:80", "refund", core.Allow},
 		{"mcp:[::1]:9000/look", "look", core.Deny}, {"mcp:*/look", "look", core.Deny}, {"mcp:crm", "look", core.Allow},
 		{"go:bash", "shell", core.Deny}, {"go:*", "shell", core.Deny}, {"go:ash", "shell", core.Allow}, {"http:tools.example.com", "refund", core.Allow},
+		{"a2a:reviews.example.com", "review", core.Deny}, {"a2a:REVIEWS.example.com.:443", "review", core.Deny}, {"a2a:*.example.com", "review", core.Deny},
+		{"a2a:*", "review", core.Deny}, {"a2a:reviews.example.com:80", "review", core.Allow}, {"a2a:example.com", "review", core.Allow}, {"a2a:review", "review", core.Allow},
+		{"a2a:[::1]", "check", core.Deny}, {"a2a:[0:0::1]:9000", "check", core.Deny}, {"a2a:[::1]:443", "check", core.Allow},
+		// no one can tell where that leads
+		{"a2a:127.0.0.1", "odd", core.Deny}, {"a2a:*", "helper", core.Allow},
+		{"http:reviews.example.com", "review", core.Allow}, {"mcp:reviews.example.com", "review", core.Allow}, {"a2a:tools.example.com", "refund", core.Allow},
 	} {
 		for _, short := range []string{"deny: ['" + tt.target + "']", "deny: [{target: '" + tt.target + "'}]", "deny: [{tool: '*', target: '" + tt.target + "'}]"} {
 			if v := gateOf(t, reaching, agent.Layers{Policy: policy(t, short)}, tt.tool, `{}`); v.Effect != tt.want {
@@ -147,6 +157,47 @@ func TestTargetsGoWithConditionsAndOtherRules(t *testing.T) {
 	}
 }
 
+// TestTargetsOfAgentsElsewhereGoWithOtherRules as those of requests do.
+func TestTargetsOfAgentsElsewhereGoWithOtherRules(t *testing.T) {
+	const tool = head + "tools: [{name: review, a2a: {url: 'https://reviews.example.com/'}, input: '{draft}'}]\npermissions: "
+	for _, tt := range []struct {
+		permissions string
+		want        core.Effect
+	}{
+		{`{allow: ["*"], ask: ['a2a:reviews.example.com(draft == "secret")']}`, core.Ask},
+		{`{allow: ["*"], ask: ['a2a:reviews.example.com(draft == "plain")']}`, core.Allow},
+		// narrower
+		{`{ask: ["*"], allow: ['a2a:reviews.example.com']}`, core.Allow},
+		{`{ask: ['a2a:*.example.com'], allow: ['a2a:reviews.example.com']}`, core.Allow},
+		{`{ask: ['a2a:reviews.example.com'], allow: ['a2a:*.example.com']}`, core.Ask},
+		{`{ask: ['a2a:*.example.com'], allow: ['a2a:reviews.example.com:443']}`, core.Allow},
+		// neither is narrower
+		{`{ask: ['a2a:reviews.example.com'], allow: [review]}`, core.Ask},
+		{`{default: deny, allow: ['a2a:reviews.example.com']}`, core.Allow},
+		{`{default: deny, allow: ['a2a:*']}`, core.Allow},
+		{`{default: allow, block: [{tool: other, target: 'a2a:*'}]}`, core.Allow},
+		{`{default: allow, block: ['a2a:*']}`, core.Block},
+	} {
+		if v := gateOf(t, tool+tt.permissions+"\n", agent.Layers{}, "review", `{"draft":"secret"}`); v.Effect != tt.want {
+			t.Errorf("%s: %+v", tt.permissions, v)
+		}
+	}
+	now := parse(t, head+"permissions: {deny: ['a2a:reviews.example.com']}\n")
+	for name, layers := range map[string]agent.Layers{
+		"the policy":               {Policy: policy(t, "deny: ['a2a:reviews.example.com']")},
+		"the run":                  {Narrow: narrow(t, `{"deny":["a2a:reviews.example.com"]}`)},
+		"the version deployed now": {Deployed: &now},
+	} {
+		if got := offered(layered(t, tool+"{allow: [review]}\n", layers)); got != "" {
+			t.Errorf("%s: offered %q", name, got)
+		}
+	}
+	_, err := agentfile.Parse("a.yaml", []byte(tool+"{ask: ['a2a:review.example.com']}\n"), noFiles)
+	if err == nil || !strings.Contains(err.Error(), `no tool of the agent goes to the target "a2a:review.example.com"`) {
+		t.Errorf("an ask about nothing: %v", err)
+	}
+}
+
 func TestTargetsThatAreRefused(t *testing.T) {
 	for rule, want := range map[string]string{
 		"'http:'":                         "is no request; write http:HOST",
@@ -163,6 +214,10 @@ func TestTargetsThatAreRefused(t *testing.T) {
 		"{target: 5}":                     "target must be text",
 		"'lambda:arn:aws:lambda:x:1:f:y'": "without the rest of its ARN",
 		"'mcp:a b'":                       "is no MCP server",
+		"'a2a:'":                          "is not the host of an agent; write a2a:HOST",
+		"'a2a:https://a.example'":         "is not the host of an agent",
+		"'a2a:a.example/v1'":              "without a scheme or a path",
+		"'a2a:a.example:0'":               `"a.example:0" in a target is not a host`,
 		"'command:'":                      "names nothing",
 		"{tool: a, target: 'command:rm'}": "takes neither a tool nor conditions",
 		"'command:rm(-rf *)'":             "takes neither a tool nor conditions",

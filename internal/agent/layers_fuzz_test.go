@@ -17,6 +17,7 @@ const remote = `model: {provider: bedrock, model: m, region: eu-central-1, tempe
 tools:
   - {name: a, lambda: {function: f, qualifier: $LATEST}, parameters: {type: object}}
   - {name: b, mcp: {server: s, tool: x/y}, parameters: {type: object}}
+  - {name: c, a2a: {url: 'http://localhost:1/x?x=1', headers: {A: "{secret:K}"}}, parameters: {type: object}}
 servers: {s: {url: 'http://localhost:1/mcp?x=1', headers: {A: "{secret:K}"}}}
 results: 1KiB
 `

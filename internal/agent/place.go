@@ -44,8 +44,10 @@ func (d Definition) Subject(tool string) subject {
 	case t.Lambda != nil:
 		s.to = place{kind: aimLambda, name: strings.ToLower(t.Lambda.name())}
 	case t.MCP != nil:
-		s.to = d.Servers[t.MCP.Server].place()
+		s.to = located(aimMCP, d.Servers[t.MCP.Server].URL)
 		s.to.name, s.to.tool = t.MCP.Server, cmp.Or(t.MCP.Tool, t.Name)
+	case t.Agent != nil && t.Agent.A2A != nil:
+		s.to = located(aimA2A, t.Agent.A2A.URL)
 	case t.Go != "":
 		s.to = place{kind: aimGo, name: t.Go}
 	}
@@ -60,13 +62,14 @@ func (h HTTP) place() place {
 	return p
 }
 
-func (s Server) place() place {
-	u, err := url.Parse(s.URL)
+// located is the place of an address without placeholders.
+func located(kind, address string) place {
+	u, err := url.Parse(address)
 	if err != nil {
-		return place{kind: aimMCP, odd: true}
+		return place{kind: kind, odd: true}
 	}
 	p := placed(u.Scheme, u.Host)
-	p.kind = aimMCP
+	p.kind = kind
 	return p
 }
 
@@ -107,6 +110,8 @@ func (a aim) aims(to place, args arguments) truth {
 		return no
 	case a.kind == aimHTTP:
 		return a.requests(to, args)
+	case a.kind == aimA2A:
+		return a.hosts(to)
 	case a.kind == aimMCP:
 		if a.tool != "" && !matchGlob(a.tool, to.tool) {
 			return no

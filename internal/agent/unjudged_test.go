@@ -32,6 +32,7 @@ func TestArgumentsThatNoRuleIsAskedAboutAreNamed(t *testing.T) {
 		{"open behind a pattern", "lambda: {function: pay}", named, above, nil, "(additionalProperties, *)"},
 		{"only the policy decides by one", "http: {method: POST, url: 'https://a/'}", open, "", &policy, "but rules check only order.id;"},
 		{"another agent reads them", "agent: payer", open, above, nil, `tool "pay" sends its agent members that its parameters don't name (additionalProperties, at the top), but rules check only amount; name every member that the agent reads`},
+		{"an agent elsewhere reads them", "a2a: {url: 'https://a/'}", open, above, nil, `tool "pay" sends its agent members that its parameters don't name (additionalProperties, at the top), but rules check only amount; name every member that the agent reads`},
 		{"no rule decides by one", "lambda: {function: pay}", open, "permissions: {ask: [pay]}\n", nil, ""},
 		{"closed", "lambda: {function: pay}", payment, above, nil, ""},
 		{"nobody else reads them", "client: true", open, "permissions: {deny: [{tool: pay, when: {argument: amount, above: 1}}]}\n", nil, ""},

@@ -47,11 +47,11 @@ var (
 func rulesPart(says string, more ...member) part {
 	members := part{
 		"tool": shaped("The tool's name, or a pattern in which * is any text. With target it may be omitted: any tool.", agent.ToolGlob.String()),
-		"target": shaped("Where calls go, independent of the tool's name: http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL or go:FUNCTION, "+
+		"target": shaped("Where calls go, independent of the tool's name: http:METHOD HOST/PATH, lambda:FUNCTION, mcp:SERVER/TOOL, a2a:HOST or go:FUNCTION, "+
 			"with * for any text; the method and the part after a slash may be omitted. Under deny also command:PROGRAM of an effect, which matches the program as written and its last path element, but no renamed copy. "+
 			"The case and final dot of a host are ignored; hosts beyond ASCII are written as xn--... Rules for a name do not cover its addresses: deny both. Paths are compared with the arguments filled in. "+
 			"What only the server can decide, such as whether /Pay, /%70ay and //pay are /pay, matches block, deny and ask, not allow. A redirect is followed only if no target rule refuses its destination, or asks about it without having asked about the call. "+
-			"A target does not cover what a function or server does next. A newer version's targets are compared with the tools of the version that runs.", agent.AimForm.String()),
+			"A target does not cover what a function, server or agent does next. A newer version's targets are compared with the tools of the version that runs.", agent.AimForm.String()),
 		"when": part{
 			"description": "A condition on the arguments, or a list of conditions that must all hold.",
 			"anyOf":       []part{condition, listOf("Conditions that must all hold.", condition).with(part{"minItems": 1})},
