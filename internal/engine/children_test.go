@@ -31,6 +31,8 @@ type forest struct {
 	ran    []string   // "run: tool" of every body
 	peer   *elsewhere // the agent that the tool elsewhere calls; nil: there is none
 	seen   []engine.Prompt
+	loads  func(agent string) error // nil: every agent can be loaded
+	asked  func(engine.Prompt)      // before a model answers; nil for nothing
 }
 
 // grown is an agent of a forest: what it answers by its place in the conversation.
@@ -89,6 +91,11 @@ func newForest(t *testing.T, agents map[string]grown) *forest {
 
 func (f *forest) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	a := f.agents[pin.Name]
+	if f.loads != nil {
+		if err := f.loads(pin.Name); err != nil {
+			return engine.Agent{}, err
+		}
+	}
 	agent := engine.Agent{Rules: leaves{f, a}, Model: voice{f, a}, Tools: map[string]engine.Tool{"pay": paid{f}, "look": paid{f}}}
 	if f.peer != nil {
 		agent.Peers = map[string]engine.Peer{"elsewhere": f.peer}
@@ -111,6 +118,9 @@ type voice struct {
 func (v voice) Ask(_ context.Context, p engine.Prompt) (core.Turn, error) {
 	wellFormed(v.f.t, p.Messages)
 	v.f.seen = append(v.f.seen, p)
+	if v.f.asked != nil {
+		v.f.asked(p)
+	}
 	n := 0
 	for _, m := range p.Messages {
 		if m.Role == core.RoleAssistant {

@@ -5,11 +5,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
-// parked reports whether the run must wait for its agent. A cancel needs no agent, unless the end
-// of the run has begun: then its hooks and its memory are still due.
+// parked reports whether the run must wait for its agent. A cancel needs none, and neither does
+// what a run owes others once it has ended, unless its hooks or its memory are still due.
 func (d *draft) parked() bool {
 	_, cancelled := d.h.Inbox[core.KeyCancel]
-	return d.v.ParkFor > 0 && (d.h.End != nil || !cancelled && !d.v.Cancelled)
+	if _, remembers := d.h.Out[outMemory]; d.h.End != nil {
+		return d.v.ParkFor > 0 && (remembers || !d.h.EndHooksDone)
+	}
+	return d.v.ParkFor > 0 && !cancelled && !d.v.Cancelled
 }
 
 // owedHooks journals that the hooks of a phase were not called because the agent is unavailable.
@@ -20,7 +23,7 @@ func (d *draft) owedHooks(p core.Phase) {
 	}
 }
 
-// park releases the claim and leaves everything else unchanged: signals stay in the inbox,
+// park releases the claim and leaves everything unchanged that isn't sent: signals stay in the inbox,
 // suspended calls stay suspended, an open intent stays open, and a backoff keeps its time. The run
 // stays due, so the sweep finds it again until its agent is back. It resets the tries, because they
 // count crashes, and waiting for an agent is not one.

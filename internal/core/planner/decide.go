@@ -38,11 +38,11 @@ func Decide(v plans.View) (plans.Plan, error) {
 // contradict each other.
 func (d *draft) decide() (plans.Plan, error) {
 	d.foldOutbox()
-	if d.parked() {
-		return d.park(), nil
-	}
 	if owed := d.owesNow(); len(owed) > 0 {
 		return plans.SendOutbox{Keys: owed}, nil
+	}
+	if d.parked() {
+		return d.park(), nil
 	}
 	if d.h.End != nil {
 		return d.afterEnd()
@@ -150,10 +150,13 @@ func (d *draft) next() (plans.Plan, error) {
 }
 
 // goesOn reports whether to call the model although calls are suspended: the definition allows it,
-// the model hasn't seen everything, no synthetic call is open, and the head has capacity for more
-// calls.
+// the model hasn't seen everything, no synthetic call is open, the children have left something of
+// the budget, and the head has capacity for more calls.
 func (d *draft) goesOn() bool {
 	if !d.v.Rules.Terms().Continue || d.h.ModelSawAll {
+		return false
+	}
+	if _, spent := d.allowance(); spent && len(d.openChildren()) > 0 {
 		return false
 	}
 	open := 0

@@ -57,11 +57,12 @@ func (d *draft) pauseChildren(interrupt string) {
 	}
 }
 
-// applyContinue lets the run go on if the interrupt from above that is over is what it waits on.
+// applyContinue lets a run go on that was paused from above, unless the run above is paused again:
+// the signals of two interrupts may come in any order.
 func (d *draft) applyContinue(s delivery) error {
 	for _, call := range d.round.Calls {
 		c := d.h.Calls[call.ID]
-		if c.Kind != core.KindInterrupt || c.Status != core.CallSuspended || c.Above != s.ID {
+		if c.Kind != core.KindInterrupt || c.Status != core.CallSuspended || c.Above == "" || d.v.ParentPaused != "" {
 			continue
 		}
 		d.recordInterrupt(s, true)

@@ -150,11 +150,11 @@ func (d *draft) result(call core.ToolCall, how core.CallOutcome, out core.Outcom
 	return d.settleCall(call, out.Status(), how, m)
 }
 
-// ran reports whether the body of the call that gets its result now was executed: by this owner, or
-// by a crashed one whose outcome a person reported.
+// ran reports whether the call that gets its result now was executed: by this owner, by a crashed
+// one whose outcome a person reported, or by a child.
 func (d *draft) ran(call core.ToolCall) bool {
 	c := d.h.Calls[call.ID]
 	rec := d.round.Decisions[c.Sus]
 	told := c.Kind == core.KindUnknownOutcome && rec.Action == core.ActionResume && (rec.Error != "" || !core.IsNull(rec.Result))
-	return c.Status == core.CallRunning || c.Status == core.CallResuming && told
+	return c.Status == core.CallRunning || c.Status == core.CallResuming && (told || c.Kind == core.KindChild)
 }

@@ -63,7 +63,7 @@ type Conditions struct {
 	AncestorGone bool
 
 	// ParentPaused is the interrupt that the run above is paused by; empty if it is not. Looked
-	// at before an interrupt from above is applied.
+	// at before an interrupt from above, or its end, is applied.
 	ParentPaused string
 
 	// Cancelled: the program that runs the engine wants the run to end.
@@ -187,7 +187,7 @@ func AsksAncestors(h core.Head, now int64) bool {
 	}
 	for key, s := range h.Inbox {
 		switch s.Kind {
-		case core.SignalDecision, core.SignalVote, core.SignalMessage:
+		case core.SignalDecision, core.SignalVote, core.SignalMessage, core.SignalContinue:
 			return true
 		case core.SignalPause:
 			if key != core.KeyPause {
