@@ -37,6 +37,9 @@ type Event struct {
 	// How the run of the event is reached from the run that was asked for. Only with
 	// [EventQuery.Tree]; empty for that run's own events.
 	Path []PathStep `json:"path,omitempty"`
+	// On the "child.started" of a run whose events are left out of those of the tree, because
+	// too many runs are open. Read that run's own events.
+	Unfollowed bool `json:"unfollowed,omitempty"`
 }
 
 // EventVersion is the Version of the events that this client knows. New types and new members don't

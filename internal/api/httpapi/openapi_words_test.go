@@ -674,6 +674,7 @@ var members = map[string]member{
 	"Event.v":                   {"The version of all event schemas.", &schema{Type: "integer", Const: jsonschema.Ptr[any](float64(wire.EventVersion))}},
 	"Event.checkpoint":          {"Set on the last event of a commit. It lists what the commit stored. " + meant("checkpoint", core.Checkpoints), &schema{Type: "array", Items: checkpoints}},
 	"Event.path":                {"With `tree=true`: how the event's run is reached from the run of the request. Absent for that run's own events.", nil},
+	"Event.unfollowed":          {"With `tree=true`, on a `child.started`: `true` if more than 64 runs are open, so that the events of this child and of those below it are left out. Read them at the child's own address.", nil},
 	"Event.seq":                 {"The position in the thread. Stored events have consecutive numbers; a live event has the number of the last stored one.", nil},
 	"Event.run_id":              {"The event's run.", runID},
 	"Event.thread_id":           {"The conversation of the run.", threadID},

@@ -91,7 +91,7 @@ var (
 	agentParam  = inQuery("agent", "Return only entries of this agent.")
 	followParam = param{in: "query", name: "follow", about: "For streams. `true` keeps the stream open while the run is suspended, until it is done.", one: []string{"true", "false"}}
 	treeParam   = param{in: "query", name: "tree", one: []string{"true", "false"}, about: "`true` also returns the events of the runs below, each with its `path`: in the order of each run's journal, a run's after the `child.started` that names it, " +
-		"otherwise by time. Its cursors are its own. It has no live events, and follows at most 64 open runs below."}
+		"otherwise by time. Its cursors are its own. It has no live events, and follows at most 64 open runs below: a `child.started` whose run it does not follow has `unfollowed`."}
 	fromParam = param{in: "query", name: "from", about: "`tail` returns only events committed from now on, if there is no cursor.", one: []string{"tail"}}
 	dataParam = param{in: "query", name: "data", about: "`true` includes the bytes of images and documents.", one: []string{"true", "false"}}
 	lastParam = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}

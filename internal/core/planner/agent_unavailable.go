@@ -23,7 +23,7 @@ func (d *draft) owedHooks(p core.Phase) {
 	}
 }
 
-// park releases the claim and leaves everything unchanged that isn't sent: signals stay in the inbox,
+// park releases the claim and leaves everything else unchanged: signals stay in the inbox,
 // suspended calls stay suspended, an open intent stays open, and a backoff keeps its time. The run
 // stays due, so the sweep finds it again until its agent is back. It resets the tries, because they
 // count crashes, and waiting for an agent is not one.

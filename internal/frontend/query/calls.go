@@ -195,7 +195,7 @@ func (c *callFold) ended(call *wire.Call, e core.Event) {
 	if data.StartedAt != nil {
 		call.StartedAt = data.StartedAt
 	}
-	if data.Attempts == 0 {
+	if data.Attempts == 0 && call.Kind != core.KindChild.String() {
 		call.RanWith = nil // nothing ran
 	}
 	c.open--

@@ -56,7 +56,7 @@ func (t *trunk) take(most, bytes int) ([]wire.Event, error) {
 		e := b.left[0]
 		b.left, b.at = b.left[1:], e.Cursor
 		e.Path = b.path
-		t.grow(b, e)
+		e.Unfollowed = !t.grow(b, e)
 		t.prune()
 		e.Cursor = t.cursor()
 		events = append(events, e)
@@ -117,10 +117,13 @@ func (t *trunk) held(b *branch) bool {
 	return slices.ContainsFunc(t.branches, func(other *branch) bool { return other.run == ended && len(other.left) > 0 })
 }
 
-// grow adds the branch of a child that an event starts, unless there are too many.
-func (t *trunk) grow(b *branch, e wire.Event) {
-	if e.Type != string(core.EventChildStarted) || len(t.branches) > Most {
-		return
+// grow adds the branch of a child that an event starts; false if there are too many.
+func (t *trunk) grow(b *branch, e wire.Event) bool {
+	if e.Type != string(core.EventChildStarted) {
+		return true
+	}
+	if len(t.branches) > Most {
+		return false
 	}
 	var started struct {
 		Call  string `json:"call_id"`
@@ -128,10 +131,11 @@ func (t *trunk) grow(b *branch, e wire.Event) {
 		Agent string `json:"agent"`
 	}
 	if json.Unmarshal(e.Data, &started) != nil || started.Run == "" {
-		return
+		return true
 	}
 	path := append(slices.Clone(b.path), wire.PathStep{RunID: started.Run, CallID: started.Call, Agent: started.Agent})
 	t.branches = append(t.branches, &branch{run: started.Run, path: path})
+	return true
 }
 
 // prune removes the branches that are over, but for the first.

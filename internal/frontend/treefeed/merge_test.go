@@ -157,7 +157,7 @@ func TestACursorOfAnotherTreeIsRefused(t *testing.T) {
 	}
 }
 
-// At most so many open runs are followed, and the events that start others are still there.
+// At most so many open runs are followed, and the events that start others say that they are not.
 func TestMoreRunsThanAreFollowed(t *testing.T) {
 	g := &grove{journals: map[string][]wire.Event{}, step: 10}
 	for i := range Most + 5 {
@@ -169,6 +169,11 @@ func TestMoreRunsThanAreFollowed(t *testing.T) {
 	events, _ := g.from(t, "", 10_000)
 	if own := Most + 5; len(events) != own+Most {
 		t.Errorf("%d events, want %d and those of %d children", len(events), own, Most)
+	}
+	for _, e := range events {
+		if e.Unfollowed != (e.RunID == groveRoot && e.Seq > int64(Most)) {
+			t.Errorf("event %d of %s is said to start a run that isn't followed: %v", e.Seq, e.RunID, e.Unfollowed)
+		}
 	}
 }
 

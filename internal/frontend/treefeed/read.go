@@ -14,8 +14,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// Most is how many open runs below one are followed at a time. The events of others are left out;
-// the child.started of each is there.
+// Most is how many open runs below one are followed at a time. The events of others are left out,
+// and the child.started of each says so.
 const Most = family.Most
 
 // eventsAtOnce bounds what is read of each run at a time.
