@@ -306,7 +306,7 @@ func (g *grove) stuck() bool {
 			return true
 		}
 		for _, c := range h.Calls {
-			if c.WaitsOn(c.Sus) && c.Above != "" && g.kin.last[h.Parent.Thread].Interrupt() != c.Above {
+			if c.WaitsOn(c.Sus) && c.Above != "" && g.kin.last[h.Parent.Thread].Interrupt() == "" {
 				g.wrong("CH-4: %s is paused for ever: the run above goes on: %s", h.Run, core.Encode(h))
 				return true
 			}
