@@ -194,6 +194,53 @@ func TestWhoAskedForTheTreeApprovesNothingInIt(t *testing.T) {
 	}
 }
 
+// What a caller answers in a child comes up with its result: it is then what the run above works
+// on, and what it asks of its next children. Children that were started together don't know what
+// the others were told.
+func TestWhoAnsweredAQuestionBelowDoesNotApproveWhatFollows(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	helper, bea := named("helper"), named("bea")
+	barred := approval("pay")
+	barred.NotBy = core.NotByStarter
+	approve := func(c frontend.Caller, run, sus string) error {
+		_, err := x.Decide(t.Context(), c, run, wire.Decision{Target: sus, Action: "resume"})
+		return err
+	}
+	boss := named("boss")
+	root := x.startAs(boss).ID
+	stir := func() { // for its worker to claim it
+		if _, err := x.Message(t.Context(), boss, threadOf(root), "", wire.MessageRequest{Input: core.Encode("go on")}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := x.worker.Launch(root, agentCall("a"), agentCall("b"))
+	sus := x.worker.Suspend(first["a"], frontendtest.Call{ID: "who", Tool: "ask_user", Kind: core.KindInput})["who"]
+	if _, err := x.Decide(t.Context(), helper, root, wire.Decision{Target: sus, Action: "resume", Result: []byte(`"to Eve"`)}); err != nil {
+		t.Fatal(err)
+	}
+	x.worker.Drain(first["a"])
+	x.worker.Finish(first["a"], "Eve gets it")
+	stir()
+	x.worker.TakeResult(first["a"], core.CallOutcomeSucceeded)
+	beside := x.worker.Suspend(first["b"], barred)["pay"]
+	if err := approve(helper, first["b"], beside); err != nil {
+		t.Errorf("the child that was started together knows nothing of the answer: %v", err)
+	}
+	refuses := func(run, sus string) {
+		t.Helper()
+		x.undecided(threadOf(run), func() { x.wantCode(approve(helper, root, sus), refusal.CodeSeparationOfDuties) })
+		if err := approve(bea, root, sus); err != nil {
+			t.Errorf("another may not approve: %v", err)
+		}
+	}
+	stir()
+	next := x.worker.Launch(root, agentCall("c"))["c"]
+	refuses(next, x.worker.Suspend(next, barred)["pay"])
+	stir()
+	refuses(root, x.worker.Suspend(root, barred)["pay"])
+}
+
 func TestABatchAnswersCallsOfOneRun(t *testing.T) {
 	x := newFixture(t, nil)
 	root := x.start().ID
