@@ -10,6 +10,8 @@ import (
 	"net/url"
 	"strings"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/text/sse"
 )
 
 // FeedPage is one page of the events of all runs of the tenant.
@@ -78,7 +80,7 @@ func (c *Client) Feed(ctx context.Context, o FeedOptions) iter.Seq2[FeedItem, er
 	return func(yield func(FeedItem, error) bool) {
 		o := o // each loop starts where the caller asked for
 		err := c.reopen(ctx, &o.After, func(ctx context.Context) error {
-			return c.read(ctx, "/v1/events", o.query(), func(m message) error {
+			return c.read(ctx, "/v1/events", o.query(), func(m sse.Message) error {
 				item, err := feedItem(m, o.After)
 				if err != nil {
 					return permanent{err}
@@ -97,10 +99,10 @@ func (c *Client) Feed(ctx context.Context, o FeedOptions) iter.Seq2[FeedItem, er
 }
 
 // feedItem decodes a message of the stream. One without an id leaves the position as it was.
-func feedItem(m message, after string) (FeedItem, error) {
-	item := FeedItem{Cursor: cmp.Or(m.id, after)}
-	if m.event == "counts" {
-		if err := json.Unmarshal(m.data, &item.Counts); err != nil {
+func feedItem(m sse.Message, after string) (FeedItem, error) {
+	item := FeedItem{Cursor: cmp.Or(m.ID, after)}
+	if m.Event == "counts" {
+		if err := json.Unmarshal(m.Data, &item.Counts); err != nil {
 			return item, fmt.Errorf("client: decoding the counts of the feed: %w", err)
 		}
 		if item.Counts == nil {
@@ -108,7 +110,7 @@ func feedItem(m message, after string) (FeedItem, error) {
 		}
 		return item, nil
 	}
-	if err := json.Unmarshal(m.data, &item.Event); err != nil {
+	if err := json.Unmarshal(m.Data, &item.Event); err != nil {
 		return item, fmt.Errorf("client: decoding an event of the feed: %w", err)
 	}
 	if item.Event == nil {

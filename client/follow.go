@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/text/sse"
 )
 
 // EventOptions says which events an iterator returns.
@@ -137,9 +139,9 @@ func (f *follower) stream(ctx context.Context) error {
 	if f.follow {
 		q.Set("follow", "true")
 	}
-	return f.client.read(ctx, f.path, q, func(m message) error {
+	return f.client.read(ctx, f.path, q, func(m sse.Message) error {
 		var e Event
-		if err := json.Unmarshal(m.data, &e); err != nil {
+		if err := json.Unmarshal(m.Data, &e); err != nil {
 			return fmt.Errorf("client: decoding an event: %w", err)
 		}
 		if e.Cursor == "" {

@@ -1,16 +1,15 @@
 package client
 
 import (
-	"bufio"
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
-	"strings"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/text/sse"
 )
 
 // reopenTries is how often in a row a stream is opened without progress.
@@ -57,17 +56,28 @@ func (c *Client) reopen(ctx context.Context, after *string, round func(context.C
 
 // read opens a stream and passes each of its messages to each, until the stream ends, breaks or is
 // silent for too long.
-func (c *Client) read(ctx context.Context, path string, q url.Values, each func(message) error) error {
+func (c *Client) read(ctx context.Context, path string, q url.Values, each func(sse.Message) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	quiet := time.AfterFunc(silence, cancel)
 	resp, err := c.openStream(ctx, path, q)
 	if err == nil {
 		defer resp.Body.Close()
-		err = readStream(resp.Body, func() { quiet.Reset(silence) }, each)
+		err = streamError(sse.Read(resp.Body, maxAnswer, func() { quiet.Reset(silence) }, each))
 	}
 	if _, final := errors.AsType[permanent](err); !quiet.Stop() && err != nil && !final {
 		return fmt.Errorf("client: the stream was silent for %v", silence)
+	}
+	return err
+}
+
+// streamError is why a stream ended early.
+func streamError(err error) error {
+	if broken, is := errors.AsType[*sse.ReadError](err); is {
+		return fmt.Errorf("client: the stream broke: %w", broken.Err)
+	}
+	if errors.Is(err, sse.ErrTooLong) {
+		return permanent{fmt.Errorf("client: a message of the stream is longer than %d MiB", maxAnswer>>20)}
 	}
 	return err
 }
@@ -113,68 +123,3 @@ func withoutTicket(err error, first *http.Request) error {
 }
 
 const mediaStream = "text/event-stream"
-
-// message is one server-sent event of a stream.
-type message struct {
-	id, event string
-	data      []byte
-}
-
-// readStream passes each complete message with data to each, and drops one that is cut off. It
-// calls alive at each line.
-func readStream(body io.Reader, alive func(), each func(message) error) error {
-	lines := bufio.NewReaderSize(body, 64<<10)
-	var m message
-	hasData := false
-	for {
-		line, err := readLine(lines)
-		if errors.Is(err, io.EOF) {
-			return nil
-		}
-		if err != nil {
-			return fmt.Errorf("client: the stream broke: %w", err)
-		}
-		alive()
-		line = strings.TrimRight(line, "\r\n")
-		name, value, _ := strings.Cut(line, ":")
-		switch value = strings.TrimPrefix(value, " "); name {
-		case "id":
-			m.id = value
-		case "event":
-			m.event = value
-		case "data":
-			if hasData {
-				m.data = append(m.data, '\n')
-			}
-			if m.data, hasData = append(m.data, value...), true; len(m.data) > maxAnswer {
-				return errTooLong
-			}
-		}
-		if line != "" {
-			continue
-		}
-		if hasData {
-			if err := each(m); err != nil {
-				return err
-			}
-		}
-		m, hasData = message{}, false
-	}
-}
-
-var errTooLong = permanent{fmt.Errorf("client: a message of the stream is longer than %d MiB", maxAnswer>>20)}
-
-// readLine reads a line with its end.
-func readLine(from *bufio.Reader) (string, error) {
-	var line []byte
-	for {
-		part, err := from.ReadSlice('\n')
-		if len(line)+len(part) > maxAnswer {
-			return "", errTooLong
-		}
-		line = append(line, part...)
-		if !errors.Is(err, bufio.ErrBufferFull) {
-			return string(line), err
-		}
-	}
-}
