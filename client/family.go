@@ -10,7 +10,7 @@ type PathStep struct {
 	// The call of the run above that it works for. Empty for a run that no other one has
 	// started.
 	CallID string `json:"call_id,omitempty"`
-	// The agent of the run.
+	// The agent of the run. If that is a remote one, the tool that calls it.
 	Agent string `json:"agent"`
 }
 
@@ -26,6 +26,28 @@ type Family struct {
 	// There are more runs below than are looked at (64), or one of them can't be read: Pending
 	// and Usage.Total may lack something.
 	PendingCut bool `json:"pending_cut,omitempty"`
+	// The task of the remote agent that does the work of this run. Nil for other runs.
+	Remote *RemoteTask `json:"remote,omitempty"`
+}
+
+// RemoteTask is the task that a run gives to a remote agent.
+type RemoteTask struct {
+	// The tool of the run's agent that calls the remote one.
+	Tool string `json:"tool"`
+	// The id that the remote agent gave the task. Empty until it has accepted it.
+	TaskID string `json:"task_id,omitempty"`
+	// The remote agent's id for the conversation of the task.
+	ContextID string `json:"context_id,omitempty"`
+	// Where requests about the task go.
+	URL string `json:"url,omitempty"`
+	// When the remote agent is asked about the task next, or asked to stop again. Nil while a
+	// request is in progress, and once the task has ended.
+	NextLookAt *Time `json:"next_look_at,omitempty"`
+	// Since when the remote agent has not answered. Nil if it has.
+	UnansweredSince *Time `json:"unanswered_since,omitempty"`
+	// How many attempts to stop the task were not confirmed. A run that has ended stays
+	// "running" until the remote agent confirms, for about a day at most.
+	StopAttempts int `json:"stop_attempts,omitempty"`
 }
 
 // ParentRun is the call that a run works for.
@@ -44,7 +66,7 @@ type ChildRun struct {
 	RunID string `json:"run_id"`
 	// Its conversation. It takes no messages.
 	ThreadID string `json:"thread_id"`
-	// The agent of the run.
+	// The agent of the run. If that is a remote one, the tool that calls it.
 	Agent string `json:"agent"`
 	// The call that waits for it.
 	CallID string `json:"call_id"`

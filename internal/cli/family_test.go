@@ -36,6 +36,22 @@ func TestARunShowsTheRunsBelowIt(t *testing.T) {
 	contains(t, squeezed(out.stdout), "works for run_p_0 call_1\n")
 }
 
+func TestARunShowsItsRemoteAgent(t *testing.T) {
+	next := wire.Millis(1_795_228_124_000)
+	for _, tt := range []struct {
+		task wire.RemoteTask
+		want string
+	}{
+		{wire.RemoteTask{Tool: "review"}, "remote agent review\n"},
+		{wire.RemoteTask{Tool: "review", TaskID: "task-4\x1b[2J", URL: "https://r.example.com", NextLookAt: &next}, "remote agent review, task task-4<U+001B>[2J at https://r.example.com, asked again at 2026-11-21 02:28:44Z\n"},
+		{wire.RemoteTask{Tool: "review", TaskID: "task-4", UnansweredSince: &next, StopAttempts: 2}, "remote agent review, task task-4, no answer since 2026-11-21 02:28:44Z, 2 attempts to stop it\n"},
+	} {
+		shown := run("running", func(r *wire.Run) { r.Remote = &tt.task })
+		out := dormouse(t, newServer(t, map[string]http.HandlerFunc{readRun: answer(200, shown)}), "runs", runID)
+		contains(t, squeezed(out.stdout), tt.want)
+	}
+}
+
 // squeezed has one blank for several.
 func squeezed(text string) string { return blanks.ReplaceAllString(text, " ") }
 

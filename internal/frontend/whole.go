@@ -59,7 +59,7 @@ func (f *Frontend) showWhole(ctx context.Context, p journal.Place) (wire.Run, er
 // whose it is.
 func (f *Frontend) childOf(ctx context.Context, p journal.Place, c family.Child) (wire.ChildRun, error) {
 	thread, _ := core.ThreadOf(c.Run)
-	shown := wire.ChildRun{RunID: c.Run, ThreadID: thread, CallID: c.Parent.Call, Agent: c.Place.Record.Agent, Status: c.Place.Record.Status.String()}
+	shown := wire.ChildRun{RunID: c.Run, ThreadID: thread, CallID: c.Parent.Call, Agent: c.Path[0].Agent, Status: c.Place.Record.Status.String()}
 	if c.Started() {
 		return shown, nil
 	}

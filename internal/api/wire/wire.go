@@ -66,6 +66,7 @@ type (
 	Request               = client.Request
 	RemoteEndedData       = client.RemoteEndedData
 	RemoteStartedData     = client.RemoteStartedData
+	RemoteTask            = client.RemoteTask
 	RequestRecordedData   = client.RequestRecordedData
 	ResumeRequest         = client.ResumeRequest
 	Run                   = client.Run

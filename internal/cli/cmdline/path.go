@@ -89,6 +89,9 @@ func familyRows(run wire.Run) (rows [][]string) {
 	if p := run.Parent; p != nil {
 		rows = append(rows, []string{"works for", p.RunID + " " + shortCall(p.CallID)})
 	}
+	if run.Remote != nil {
+		rows = append(rows, []string{"remote agent", remoteWords(*run.Remote)})
+	}
 	label := "children"
 	for _, c := range run.Children {
 		words := fmt.Sprintf("%s  %s  %s", c.RunID, PathWords([]wire.PathStep{{Agent: c.Agent, CallID: c.CallID}}), c.Status)
@@ -102,6 +105,24 @@ func familyRows(run wire.Run) (rows [][]string) {
 		rows = append(rows, []string{"", "more runs below are not shown"})
 	}
 	return rows
+}
+
+// remoteWords describe the task of a remote agent.
+func remoteWords(t wire.RemoteTask) string {
+	words := display.Spelled(t.Tool)
+	if t.TaskID != "" {
+		words += ", task " + display.Spelled(t.TaskID) + display.After(" at ", display.Spelled(t.URL))
+	}
+	if t.UnansweredSince != nil {
+		words += ", no answer since " + display.Clock(*t.UnansweredSince)
+	}
+	if t.StopAttempts > 0 {
+		words += ", " + display.Counted(t.StopAttempts, "attempt") + " to stop it"
+	}
+	if t.NextLookAt != nil {
+		words += ", asked again at " + display.Clock(*t.NextLookAt)
+	}
+	return words
 }
 
 // asksOf counts the waiting calls of a child and of the runs below it.

@@ -83,6 +83,9 @@ func (t *Tree) Path(ctx context.Context, p journal.Place) ([]wire.PathStep, erro
 
 func stepOf(r core.Record) wire.PathStep {
 	step := wire.PathStep{RunID: r.Run, Agent: r.Agent}
+	if r.Peer != nil {
+		step.Agent = r.Peer.Tool // the agent that works has no name here
+	}
 	if r.Parent != nil {
 		step.CallID = r.Parent.Call
 	}

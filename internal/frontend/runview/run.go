@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
@@ -16,6 +17,7 @@ func (v *Viewer) Show(ctx context.Context, p journal.Place) (wire.Run, error) {
 	run := RunOf(p.Record)
 	run.Queued = queued(p)
 	waitsForModel(&run, p)
+	looksNext(&run, p)
 	shown, err := v.View(ctx, p)
 	if err != nil {
 		return run, err
@@ -38,6 +40,25 @@ func waitsForModel(run *wire.Run, p journal.Place) {
 		next := wire.Millis(p.Head.NotBefore)
 		run.NextAttemptAt = &next
 	}
+}
+
+// looksNext says when the run turns to its remote agent again.
+func looksNext(run *wire.Run, p journal.Place) {
+	if p.Current && run.Remote != nil && p.Record.Status == core.RunRunning && p.Head.Lease == 0 && p.Head.NotBefore != 0 {
+		next := wire.Millis(p.Head.NotBefore)
+		run.Remote.NextLookAt = &next
+	}
+}
+
+// remoteTask is the task of a remote agent as callers see it. The token of its notifications is
+// left out.
+func remoteTask(w peer.Work) *wire.RemoteTask {
+	shown := &wire.RemoteTask{Tool: w.Tool, TaskID: w.ID, ContextID: w.Context, URL: w.Endpoint, StopAttempts: w.Stops}
+	if w.Silent != 0 && !w.Over {
+		since := wire.Millis(w.Silent)
+		shown.UnansweredSince = &since
+	}
+	return shown
 }
 
 // queued is how many messages wait for the end of the run: those it has taken up as such, and those
@@ -69,6 +90,9 @@ func RunOf(r core.Record) wire.Run {
 	}
 	if r.Children > 0 {
 		run.Usage.Total = TotalOf(r.Tree())
+	}
+	if r.Peer != nil {
+		run.Remote = remoteTask(*r.Peer)
 	}
 	if r.RetryOf != "" {
 		run.RetryOf = &r.RetryOf

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/family"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
@@ -26,7 +27,8 @@ type Reader struct{ Runs *query.Reader }
 
 // Events reads a page of the events of a run and the runs below it, see [trunk] for their order. A
 // reader that goes on from Next, or from the cursor of an event, misses none and sees none twice.
-// Live events are left out. The page is done once the whole tree is.
+// Live events are left out. The page is done once the whole tree is, but for remote agents that
+// have yet to confirm that they stopped.
 func (r Reader) Events(ctx context.Context, c frontend.Caller, run string, q query.EventQuery) (page wire.EventPage, err error) {
 	if _, err := r.Runs.Find(ctx, c.Tenant, run); err != nil {
 		return page, err
@@ -58,16 +60,39 @@ func (r Reader) page(ctx context.Context, c frontend.Caller, run string, q query
 		return wire.EventPage{}, err
 	}
 	page := wire.EventPage{Items: items, Next: t.cursor(), Done: t.done()}
-	if !page.Done && t.idle() {
-		p, err := r.Runs.Find(ctx, c.Tenant, run)
-		if err != nil {
-			return page, err
+	if page.Done || !t.idle() {
+		return page, nil
+	}
+	p, err := r.Runs.Find(ctx, c.Tenant, run)
+	if err != nil {
+		return page, err
+	}
+	if page.Waiting, err = r.Runs.Rests(ctx, p); err != nil {
+		return page, err
+	}
+	if p.Record.Status == core.RunDone {
+		page.Done, err = r.settled(ctx, c, run, t)
+	}
+	return page, err
+}
+
+// settled says that of the runs below one that is done, those which are still open only owe a stop
+// to their remote agents, and all events up to there were taken. The rest, which says that they are
+// done, may take a day.
+func (r Reader) settled(ctx context.Context, c frontend.Caller, root string, t *trunk) (bool, error) {
+	for _, b := range t.branches {
+		if b.done || b.missing {
+			continue
 		}
-		if page.Waiting, err = r.Runs.Rests(ctx, p); err != nil {
-			return page, err
+		p, err := r.Runs.Find(ctx, c.Tenant, b.run)
+		if err != nil || p.Record.Peer == nil || p.Record.End == nil {
+			return false, err
+		}
+		if err := r.fetch(ctx, c, root, journal.PageBytes, b); err != nil || len(b.left) > 0 {
+			return false, err
 		}
 	}
-	return page, nil
+	return true, nil
 }
 
 // fetch reads on in the stream of one run.
