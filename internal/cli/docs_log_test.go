@@ -78,6 +78,8 @@ var logged = map[string]string{
 	"a run control gave no answer; the run continues":                                           "Fix your program's `RunControl` function.",
 	"a newer version of the program wrote this run; only that version continues it":             "Happens after a rollback. Deploy the newer version again; runs and decisions are kept.",
 	"the store cannot say whether a newer run waits; the run does not yield":                    "-The run continues.",
+	"the remote agent did not answer":                                                           "The run asks it again later. If it repeats, check the agent and the network.",
+	"an A2A agent did not do what was asked":                                                    "A request to a remote agent failed; `call` and `cause` say which and why.",
 	"an MCP server did not answer a call":                                                       "The call failed, or its outcome is unknown. Check the server.",
 	"a preview could not be made":                                                               "The approver sees only the arguments. Check the tool that makes the [preview](../reference/agent-file.md#previews).",
 	"cannot read the agent's memory":                                                            "Check the agent's memory. The run continues without it.",
