@@ -43,7 +43,7 @@ type LineWrite struct {
 	Epoch int64
 
 	// Event is the entry to change; 0 for none. Entry takes its place, or removes it if it is
-	// nil.
+	// nil. That it is there is a condition of the former, see [LineWrite.Gone].
 	Event int64
 	Entry *notice.Entry
 
@@ -58,6 +58,15 @@ type LineWrite struct {
 	// it, and one that gives a notice up: an operator who finds the record may redrive the
 	// notice before the line is without it.
 	Adds int64
+}
+
+// Gone says whether an entry that the write would replace is not in the line any more. A late copy
+// of a write must not bring it back: the line may have been given up as empty.
+//
+//	write {7: tried once} ── write {without 7, released} ── the copy of the first: refused
+func (w LineWrite) Gone(l notice.Line) bool {
+	_, there := l.Entries[w.Event]
+	return w.Entry != nil && !there
 }
 
 // RecordQuery says which records of a tenant are wanted, newest first, from behind the cursor.

@@ -22,7 +22,8 @@ type Lines interface {
 	// WriteLine changes one entry, and may give the claim up. It returns the line as it is
 	// then, with the entries that were added meanwhile. [engine.ErrFenced] if the epoch
 	// differs; [engine.ErrRefused], with the line, if entries were added since
-	// [engine.LineWrite.Adds]. Then nothing but the record was written.
+	// [engine.LineWrite.Adds], or the entry is [engine.LineWrite.Gone]. Then nothing but the
+	// record was written.
 	WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line, error)
 }
 

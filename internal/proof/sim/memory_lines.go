@@ -142,7 +142,7 @@ func (m *Memory) WriteLine(_ context.Context, req engine.LineWrite) (notice.Line
 	if req.Record != nil {
 		m.putRecord(*req.Record)
 	}
-	if req.Adds != 0 && it.Adds != req.Adds {
+	if req.Adds != 0 && it.Adds != req.Adds || req.Gone(it.Line) {
 		return m.readLine(it.Line), engine.ErrRefused
 	}
 	l := it.With(req.Event, req.Entry)

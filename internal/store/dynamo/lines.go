@@ -115,6 +115,7 @@ func (s *Store) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Lin
 	switch {
 	case req.Entry != nil:
 		u.set(entryAttribute(req.Event), text(encoded(*req.Entry)))
+		u.require("attribute_exists({" + entryAttribute(req.Event) + "})")
 	case req.Event != 0:
 		u.remove(entryAttribute(req.Event))
 	}

@@ -91,7 +91,7 @@ func (db *DB) WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line,
 			return notice.Line{}, engine.ErrFenced
 		case err != nil:
 			return notice.Line{}, err
-		case req.Adds != 0 && old.Adds != req.Adds:
+		case req.Adds != 0 && old.Adds != req.Adds, req.Gone(old):
 			return old, engine.ErrRefused
 		}
 		if err := t.writeLine(req, db.now()); err != nil {
