@@ -164,7 +164,7 @@ func (a *attempts) record(ctx context.Context, event int64, result Result, began
 		req.Adds = a.line.Adds
 	}
 	err = a.write(ctx, req)
-	for errors.Is(err, engine.ErrRefused) && !a.redriven(event, entry) {
+	for errors.Is(err, engine.ErrRefused) && !a.redriven(event, entry) && !req.Gone(a.line) {
 		// more was handed over: the last that was known is not the last any more
 		if req.Release, req.Adds = false, 0; dead {
 			req.Adds = a.line.Adds

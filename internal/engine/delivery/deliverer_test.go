@@ -290,6 +290,27 @@ func TestALongBacklogIsAttemptedInOrder(t *testing.T) {
 	}
 }
 
+// What no longer fits the line while it is attempted is dead. The attempt does not bring it back.
+func TestANoticeThatIsCrowdedOutWhileItIsAttemptedStaysOut(t *testing.T) {
+	b := newBench(t)
+	b.store.Bound = notice.Bound{Failed: 10, New: 3, Bytes: notice.Most.Bytes}
+	b.handOver(1)
+	b.answer = func(n delivery.Notice) delivery.Result {
+		if n.Event.Seq != 1 {
+			return delivered
+		}
+		for event := range int64(3) {
+			b.handOver(event + 2)
+		}
+		return busy
+	}
+	b.deliver()
+	b.wantSent("1 suspended 503", "2 suspended 204", "3 suspended 204", "4 suspended 204")
+	if l := b.line(); len(l.Entries) > 0 || l.Due != 0 {
+		t.Errorf("the line is %+v", l)
+	}
+}
+
 func (b *bench) record(event int64) notice.Record {
 	b.Helper()
 	records, _, err := b.store.Records(b.Context(), ops.Tenant, engine.RecordQuery{Limit: 10})
