@@ -385,6 +385,7 @@ func TestNewsMakeTheNextLookHappenNow(t *testing.T) {
 	child := f.child(trunk, "c1")
 	for len(p.asked) < 3 {
 		before := len(p.asked)
+		f.later(600 * time.Millisecond << (before - 1))
 		f.must(f.send(child, core.KeyNews, core.Signal{Kind: core.SignalNews, Value: []byte(`{"status":"completed"}`)}))
 		f.work()
 		if len(p.asked) != before+1 {
@@ -392,6 +393,26 @@ func TestNewsMakeTheNextLookHappenNow(t *testing.T) {
 		}
 	}
 	f.want(trunk, core.NaturalEnd)
+}
+
+// An agent that says all the time that there is news, also while it is asked, is asked every 15 s.
+func TestAnAgentThatAlwaysHasNewsIsNotAskedAllTheTime(t *testing.T) {
+	pushing := working
+	pushing.Task.Pushes = true
+	p := &elsewhere{answers: []peer.Report{pushing}}
+	f := newOutpost(t, p)
+	f.work()
+	child := f.child(trunk, "c1")
+	news := func() { _ = f.send(child, core.KeyNews, core.Signal{Kind: core.SignalNews}) }
+	p.during = news
+	for range 60 * 5 {
+		f.later(time.Second)
+		news()
+		f.work()
+	}
+	if n := len(p.asked); n < 15 || n > 40 {
+		t.Errorf("asked %d times in 5 minutes", n)
+	}
 }
 
 // A pause of the parent pauses the looks, not the agent elsewhere.

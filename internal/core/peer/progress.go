@@ -38,12 +38,29 @@ func (w Work) Next(now, pause int64) int64 {
 	return now + pause
 }
 
+// Hasten is when to look now that the agent says that there is news: at once, but some time after
+// the last commit, of last, so that an agent that says so all the time is not asked all the time.
+// It is never later than next.
+func Hasten(w *Work, next, last, now int64) int64 {
+	if w == nil {
+		return next // of a run without one, which no one has news of
+	}
+	return min(next, max(now, last+w.gap()))
+}
+
+// Hastened says whether news need not be noted, because the look that is due next shows them.
+func (w Work) Hastened(next, now int64) bool { return next > now && next <= now+w.gap() }
+
+// gap is a quarter of the pause, and never long.
+func (w Work) gap() int64 { return min(mostHaste, int64(firstPause)<<min(w.Looks, 20)/4) }
+
 // lastLook is how long before the end of the wait the last look is, in ms.
 const lastLook = 10_000
 
 // How long a run waits before it looks at its task again, in ms.
 const (
 	firstPause  = 1000
+	mostHaste   = 15_000
 	mostPause   = 5 * 60_000
 	mostPushing = 60 * 60_000 // the agent says when there is news; a notification may be lost
 )

@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/inbox"
+	"github.com/dormouse-dev/dormouse/internal/core/peer"
 )
 
 // applyInbox moves every signal from the inbox into the journal and applies it. Passed deadlines
@@ -107,7 +108,7 @@ func (d *draft) recordSignal(s delivery) error {
 	case core.SignalRefused:
 		d.recordRefused(s)
 	case core.SignalNews: // the next look shows what is new
-		d.h.NotBefore = 0
+		d.h.NotBefore = peer.Hasten(d.h.Peer, d.h.NotBefore, d.v.Head.At, d.v.Now)
 	case core.SignalCancel: // the end does the rest
 		d.event(core.EventCancelRecorded, events.Asked{By: s.By, Via: s.Via, Applied: true}, 0)
 	default:
