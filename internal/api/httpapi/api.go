@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/paths"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/sites"
@@ -118,8 +119,18 @@ type desks struct {
 	codes    SendCode       // nil: none can be sent
 }
 
+// rates bound what callers do.
+type rates struct {
+	streams  *bounds.Streams
+	paces    *bounds.Paces
+	outgoing *bounds.Outgoing
+	guesses  *bounds.Guesses
+	senders  *bounds.Senders
+}
+
 type api struct {
 	desks
+	rates
 	clock     engine.Clock
 	keys      Keys
 	gate      Gate
@@ -128,16 +139,12 @@ type api struct {
 	hooks     *hooks.Receiver
 	names     Names
 	public    access.PublicURL
-	tops      map[string]bool // first segments of the API's paths, see [topsOf]
-	fixed     fixedPaths
+	tops      paths.Tops
+	fixed     paths.Fixed
 	document  []byte // of /openapi.json
 	streamURL string
 	buffered  bool
 	limits    Limits
-	streams   *bounds.Streams
-	paces     *bounds.Paces
-	outgoing  *bounds.Outgoing
-	guesses   *bounds.Guesses
 	stopping  <-chan struct{}
 	version   string
 	storage   func() Storage // may be nil
@@ -152,7 +159,8 @@ func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
-		streams: bounds.NewStreams(limits.Streams, limits.TenantStreams), paces: bounds.NewPaces(limits.StartsPerSecond), outgoing: bounds.NewOutgoing(), guesses: bounds.NewGuesses(), stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
+		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.StartsPerSecond), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
+		stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}
@@ -164,12 +172,12 @@ func New(opts Options) (http.Handler, error) {
 		return nil, err
 	}
 	table := a.table()
-	a.fixed = fixedPaths{}
-	a.tops = topsOf(table)
+	a.fixed, a.tops = paths.Fixed{}, paths.Tops{}
 	for _, rt := range table {
+		a.tops.Add(rt.path)
 		if a.part.serves(rt) {
 			a.mux.HandleFunc(rt.method+" "+rt.path, a.handle(rt))
-			a.fixed.add(rt)
+			a.fixed.Add(rt.method, rt.path)
 		}
 	}
 	callers, err := sites.New(opts.Origins, a.ownOrigin(), streamsPath, func(w http.ResponseWriter, r *http.Request) {
@@ -242,8 +250,8 @@ func (rt route) understands(r *http.Request) error {
 func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h, pattern := a.mux.Handler(r)
 	escaped := r.URL.EscapedPath()
-	if allowed, other := a.fixed.lacks(r); other {
-		h, pattern = notAllowed(allowed), ""
+	if allowed, other := a.fixed.Lacks(r); other {
+		h, pattern = paths.NotAllowed(allowed), ""
 	}
 	if pattern != "" && path.Clean(escaped) == escaped {
 		a.mux.ServeHTTP(w, r)

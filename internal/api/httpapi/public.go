@@ -28,7 +28,7 @@ func (a *api) belowPrefix(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		rest, below := strings.CutPrefix(r.URL.EscapedPath(), prefix)
-		if !below || !a.served(rest) {
+		if !below || !a.tops.Served(rest) {
 			next.ServeHTTP(w, r)
 			return
 		}
@@ -42,24 +42,6 @@ func (a *api) belowPrefix(next http.Handler) http.Handler {
 		inside.URL = &at
 		next.ServeHTTP(w, &inside)
 	})
-}
-
-// served says whether a path begins like one of the API. Below a prefix such as /v1 a path of the
-// API must not lose what looks like the prefix.
-func (a *api) served(escaped string) bool {
-	rest, rooted := strings.CutPrefix(escaped, "/")
-	top, _, _ := strings.Cut(rest, "/")
-	return rooted && a.tops[top]
-}
-
-// topsOf are the first segments of the API's paths.
-func topsOf(table []route) map[string]bool {
-	tops := map[string]bool{}
-	for _, rt := range table {
-		top, _, _ := strings.Cut(rt.path[1:], "/")
-		tops[top] = true
-	}
-	return tops
 }
 
 // described is the API's document, with the address under which people reach this server.
