@@ -100,6 +100,7 @@ var operations = map[string][]func(ctx context.Context, c *client.Client){
 // without are the operations that this client has no method for, and why.
 var without = map[string]string{
 	"receiveHook": "for services that send webhooks of their own, signed in their own way",
+	"receivePush": "for remote agents, which get the address with the task",
 	"openapi":     "a document for tools, which read it with any HTTP client",
 	"readStream":  "the server redirects readers of events there, with a ticket; the client follows",
 	"showLink":    "the page of an approval link, for its recipient",

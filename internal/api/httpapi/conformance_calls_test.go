@@ -31,6 +31,8 @@ func at(rt httpapi.Route, run, thread string) string {
 	}
 	link := access.LinkKeys{linkKey}.Sign(access.Link{ID: "lnk_sus_1_nobody", Tenant: access.Tenant, Run: run, Suspension: "sus_1_nobody", Expires: frontendtest.NewClock().Now().Add(24 * time.Hour)})
 	switch {
+	case strings.HasPrefix(rt.Path, access.PushPath):
+		link = access.Push{Tenant: access.Tenant, Run: run, Token: "nobody"}.Text()
 	case strings.HasPrefix(rt.Path, webhooksPath+"/deliveries/"):
 		id = "dlv_dGhyX2EANwB3aF9h" // of no notice
 	case strings.HasPrefix(rt.Path, webhooksPath+"/"):
@@ -122,7 +124,7 @@ func TestEveryCallFindsNoOthersIDs(t *testing.T) {
 	s := newServer(t, settings{catalog: noAgents{}, options: withLinks})
 	s.recorded("run_nobody_0")
 	for prefix, code := range map[string]string{"/v1/runs/{id}": "run_not_found", "/v1/threads": "thread_not_found", "/v1/suspensions/{id}": "call_not_found", "/v1/agents/{name}": "agent_not_found",
-		"/v1/approvals/{token}": "run_not_found", "/v1/asks/{id}": "run_not_found", "/v1/streams/{ticket}": "run_not_found", webhooksPath + "/{id}": "webhook_not_found", webhooksPath + "/deliveries/{id}": "delivery_not_found"} {
+		"/v1/approvals/{token}": "run_not_found", "/v1/asks/{id}": "run_not_found", "/v1/streams/{ticket}": "run_not_found", access.PushPath + "{token}": "not_found", webhooksPath + "/{id}": "webhook_not_found", webhooksPath + "/deliveries/{id}": "delivery_not_found"} {
 		s.refusedAs(404, code, func(rt httpapi.Route) (answer, bool) {
 			if rt.Name == "readTenantEvents" {
 				// has no id in its path, and its stream would keep the test waiting

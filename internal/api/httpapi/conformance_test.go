@@ -28,6 +28,7 @@ var unprovoked = withSignIn(map[httpapitest.Answer]string{
 	{Call: "answerLink", Status: 403, What: "not_an_approver"}:     "the approvers of a question never change, and no link is made for a recipient who may only deny",
 	{Call: "answerSuspension", Status: 409, What: "not_suspended"}: "only where the call was abandoned; TestDecisionsOnWhatDoesNotWait sees it of decide",
 	{Call: "receiveHook", Status: 409, What: "not_suspended"}:      "only where the call was abandoned; TestDecisionsOnWhatDoesNotWait sees it of decide",
+	{Call: "receivePush", Status: 400, What: "malformed_body"}:     "TestAPushThatEndsEarlyIsRefused gets it without a connection",
 	{Call: "resumeRun", Status: 409, What: "stale_suspension"}:     "only where the run is interrupted anew between the look at it and the write",
 })
 

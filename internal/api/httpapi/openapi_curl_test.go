@@ -13,6 +13,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -249,6 +250,8 @@ func (c *curls) rest() {
 	c.call("readAgent", "", "URL/v1/agents/desk")
 	event := `{"action":"opened","issue":{"number":7,"title":"Refund order A-2"}}`
 	c.call("receiveHook", "", "URL/v1/hooks/github-issues -H 'X-Hub-Signature-256: "+githubSignature(hookKey, event)+"'"+asJSON+"'"+event+"'")
+	child := c.worker.Delegate(c.start().ID, frontendtest.Call{ID: "c1", Tool: "review"}, "nf5yqx2w7u3kz4oa", 0)
+	c.call("receivePush", "", "URL"+access.PushPath+access.Push{Tenant: access.Tenant, Run: child, Token: "nf5yqx2w7u3kz4oa"}.Text()+asJSON+`'{"statusUpdate":{"taskId":"task-81","contextId":"ctx-12","status":{"state":"TASK_STATE_COMPLETED"}}}'`)
 	c.call("readUsage", "", "'URL/v1/usage?day=2026-03-01'")
 	c.call("health", "", "URL/healthz")
 	c.call("openapi", "", "URL/openapi.json")

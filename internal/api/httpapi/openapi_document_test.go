@@ -236,6 +236,7 @@ var idSchemas = map[string]parameter{
 	"approvals":   {Description: "The token in the link that `makeLink` returned.", Schema: &schema{Type: "string"}},
 	"suspensions": {Description: "The suspension's id.", Schema: &schema{Type: "string"}},
 	"hooks":       {Description: "The hook's name, which is that of its file.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"push":        {Description: "The token in the address that the agent got with the task.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
 	"webhooks":    {Description: "The webhook's id.", Schema: &schema{Type: "string"}},
 	"deliveries":  {Description: "The delivery's id.", Schema: &schema{Type: "string"}},
 	"agents":      {Description: "The agent's name.", Schema: &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},

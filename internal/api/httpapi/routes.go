@@ -190,7 +190,7 @@ func (a *api) table() []route {
 	table = append(table, a.linkRoutes()...)
 	table = append(table, a.signInRoutes()...)
 	table = append(table, a.webhookRoutes()...)
-	return append(table, a.otherRoutes()...)
+	return append(append(table, a.hookRoutes()...), a.otherRoutes()...)
 }
 
 func (a *api) runRoutes() []route {
@@ -380,12 +380,6 @@ func (a *api) otherRoutes() []route {
 		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent with its tools", roles: canRead,
 			answers: []answered{answers(200, wire.Agent{}, "The version of the agent that new runs use.")},
 			codes:   []refusal.Code{refusal.CodeAgentNotFound}, serve: a.readAgent},
-		{method: http.MethodPost, path: "/v1/hooks/{name}", name: "receiveHook", tag: "hooks", title: "Receive a webhook",
-			about: "Starts a run, sends a message or decides, as the hook file says. The signature over the raw body is the credential: Standard Webhooks, Slack, GitHub, Stripe or Discord. " +
-				"The body is a JSON object or a form; its media type is ignored, because no signature covers it. A repeat has no further effect. A refused delivery had no effect and can be repeated.",
-			body: &body{of: map[string]any{}, form: map[string]any{}}, raw: true,
-			answers: []answered{answers(200, wire.HookAnswer{}, "Done, ignored or received before. The body is empty for Slack.")},
-			codes:   hookCodes, serve: a.receiveHook},
 		{method: http.MethodGet, path: "/v1/usage", name: "readUsage", tag: "agents", title: "Read what a day's runs used", roles: canRead,
 			about:   "Sums the tokens and the cost of the runs that started on one day of UTC, by agent. A run counts with everything that it has used so far. The server reads all runs of the day.",
 			params:  []param{inQuery("day", "A date, such as `2026-11-25`. The default is today.")},

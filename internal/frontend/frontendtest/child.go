@@ -3,6 +3,7 @@ package frontendtest
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -39,6 +40,21 @@ func (w Worker) Begin(run, sus string, call Call) string {
 		w.Test.Fatalf("start of the child of %s: %v", call.ID, err)
 	}
 	return h.Run
+}
+
+// Delegate lets a call of the run wait for a remote agent, which has accepted its task. The run
+// that it returns works for the call, and looks at the task again at next.
+func (w Worker) Delegate(run string, call Call, token string, next int64) string {
+	w.Test.Helper()
+	call.Agent = call.Tool
+	child := w.Launch(run, call)[call.ID]
+	task := peer.Task{ID: "task-81", Context: "ctx-12", Endpoint: "https://reviews.example.com/a2a", Pushes: true}
+	w.step(child, func(c *commit) {
+		c.head.Status, c.head.NotBefore = core.RunRunning, next
+		c.head.Peer = &peer.Work{Tool: call.Tool, Token: token, Sent: c.head.Epoch, Task: task, Looks: 10}
+		c.event(core.EventRemoteStarted, events.RemoteStarted{Task: task.ID, Context: task.Context, URL: task.Endpoint, Pushes: true})
+	})
+	return child
 }
 
 func depthOf(h core.Head) int {
