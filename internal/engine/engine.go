@@ -28,7 +28,7 @@ type Options struct {
 
 	// News is the address where an agent elsewhere may say that there is news of the task that
 	// a run has given it; nil: there is none, and it is only looked at.
-	News func(run, token string) string
+	News func(tenant, run, token string) string
 
 	Control RunControl // nil: no run yields for it, and nothing but a stored cancel cancels
 	Newest  Newest     // nil: no run makes way for newer ones

@@ -65,7 +65,7 @@ func (a *activation) peerRequest(again bool) PeerRequest {
 	h := a.view.Head
 	req := PeerRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Key: h.Run, Context: h.Thread, Again: again, Once: h.Peer.Once, Task: h.Peer.Task}
 	if a.e.o.News != nil && h.Peer.Token != "" {
-		req.Push = a.e.o.News(h.Run, h.Peer.Token)
+		req.Push = a.e.o.News(h.Tenant, h.Run, h.Peer.Token)
 	}
 	return req
 }

@@ -3,12 +3,16 @@ package local
 import (
 	"context"
 	"errors"
+	"net/http"
+	"strings"
+	"sync"
 	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -171,5 +175,139 @@ func TestAStopThatIsOwedHoldsNoOneAbove(t *testing.T) {
 	o.stuck.Store(false)
 	if child = s.await(t, child.ID, "done"); child.Reason == nil || *child.Reason != "cancelled" || child.Remote.StopAttempts == 0 {
 		t.Errorf("at the end: %+v, %+v", child, child.Remote)
+	}
+}
+
+const desksURL = "https://desk.example.com"
+
+// pushing is a server that remote agents can send to, and the address that came with the task.
+func (r *rig) pushing(t *testing.T, o *outpost) (s running, root, child wire.Run, address string) {
+	t.Helper()
+	o.task.Pushes = true
+	r.deploy(calling)
+	opts := o.options(r)
+	var err error
+	if opts.PublicURL, err = access.ParsePublicURL(desksURL); err != nil {
+		t.Fatal(err)
+	}
+	s = r.startWith(opts)
+	root = s.begin(t)
+	req := <-o.sent
+	s.hears(t, req.Run, client.EventActivationEnded)
+	address, ours := strings.CutPrefix(req.Push, desksURL)
+	if !ours {
+		t.Fatalf("the address is %s", req.Push)
+	}
+	return s, root, s.read(t, req.Run), address
+}
+
+// push sends a notification without a token, and returns the status.
+func (s running) push(t *testing.T, address string) int {
+	t.Helper()
+	resp, err := http.Post("http://"+s.Addr()+address, "application/a2a+json", strings.NewReader(`{"statusUpdate":{}}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	resp.Body.Close()
+	return resp.StatusCode
+}
+
+func TestAPushMakesTheNextLookHappen(t *testing.T) {
+	r, o := newRig(t, nothing), newOutpost()
+	s, root, child, address := r.pushing(t, o)
+	sooner := false
+	for range 5 { // the machine may be so slow that a look is due anyway
+		due := s.read(t, child.ID).Remote.NextLookAt
+		if status := s.push(t, address); status != http.StatusNoContent {
+			t.Fatalf("status %d", status)
+		}
+		<-o.looked
+		if sooner = due != nil && time.Now().Before(due.Time); sooner {
+			break
+		}
+	}
+	if !sooner {
+		t.Error("no look came sooner than it was due")
+	}
+	o.done.Store(true)
+	s.push(t, address)
+	s.await(t, root.ID, "done")
+	if status := s.push(t, address); status != http.StatusNoContent {
+		t.Errorf("after the end: %d", status)
+	}
+}
+
+func TestAPushToAnotherRunIsRefused(t *testing.T) {
+	r, o := newRig(t, nothing), newOutpost()
+	s, root, child, address := r.pushing(t, o)
+	at, ok := access.ReadPush(strings.TrimPrefix(address, access.PushPath))
+	if !ok || at.Run != child.ID || at.Tenant != access.Tenant {
+		t.Fatalf("%+v", at)
+	}
+	for name, change := range map[string]func(*access.Push){
+		"the token": func(p *access.Push) { p.Token = strings.ToUpper(p.Token) }, "the tenant": func(p *access.Push) { p.Tenant = "zoo" },
+		"the run": func(p *access.Push) { p.Run = root.ID }, "an unknown run": func(p *access.Push) { p.Run = "run_nobody_0" },
+	} {
+		wrong := at
+		change(&wrong)
+		if status := s.push(t, access.PushPath+wrong.Text()); status != http.StatusNotFound {
+			t.Errorf("%s changed: %d", name, status)
+		}
+	}
+	o.done.Store(true)
+	s.await(t, root.ID, "done")
+}
+
+// A flood of notifications costs a look now and then.
+func TestAFloodOfPushesCostsLittle(t *testing.T) {
+	r, o := newRig(t, nothing), newOutpost()
+	s, root, child, address := r.pushing(t, o)
+	began := time.Now()
+	var all sync.WaitGroup
+	var taken, refused atomic.Int64
+	for range 8 {
+		all.Go(func() {
+			for range 125 {
+				switch status := s.push(t, address); status {
+				case http.StatusNoContent:
+					taken.Add(1)
+				case http.StatusTooManyRequests:
+					refused.Add(1)
+				default:
+					t.Errorf("status %d", status)
+				}
+			}
+		})
+	}
+	all.Wait()
+	took := time.Since(began)
+	if taken.Load() < 100 || refused.Load() == 0 && took < 10*time.Second {
+		t.Errorf("%d taken, %d refused in %v", taken.Load(), refused.Load(), took)
+	}
+	// each look waits twice as long for the next, of which a notification leaves a quarter
+	if n := len(o.looked); n > 4+int(took/time.Second) {
+		t.Errorf("%d looks in %v", n, took)
+	}
+	if n := s.read(t, child.ID).Activations; n > 12+3*int(took/time.Second) {
+		t.Errorf("%d activations in %v", n, took)
+	}
+	o.done.Store(true)
+	s.await(t, root.ID, "done")
+}
+
+// Without HTTPS the token would be sent in the clear.
+func TestAServerWithoutAnAddressOnlyLooks(t *testing.T) {
+	for _, public := range []string{"", "http://desk.example.com"} {
+		r, o := newRig(t, nothing), newOutpost()
+		r.deploy(calling)
+		opts := o.options(r)
+		opts.PublicURL, _ = access.ParsePublicURL(public)
+		o.done.Store(true)
+		s := r.startWith(opts)
+		root := s.begin(t)
+		if req := <-o.sent; req.Push != "" {
+			t.Errorf("%q: the address is %s", public, req.Push)
+		}
+		s.await(t, root.ID, "done")
 	}
 }

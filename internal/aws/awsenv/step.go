@@ -40,13 +40,15 @@ type Step struct {
 	command  string             // the command in hints about answers
 	// who is notified of what happens in a run
 	subscribers engine.Subscribers
+	// where remote agents say that there is news; nil without a public address
+	news func(tenant, run, token string) string
 }
 
 // NewStep assembles the parts. Log lines and metrics go to out. It makes no network request.
 func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (Step, error) {
 	p, err := open(s, register, &deps, out)
 	made := Step{parts: p, Frontend: p.frontend(), control: runcontrol.Guard(deps.Control, p.Clock, p.Logger),
-		command: cmp.Or(deps.Command, "dormouse"), subscribers: withSinks{p.subscribers(), s.Sinks.Subscriptions()}}
+		command: cmp.Or(deps.Command, "dormouse"), subscribers: withSinks{p.subscribers(), s.Sinks.Subscriptions()}, news: s.Public.Pushes()}
 	if s.Intake.ARN != "" {
 		made.Intake = sqsqueue.NewIntake(s.SQS(), s.Intake.URL, s.Intake.DeadURL, s.Intake.Tenant)
 	}
@@ -59,7 +61,7 @@ func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (S
 // Engine returns an engine that writes to the log of one invocation.
 func (s Step) Engine(log *slog.Logger) *engine.Engine {
 	return engine.New(engine.Options{Store: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random, Logger: log,
-		Announce: announce(log, s.command), Lines: s.Store, Subscribers: s.subscribers, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
+		Announce: announce(log, s.command), Lines: s.Store, Subscribers: s.subscribers, News: s.news, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
 }
 
 // announce logs that a call waits for an answer.

@@ -36,6 +36,7 @@ import (
 const (
 	gitHubKey = "a-secret-of-at-least-sixteen-bytes"
 	tenant    = "acme"
+	public    = "https://desk.example.com"
 )
 
 // stand is the functions of a stack that a webhook passes, on doubles of AWS and Slack.
@@ -50,7 +51,8 @@ type stand struct {
 	log    bytes.Buffer
 }
 
-func newStand(t *testing.T) *stand {
+// newStand also reaches the servers of more.
+func newStand(t *testing.T, more ...*httptest.Server) *stand {
 	t.Helper()
 	s := &stand{T: t, slack: slackdouble.New(), queues: map[string]string{}, double: awsdouble.New(awsdouble.Options{})}
 	t.Cleanup(s.slack.Close)
@@ -68,7 +70,10 @@ func newStand(t *testing.T) *stand {
 	}
 	env := map[string]string{"DORMOUSE_TABLE": "table", "DORMOUSE_WAKE_QUEUE_URL": s.queues["wake"], "DORMOUSE_NOTIFY_QUEUE_URL": s.queues["notify"],
 		"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": services.URL,
-		"DORMOUSE_PRIVATE_HOSTS": strings.TrimPrefix(s.slack.URL, "http://")}
+		"DORMOUSE_PRIVATE_HOSTS": strings.TrimPrefix(s.slack.URL, "http://"), "DORMOUSE_PUBLIC_URL": public}
+	for _, server := range more {
+		env["DORMOUSE_PRIVATE_HOSTS"] += "," + strings.TrimPrefix(server.URL, "http://")
+	}
 	settings, err := awsenv.Read(func(name string) string { return env[name] })
 	s.must(err)
 	settings.SlackAPI = s.slack.API()
@@ -105,7 +110,12 @@ func (s *stand) deploy(name, file string) {
 // send hands a delivery to the function, as the gateway does.
 func (s *stand) send(name, body string, h http.Header) events.APIGatewayV2HTTPResponse {
 	s.Helper()
-	e := events.APIGatewayV2HTTPRequest{RawPath: "/v1/hooks/" + name, Body: body, Headers: map[string]string{"host": "desk.example.com"}}
+	return s.post("/v1/hooks/"+name, body, h)
+}
+
+func (s *stand) post(path, body string, h http.Header) events.APIGatewayV2HTTPResponse {
+	s.Helper()
+	e := events.APIGatewayV2HTTPRequest{RawPath: path, Body: body, Headers: map[string]string{"host": "desk.example.com"}}
 	e.RequestContext.HTTP.Method = "POST"
 	for header := range h {
 		e.Headers[strings.ToLower(header)] = h.Get(header)
