@@ -182,22 +182,33 @@ func readTests(file string) (rehearsal.Script, []agentfile.Problem, error) {
 	return script, problems, nil
 }
 
-// aimless reports a file of tests whose agent doesn't exist. It reports nothing if an agent file
-// can't be read, because that may be the agent.
-func aimless(s rehearsal.Script) []agentfile.Problem {
+// aimless reports a file of tests whose agent doesn't exist, or that has answers of an agent
+// elsewhere which no tool calls. It reports nothing if an agent file can't be read, because that
+// may be the agent.
+func aimless(s rehearsal.Script) (problems []agentfile.Problem) {
 	agents, wrong, err := agentfile.Survey(above(s.File))
 	var names []string
+	var remote []agent.Tool
 	for _, a := range agents {
 		names = append(names, a.Name)
+		remote = append(remote, slices.DeleteFunc(slices.Clone(a.Tools), func(t agent.Tool) bool { return t.Agent == nil || t.Agent.A2A == nil })...)
 	}
-	if err != nil || len(wrong) > 0 || slices.Contains(names, s.Agent) {
+	if err != nil || len(wrong) > 0 {
 		return nil
+	}
+	for _, r := range s.Remote {
+		if !slices.ContainsFunc(remote, func(t agent.Tool) bool { return t.Name == r.Tool }) {
+			problems = append(problems, agentfile.NewProblem(s.File, r.Line, fmt.Sprintf("no agent in %s has a tool %q with a2a; correct the name, or remove its answers", above(s.File), r.Tool)))
+		}
+	}
+	if slices.Contains(names, s.Agent) {
+		return problems
 	}
 	instead := "create it, or move the tests"
 	if len(names) > 0 {
 		instead = "name one it has (" + strings.Join(names, ", ") + ")"
 	}
-	return []agentfile.Problem{agentfile.NewProblem(s.File, s.Line, fmt.Sprintf("agent %q doesn't exist in %s; %s", s.Agent, above(s.File), instead))}
+	return append(problems, agentfile.NewProblem(s.File, s.Line, fmt.Sprintf("agent %q doesn't exist in %s; %s", s.Agent, above(s.File), instead)))
 }
 
 func (a *app) printCheck(found checked) error {

@@ -68,6 +68,12 @@ A test is a list of steps. It stops at the first difference, which is printed.
              the tool received), result and failed.
              Text between slashes is a regular expression.
 
+Agents that run elsewhere (a2a) are not called. Beside agent and tests, a file has their
+answers by tool; the first one whose input fits counts:
+
+  remote:
+    review: [{input: /A-2/, result: Looks good.}, {error: The reviewer is on leave.}]
+
 The exit code is 1 if a test fails, and 2 if there are no tests or a file can't be read.`,
 		Example: `  dormouse agents test
   dormouse agents test agents/tests/my-desk.yaml --json
@@ -232,6 +238,7 @@ func (a *app) playTest(ctx context.Context, r rehearse, s rehearsal.Script, t re
 // stage starts the server of a test, with its data in dir.
 func (a *app) stage(ctx context.Context, r rehearse, s rehearsal.Script, dir string) (*local.Server, error) {
 	o := local.Options{Addr: "127.0.0.1:0", Data: dir, Agents: r.agents, Policy: r.policy, Private: r.private, Commands: r.commands, Strict: true, Logger: quiet(), Version: a.Opts.Version}
+	o.Peers = recordedPeers(s.Remote)
 	if o.Agents == "" {
 		o.Agents = above(s.File)
 	}

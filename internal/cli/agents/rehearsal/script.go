@@ -16,7 +16,23 @@ type Script struct {
 	File  string
 	Agent string
 	Line  int // where the agent is named, or the file begins
-	Tests []Test
+	// what agents elsewhere answer; tests don't reach them
+	Remote []Remote
+	Tests  []Test
+}
+
+// Remote has the answers of the agent elsewhere that a tool calls. The first one that fits counts.
+type Remote struct {
+	Tool    string
+	Line    int
+	Answers []Answer
+}
+
+// Answer is one of them. Exactly one of Result and Error is set.
+type Answer struct {
+	Input  *Value // nil: fits any input
+	Result *Value
+	Error  string
 }
 
 // Test is a conversation and what must come of it.
@@ -92,6 +108,7 @@ func (r *reader) script(root *yaml.Node, s *Script) {
 	if name := o.Text("agent"); name != "" {
 		s.Agent = name
 	}
+	s.Remote = r.remotes(o.Take("remote"))
 	nodes := o.List("tests")
 	if len(nodes) == 0 {
 		r.Refuse(root, "there are no tests in the file; list them under tests")
@@ -105,6 +122,41 @@ func (r *reader) script(root *yaml.Node, s *Script) {
 		seen[t.Name] = true
 		s.Tests = append(s.Tests, t)
 	}
+}
+
+func (r *reader) remotes(n *yaml.Node) (all []Remote) {
+	if n == nil {
+		return nil
+	}
+	o, ok := r.Object(n, "remote")
+	if !ok {
+		return nil
+	}
+	for _, key := range o.Keys {
+		one := Remote{Tool: key.Value, Line: key.Line}
+		nodes := o.List(key.Value)
+		if len(nodes) == 0 {
+			r.Refuse(key, "%s has no answers; list them, as in [{result: Looks good.}]", key.Value)
+		}
+		for _, n := range nodes {
+			one.Answers = append(one.Answers, r.answer(n))
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+func (r *reader) answer(n *yaml.Node) Answer {
+	o, ok := r.Object(n, "an answer")
+	if !ok {
+		return Answer{}
+	}
+	defer o.Close()
+	a := Answer{Input: valueOf(o, "input"), Result: valueOf(o, "result"), Error: o.Text("error")}
+	if (a.Result != nil) == (a.Error != "") {
+		r.Refuse(n, "an answer has exactly one of result and error; say what the agent answers")
+	}
+	return a
 }
 
 func (r *reader) test(n *yaml.Node) Test {

@@ -11,6 +11,10 @@ import (
 
 // whole is a file with every member there is.
 const whole = `agent: desk
+remote:
+  review:
+    - {input: /A-2/, result: {fine: true}}
+    - {error: on leave}
 tests:
   - name: everything
     steps:
@@ -60,15 +64,18 @@ func TestAFileOfTestsIsRead(t *testing.T) {
 	if len(problems) > 0 {
 		t.Fatal(problems)
 	}
-	if s.Agent != "desk" || s.Line != 1 || len(s.Tests) != 1 || len(s.Tests[0].Steps) != 7 || s.Tests[0].Line != 3 {
+	if s.Agent != "desk" || s.Line != 1 || len(s.Tests) != 1 || len(s.Tests[0].Steps) != 7 || s.Tests[0].Line != 7 {
 		t.Errorf("%+v", s)
 	}
 	steps := s.Tests[0].Steps
-	if d := steps[2].Decide; d.Verb != "approve" || d.Tool != "pay" || string(d.Arguments.JSON()) != `{"amount":1}` || steps[2].Line != 7 {
+	if d := steps[2].Decide; d.Verb != "approve" || d.Tool != "pay" || string(d.Arguments.JSON()) != `{"amount":1}` || steps[2].Line != 11 {
 		t.Errorf("%+v", steps[2])
 	}
 	if e := steps[6].Expect; len(*e.Pending) != 2 || len(*e.Calls) != 2 || !*(*e.Calls)[1].Failed || e.Output.String() != "/on its way/" {
 		t.Errorf("%+v", e)
+	}
+	if r := s.Remote; len(r) != 1 || r[0].Tool != "review" || r[0].Line != 3 || len(r[0].Answers) != 2 || r[0].Answers[0].Input.String() != "/A-2/" || r[0].Answers[1].Error != "on leave" {
+		t.Errorf("%+v", r)
 	}
 	if err := valid(t, whole); err != nil {
 		t.Error(err)
@@ -114,6 +121,12 @@ func TestAWrongFileOfTestsIsRefusedWithItsLine(t *testing.T) {
 		"a call without a tool":     {begin + "    - expect: {calls: [{failed: true}]}", ":6: a call needs a tool"},
 		"no expression":             {begin + "    - expect: {output: '/(/'}", ":6: output: error parsing regexp"},
 		"no expression inside":      {begin + "    - expect: {calls: [{tool: a, arguments: {a: ['/(/']}}]}", ":6: arguments: error parsing regexp"},
+		"remote that is a list":     {"remote: [a]\n" + begin, ":1: remote is a list"},
+		"remote without answers":    {"remote: {a: []}\n" + begin, ":1: a has no answers; list them"},
+		"an answer that is a text":  {"remote: {a: [b]}\n" + begin, ":1: an answer is text"},
+		"an answer with both":       {"remote: {a: [{result: 1, error: b}]}\n" + begin, ":1: an answer has exactly one of result and error"},
+		"an answer with neither":    {"remote: {a: [{input: b}]}\n" + begin, ":1: an answer has exactly one of"},
+		"an answer with more":       {"remote: {a: [{result: 1, when: b}]}\n" + begin, `unknown field "when" in an answer`},
 		"failed with a word":        {begin + "    - expect: {calls: [{tool: a, failed: always}]}", ":6: failed must be true or false"},
 	} {
 		_, problems := Read("x.yaml", []byte(tt.text))
@@ -138,6 +151,7 @@ func TestTheSchemaOfTestsTakesWhatTheReaderTakes(t *testing.T) {
 		t.Fatal(err)
 	}
 	const wrong = `x: 1
+remote: {a: [{x: 1}]}
 tests:
   - x: 1
     name: a
@@ -150,8 +164,8 @@ tests:
 			reader[sorted(strings.Split(names, ", "))] = true
 		}
 	}
-	if len(reader) != 7 {
-		t.Errorf("the reader has %d kinds of mapping, want 7: %v", len(reader), problems)
+	if len(reader) != 8 {
+		t.Errorf("the reader has %d kinds of mapping, want 8: %v", len(reader), problems)
 	}
 	schema := map[string]bool{}
 	closed(tree, func(names []string) { schema[sorted(names)] = true })
