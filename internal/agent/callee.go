@@ -62,9 +62,6 @@ func (a A2A) Host() string {
 	return shownHost(u.Scheme, u.Host)
 }
 
-// HeaderFields are the headers, by name.
-func (a A2A) HeaderFields() ([]Field, error) { return fields(a.Headers) }
-
 // Child implements [core.Rules].
 func (r *Rules) Child(call core.ToolCall) (core.ChildSpec, bool) {
 	t, ok := r.tools[call.Name]

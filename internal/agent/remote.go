@@ -50,9 +50,6 @@ func (m MCP) Limit() time.Duration { return limitOf(m.Timeout) }
 // Most is as for [Lambda].
 func (m MCP) Most() int64 { return mostOf(m.MaxBytes) }
 
-// HeaderFields are the headers, by name.
-func (s Server) HeaderFields() ([]Field, error) { return fields(s.Headers) }
-
 // Remote is the kind of a tool that another process runs, other than by an HTTP request: "lambda"
 // or "mcp". It is empty for other tools.
 func (t Tool) Remote() string {
