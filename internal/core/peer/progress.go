@@ -38,12 +38,12 @@ func (w Work) Next(now, pause int64) int64 {
 	return now + pause
 }
 
-// Hasten is when to look now that the agent says that there is news: at once, but some time after
-// the last commit, of last, so that an agent that says so all the time is not asked all the time.
-// It is never later than next.
+// Hasten is when to look after a notification from the agent: at once, or a short gap after last,
+// the time of the last commit, so that many notifications do not cause as many looks. It is never
+// later than next.
 func Hasten(w *Work, next, last, now int64) int64 {
 	if w == nil {
-		return next // of a run without one, which no one has news of
+		return next // no agent elsewhere works for the run
 	}
 	return min(next, max(now, last+w.gap()))
 }
@@ -51,7 +51,8 @@ func Hasten(w *Work, next, last, now int64) int64 {
 // Hastened says whether news need not be noted, because the look that is due next shows them.
 func (w Work) Hastened(next, now int64) bool { return next > now && next <= now+w.gap() }
 
-// gap is a quarter of the pause, and never long.
+// gap is the least time between two looks that notifications cause: a quarter of the pause, at most
+// 15 s.
 func (w Work) gap() int64 { return min(mostHaste, int64(firstPause)<<min(w.Looks, 20)/4) }
 
 // lastLook is how long before the end of the wait the last look is, in ms.

@@ -55,7 +55,7 @@ func TestAClientFollowsNoRedirect(t *testing.T) {
 	}
 }
 
-func TestADeployIsToldOfAgentsElsewhereThatNobodyAllowsAndOfTheirSecrets(t *testing.T) {
+func TestADeployNamesTheHostsAndSecretsOfRemoteAgents(t *testing.T) {
 	w := newWorld(t)
 	d := agent.Definition{Name: "desk", Tools: []agent.Tool{{Name: "review", Agent: &agent.Callee{A2A: &agent.A2A{URL: "http://localhost:9000/", AllowPrivate: true,
 		Headers: map[string]string{"Authorization": "Bearer {secret:TOKEN}"}}}}}}
