@@ -95,7 +95,7 @@ def prepare(document, runs, asks, cursors, links, records, secure):
                 elif p["in"] == "path" and p["name"] == "call":
                     p["schema"] = only(["call_1", "call_2", "nobody"], p["schema"])
                 elif p["in"] == "path":
-                    words = {"runs": ids, "asks": asks, "hooks": ["nobody"], "webhooks": ["wh_nobody", "dlv_nobody"], "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"], "suspensions": targets + ["sus_1_nobody"]}[path.split("/")[2]]
+                    words = {"runs": ids, "asks": asks, "hooks": ["nobody"], "push": ["nobody"], "webhooks": ["wh_nobody", "dlv_nobody"], "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"], "suspensions": targets + ["sus_1_nobody"]}[path.split("/")[2]]
                     # several decisions are answered one by one, also where there is no such run
                     p["schema"] = (or_known if path.endswith("/decisions") else only)(words, p["schema"])
                 elif p["name"] in ("after", "Last-Event-ID", "cursor"):
