@@ -48,7 +48,8 @@ type Hook struct {
 
 	// BeforeToolExecute is called right before the body of a call runs, after gates and
 	// approvals. It need not be pure: it may read a clock or call a service. If it returns a
-	// refusal or an error, the call fails without running, and the model sees that text.
+	// refusal or an error, the call fails without running, and the model sees that text. Calls
+	// of agents and of tools that the client runs have no body here: ToolGate covers them.
 	BeforeToolExecute func(ctx context.Context, run Run, call ToolCall) (refusal string, err error)
 
 	// AfterToolExecute is called with the result of each call, whether its body ran or not. The

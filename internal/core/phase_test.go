@@ -18,7 +18,7 @@ var phaseWords = map[Phase]struct {
 	BeforeInference:   {"directly before the model is called", []string{"add context", "override instructions or parameters", "include or exclude tools", "end the run"}},
 	AfterInference:    {"before the model's response is committed and before stop rules are evaluated", []string{"drop calls", "end the run"}},
 	ToolGate:          {"for each call with valid arguments; again after a decision; if the state has changed, again before the call runs. These hooks must be pure.", nil},
-	BeforeToolExecute: {"before a call runs", []string{"refuse the call"}},
+	BeforeToolExecute: {"before the body of a call runs", []string{"refuse the call"}},
 	AfterToolExecute:  {"after each call, whether or not it ran; also when a tool begins to wait", []string{"append a note to the result"}},
 	StepEnd:           {"after a step's tool calls, even if the step waits", []string{"end the run"}},
 	RunEnd:            {"once per run, after its end is committed", []string{"nothing"}},
