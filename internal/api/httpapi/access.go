@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -27,7 +28,7 @@ func (a *api) loopback(next http.Handler) http.Handler {
 	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if !isLoopback(r.Host) {
-			a.answer(w, r, &refusal.Error{Code: codeForbidden, Detail: "a server without tokens accepts only loopback hosts, such as localhost; use one, or run the server with tokens"})
+			a.answer(w, r, &refusal.Error{Code: problems.CodeForbidden, Detail: "a server without tokens accepts only loopback hosts, such as localhost; use one, or run the server with tokens"})
 			return
 		}
 		next.ServeHTTP(w, r)
@@ -73,7 +74,7 @@ func (a *api) untilRead(r *http.Request, roles []access.Role) {
 	r.Body = &checkedBody{r.Body, func() error {
 		may, err := a.stillMay(r, principal(r), roles...)
 		if err == nil && !may {
-			err = &refusal.Error{Code: codeUnauthorized, Detail: "the token, or its right to do this, was taken away while the request was being sent; nothing was done"}
+			err = &refusal.Error{Code: problems.CodeUnauthorized, Detail: "the token, or its right to do this, was taken away while the request was being sent; nothing was done"}
 		}
 		return err
 	}}
@@ -110,17 +111,17 @@ func (a *api) who(r *http.Request) (access.Principal, error) {
 	}
 	scheme, token, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	if len(r.Header.Values("Authorization")) > 1 {
-		return access.Principal{}, &refusal.Error{Code: codeUnauthorized, Detail: "the request has several Authorization headers; send one"}
+		return access.Principal{}, &refusal.Error{Code: problems.CodeUnauthorized, Detail: "the request has several Authorization headers; send one"}
 	}
 	if !strings.EqualFold(scheme, "Bearer") {
-		return access.Principal{}, &refusal.Error{Code: codeUnauthorized, Detail: "the request has no bearer token; send it as Authorization: Bearer TOKEN"}
+		return access.Principal{}, &refusal.Error{Code: problems.CodeUnauthorized, Detail: "the request has no bearer token; send it as Authorization: Bearer TOKEN"}
 	}
 	p, ok, err := a.keys.Find(r.Context(), strings.TrimSpace(token))
 	switch {
 	case err != nil:
 		err = cannotTell(err)
 	case !ok:
-		err = &refusal.Error{Code: codeUnauthorized, Detail: "the server doesn't know this bearer token; check it, or ask the operator for a new one"}
+		err = &refusal.Error{Code: problems.CodeUnauthorized, Detail: "the server doesn't know this bearer token; check it, or ask the operator for a new one"}
 	}
 	return p, err
 }
@@ -142,7 +143,7 @@ func authorize(p access.Principal, roles []access.Role) error {
 	for i, r := range roles {
 		names[i] = string(r)
 	}
-	return &refusal.Error{Code: codeRoleRequired,
+	return &refusal.Error{Code: problems.CodeRoleRequired,
 		Detail: fmt.Sprintf("the token %s lacks the role for this operation; it needs %s or admin", p.Name, strings.Join(names, " or "))}
 }
 

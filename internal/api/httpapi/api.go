@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/paths"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/sites"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -181,7 +182,7 @@ func New(opts Options) (http.Handler, error) {
 		}
 	}
 	callers, err := sites.New(opts.Origins, a.ownOrigin(), streamsPath, func(w http.ResponseWriter, r *http.Request) {
-		a.answer(w, r, &refusal.Error{Code: codeForbidden, Detail: "requests from other sites are refused"})
+		a.answer(w, r, &refusal.Error{Code: problems.CodeForbidden, Detail: "requests from other sites are refused"})
 	})
 	if err != nil {
 		return nil, err
@@ -265,10 +266,10 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(&refused, r)
 	if refused.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refused.header.Get("Allow"))
-		a.answer(w, r, &refusal.Error{Code: codeMethodNotAllowed, Detail: clipped(r.Method) + " is not supported here; use a method that the Allow header lists"})
+		a.answer(w, r, &refusal.Error{Code: problems.CodeMethodNotAllowed, Detail: clipped(r.Method) + " is not supported here; use a method that the Allow header lists"})
 		return
 	}
-	a.answer(w, r, &refusal.Error{Code: codeNotFound, Detail: "this path doesn't exist; /openapi.json lists the paths of the API"})
+	a.answer(w, r, &refusal.Error{Code: problems.CodeNotFound, Detail: "this path doesn't exist; /openapi.json lists the paths of the API"})
 }
 
 // mayKnow returns an error if the caller may not learn that a path doesn't exist. The part that

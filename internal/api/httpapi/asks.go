@@ -5,6 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -22,7 +23,7 @@ func (a *api) askRoutes() []route {
 				"It is a run of the built-in agent `dormouse-ask`, with the same id, so everything that reads, links, lists and cancels runs works for it.",
 			body: takes(wire.AskRequest{}), params: []param{keyHeader},
 			answers: []answered{located(202, "Accepted."), located(200, "The key was used before with the same body. Returns the ask as it is now.")},
-			codes:   []refusal.Code{refusal.CodeInvalid, refusal.CodeInvalidArguments, refusal.CodeIdempotencyMismatch, refusal.CodeTooManyRuns, refusal.CodeTenantFull, codeRateLimited},
+			codes:   []refusal.Code{refusal.CodeInvalid, refusal.CodeInvalidArguments, refusal.CodeIdempotencyMismatch, refusal.CodeTooManyRuns, refusal.CodeTenantFull, problems.CodeRateLimited},
 			serve:   a.ask},
 		{method: http.MethodGet, path: "/v1/asks/{id}", name: "readAsk", tag: "asks", title: "Read an ask", roles: canSeeAsks,
 			about: "A token with neither `read` nor `decide` sees only what it asked itself.",

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
@@ -56,7 +57,7 @@ func readOptionalBody(w http.ResponseWriter, r *http.Request, to any) error {
 func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
-		return nil, &refusal.Error{Code: codeMediaType, Detail: "the body has another media type; send it as application/json"}
+		return nil, &refusal.Error{Code: problems.CodeMediaType, Detail: "the body has another media type; send it as application/json"}
 	}
 	raw, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
 	return raw, crowded(err)
@@ -106,7 +107,7 @@ func readUnchecked(r io.Reader) (raw []byte, done func(), err error) {
 func unreadable(err error) error {
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &refusal.Error{Code: codeTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", maxBody)}
+		return &refusal.Error{Code: problems.CodeTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", maxBody)}
 	case errors.Is(err, errCrowded), errors.As(err, new(*refusal.Error)):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
@@ -132,7 +133,7 @@ func (c *countedReader) Read(p []byte) (int, error) {
 }
 
 func malformed(format string, args ...any) *refusal.Error {
-	return &refusal.Error{Code: codeMalformed, Detail: fmt.Sprintf(format, args...)}
+	return &refusal.Error{Code: problems.CodeMalformed, Detail: fmt.Sprintf(format, args...)}
 }
 
 // clipped is a caller's text, short enough to be shown in an answer.

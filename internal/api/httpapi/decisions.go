@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -153,11 +154,11 @@ func (a *api) decideOne(r *http.Request, d wire.Decision) wire.DecisionAnswer {
 		answer.Status = decidedStatus(answer)
 		return answer
 	}
-	e, ok := refused(err)
+	e, ok := problems.Refused(err)
 	if !ok {
 		a.logFault(r, err)
 	}
-	doc := document(e)
+	doc := problems.Document(e)
 	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: d.Target,
 		DecisionID: d.DecisionID, Same: e.Same, Winner: e.Winner}
 }

@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -24,9 +25,9 @@ func (g Gate) who(ctx context.Context) (access.Principal, error) {
 	refused, nobody := errors.AsType[access.NotAdmittedError](err)
 	switch {
 	case nobody:
-		return access.Principal{}, &refusal.Error{Code: codeNotAdmitted, Detail: refused.Why}
+		return access.Principal{}, &refusal.Error{Code: problems.CodeNotAdmitted, Detail: refused.Why}
 	case err == nil && !ok:
-		return access.Principal{}, &refusal.Error{Code: codeUnauthorized,
+		return access.Principal{}, &refusal.Error{Code: problems.CodeUnauthorized,
 			Detail: "the request didn't pass an authorizer; send the token or the signature that the gateway requires"}
 	}
 	return p, err

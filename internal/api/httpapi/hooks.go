@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
@@ -22,7 +23,7 @@ func (a *api) hookRoutes() []route {
 		{method: http.MethodPost, path: access.PushPath + "{token}", name: "receivePush", tag: "hooks", title: "Receive a push notification of a remote agent",
 			about: "Has the run that waits for the agent look at its task now. The server gives this address to the agent with the task; it is the credential. The body, at most 64 KiB of any media type, is not read.",
 			body:  &body{of: map[string]any{}, optional: true}, raw: true, answers: []answered{answers(204, nil, "The run looks at its task soon, or has ended.")},
-			codes: []refusal.Code{codeNotFound, codeRateLimited}, serve: a.receivePush},
+			codes: []refusal.Code{problems.CodeNotFound, problems.CodeRateLimited}, serve: a.receivePush},
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -43,7 +44,7 @@ func set[T comparable](member *T, usual T) {
 func (a *api) enterStream(tenant string) (leave func(), err error) {
 	leave, open, ok := a.streams.Enter(tenant)
 	if !ok {
-		return nil, &refusal.Error{Code: codeTooManyStreams, RetryAfter: 5 * time.Second,
+		return nil, &refusal.Error{Code: problems.CodeTooManyStreams, RetryAfter: 5 * time.Second,
 			Detail: fmt.Sprintf("too many event streams are open, %d of them by this tenant; close some, or read pages", open)}
 	}
 	return leave, nil
@@ -52,7 +53,7 @@ func (a *api) enterStream(tenant string) (leave func(), err error) {
 // pace holds a tenant to its rate.
 func (a *api) pace(tenant string) error {
 	if delay := a.paces.Take(tenant, a.clock.Now()); delay > 0 {
-		return &refusal.Error{Code: codeRateLimited, RetryAfter: delay, Detail: "the tenant exceeds its rate of requests that start work; nothing was stored, so send the same request again after Retry-After"}
+		return &refusal.Error{Code: problems.CodeRateLimited, RetryAfter: delay, Detail: "the tenant exceeds its rate of requests that start work; nothing was stored, so send the same request again after Retry-After"}
 	}
 	return nil
 }

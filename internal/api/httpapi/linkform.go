@@ -12,6 +12,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -81,7 +82,7 @@ func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call
 func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Values, error) {
 	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
 	if errors.As(err, new(*http.MaxBytesError)) {
-		return nil, &refusal.Error{Code: codeTooLarge, Detail: "the answer is longer than 64 KiB; shorten it"}
+		return nil, &refusal.Error{Code: problems.CodeTooLarge, Detail: "the answer is longer than 64 KiB; shorten it"}
 	}
 	form, bad := url.ParseQuery(string(text))
 	if err != nil || bad != nil {
@@ -89,7 +90,7 @@ func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Va
 	}
 	for name, values := range form {
 		if !slices.Contains(fields, name) {
-			code := codeUnknownField
+			code := problems.CodeUnknownField
 			if pageField.MatchString(name) { // of the page of another question
 				code = refusal.CodeInvalid
 			}

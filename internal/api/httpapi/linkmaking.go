@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -29,7 +30,7 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	if a.links == nil {
-		return &refusal.Error{Code: codeNotFound, Detail: "the server has no key to sign approval links; ask the operator to configure one"}
+		return &refusal.Error{Code: problems.CodeNotFound, Detail: "the server has no key to sign approval links; ask the operator to configure one"}
 	}
 	keys, err := a.links(r.Context(), keysAge)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -30,7 +31,7 @@ func (a *api) peopleDesk(s people.SignIn) (*people.Desk, error) {
 }
 
 func (a *api) signInRoutes() []route {
-	good := []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeRunNotFound, refusal.CodeCallNotFound}
+	good := []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpired, problems.CodeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeRunNotFound, refusal.CodeCallNotFound}
 	return []route{
 		{method: http.MethodGet, path: "/v1/approvals/{token}/sign-in", name: "beginSignIn", tag: "decisions", title: "Sign in to answer an approval link", link: true,
 			about:   "Sends a browser to the operator's identity provider, for links with `require: sign_in`. It decides nothing.",
@@ -40,7 +41,7 @@ func (a *api) signInRoutes() []route {
 			about:   "The redirect address that the identity provider knows. It sends the browser back to the page of the link, which then has the answer's buttons. It decides nothing.",
 			params:  []param{inQuery("code", "From the provider."), inQuery("state", "From the provider.")},
 			answers: []answered{{status: 303, about: "`Location` is the page of the link.", headers: []string{"Set-Cookie"}}},
-			codes:   append([]refusal.Code{codeForbidden}, good...), serve: a.finishSignIn},
+			codes:   append([]refusal.Code{problems.CodeForbidden}, good...), serve: a.finishSignIn},
 	}
 }
 
@@ -48,7 +49,7 @@ func (a *api) signInRoutes() []route {
 func (a *api) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 	l, err := a.openLink(r)
 	if err == nil && (l.record.Require != engine.RequireSignIn || a.people == nil) {
-		err = &refusal.Error{Code: codeNotFound, Detail: "no one signs in to answer by this link; open the link itself"}
+		err = &refusal.Error{Code: problems.CodeNotFound, Detail: "no one signs in to answer by this link; open the link itself"}
 	}
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
@@ -107,7 +108,7 @@ func (a *api) signedIn(r *http.Request, l *question) {
 
 func (a *api) mustBeSignedIn(l *question) error {
 	if l.Person == "" {
-		return &refusal.Error{Code: codeUnauthorized, Detail: "this link is answered by a person who has signed in; open it in a browser"}
+		return &refusal.Error{Code: problems.CodeUnauthorized, Detail: "this link is answered by a person who has signed in; open it in a browser"}
 	}
 	return nil
 }
@@ -115,15 +116,15 @@ func (a *api) mustBeSignedIn(l *question) error {
 func (a *api) signInFailed(err error) error {
 	if _, not := errors.AsType[access.NotAdmittedError](err); not {
 		a.log.Warn("a person who signed in is not admitted", "reason", err)
-		return &refusal.Error{Code: codeForbidden, Detail: "this account may not answer here; sign in with another one, or ask the operator"}
+		return &refusal.Error{Code: problems.CodeForbidden, Detail: "this account may not answer here; sign in with another one, or ask the operator"}
 	}
 	switch {
 	case errors.Is(err, people.ErrNotBegun):
-		return &refusal.Error{Code: codeForbidden, Detail: "this sign-in was not begun here, or took longer than 10 minutes; open the link and sign in again"}
+		return &refusal.Error{Code: problems.CodeForbidden, Detail: "this sign-in was not begun here, or took longer than 10 minutes; open the link and sign in again"}
 	case errors.Is(err, people.ErrManyClaims):
-		return &refusal.Error{Code: codeForbidden, Detail: "the identity provider says too much about this account; have it issue fewer claims to this client"}
+		return &refusal.Error{Code: problems.CodeForbidden, Detail: "the identity provider says too much about this account; have it issue fewer claims to this client"}
 	case errors.Is(err, access.ErrSignInRefused), errors.Is(err, people.ErrNoCode):
-		return &refusal.Error{Code: codeForbidden, Detail: "the identity provider did not sign you in; open the link to try again"}
+		return &refusal.Error{Code: problems.CodeForbidden, Detail: "the identity provider did not sign you in; open the link to try again"}
 	}
 	a.log.Warn("the identity provider failed", "error", err)
 	return &refusal.Error{Code: refusal.CodeUnavailable, Detail: "the identity provider can't be reached now; try again later"}

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -35,9 +36,9 @@ func (a *api) openLink(r *http.Request) (l question, err error) {
 	}
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
-		return l, &refusal.Error{Code: codeLinkExpired, Detail: "the link has expired; ask for a new one"}
+		return l, &refusal.Error{Code: problems.CodeLinkExpired, Detail: "the link has expired; ask for a new one"}
 	case errors.Is(err, access.ErrBadLink):
-		return l, &refusal.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
+		return l, &refusal.Error{Code: problems.CodeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
 	case err != nil:
 		return l, err
 	}
@@ -73,9 +74,9 @@ func (a *api) readRecord(r *http.Request, l *question) (err error) {
 func (a *api) stillGood(r *http.Request, l question) error {
 	switch {
 	case l.record.Suspension != l.link.Suspension:
-		return &refusal.Error{Code: codeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
+		return &refusal.Error{Code: problems.CodeNotFound, Detail: "this link is incomplete or not from this server; open it exactly as you received it, or ask for a new one"}
 	case l.record.Revoked > 0:
-		return &refusal.Error{Code: codeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
+		return &refusal.Error{Code: problems.CodeLinkRevoked, Detail: "the link was revoked; ask for a new one"}
 	case l.record.Endpoint != "":
 		return a.stillSentTo(r, l)
 	}
@@ -85,7 +86,7 @@ func (a *api) stillGood(r *http.Request, l question) error {
 		may, err = a.stillMay(r, maker, access.Decide)
 	}
 	if err == nil && !may {
-		err = &refusal.Error{Code: codeLinkExpired, Detail: "the caller who created this link may no longer create links; ask for a new one"}
+		err = &refusal.Error{Code: problems.CodeLinkExpired, Detail: "the caller who created this link may no longer create links; ask for a new one"}
 	}
 	return err
 }
@@ -99,7 +100,7 @@ func (a *api) stillSentTo(r *http.Request, l question) error {
 	}
 	there, err := a.webhooks.IsAt(r.Context(), l.record)
 	if err == nil && !there {
-		err = &refusal.Error{Code: codeLinkRevoked, Detail: "the webhook that got this link was removed or sends elsewhere now; ask for a new link"}
+		err = &refusal.Error{Code: problems.CodeLinkRevoked, Detail: "the webhook that got this link was removed or sends elsewhere now; ask for a new link"}
 	}
 	return err
 }
@@ -218,7 +219,7 @@ func (a *api) askedBy(r *http.Request, l question) (*wire.Pending, error) {
 		return nil, err
 	}
 	call, err := a.front.Target(r.Context(), p, l.link.Suspension)
-	if e, ok := refused(err); ok && e.Code == refusal.CodeCallNotFound {
+	if e, ok := problems.Refused(err); ok && e.Code == refusal.CodeCallNotFound {
 		// deciding refuses it, once its body is read
 		err, call.Kind = nil, core.KindApproval
 	}
@@ -230,14 +231,14 @@ const changedText = "This has changed since you read it. Nothing was stored; ple
 
 // answeredAgain are the refusals after which the recipient of a link can answer otherwise.
 var answeredAgain = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaMismatch, refusal.CodeInvalid, refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties,
-	refusal.CodeInvalidArguments, codeUnauthorized, codeRoleRequired, codeRateLimited,
+	refusal.CodeInvalidArguments, problems.CodeUnauthorized, problems.CodeRoleRequired, problems.CodeRateLimited,
 	refusal.CodeCodeRequired, refusal.CodeCodeWrong, refusal.CodeCodeExpired, refusal.CodeTooManyCodes, refusal.CodeCodeNotSent, refusal.CodeCodeLocked}
 
 // answerRefused answers a refused decision. A person whose answer came second or too late sees what
 // counts instead; one who can correct the answer, or may only deny, sees the question again. A
 // program gets the problem.
 func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
-	e, known := refused(err)
+	e, known := problems.Refused(err)
 	if e.Winner != nil { // a link is for one question, not for what another caller answered
 		e.Winner.Result = nil
 	}
@@ -247,23 +248,23 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	if e.Code == refusal.CodeInvalidArguments {
 		l.Wrong = map[string]string{"arguments": e.Detail}
 	}
-	p := problemOf[e.Code]
+	p := problems.Of(e.Code)
 	switch {
 	case !known || !wantsPage(r):
 	case l.Call != nil && e.Code == refusal.CodeChanged:
-		return a.showQuestion(w, r, l, p.status, changedText)
+		return a.showQuestion(w, r, l, p.Status, changedText)
 	case l.Call != nil && slices.Contains(answeredAgain, e.Code):
-		return a.showQuestion(w, r, l, p.status, "Nothing was stored: "+e.Detail)
-	case p.status == http.StatusConflict || l.Code && slices.Contains(answeredAgain, e.Code):
-		return a.showOutcome(w, r, l, p.status, "Your answer was not used.")
+		return a.showQuestion(w, r, l, p.Status, "Nothing was stored: "+e.Detail)
+	case p.Status == http.StatusConflict || l.Code && slices.Contains(answeredAgain, e.Code):
+		return a.showOutcome(w, r, l, p.Status, "Your answer was not used.")
 	}
 	return a.linkRefused(w, r, l, err)
 }
 
 // linkRefused answers a person with a page, and a program with a problem.
 func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
-	if e, ok := refused(err); ok && wantsPage(r) {
-		l.Write(w, problemOf[e.Code].status, linkpage.Refused(refusedTitle(e.Code), e.Detail, strings.TrimSuffix(l.SignInAt, "/sign-in")))
+	if e, ok := problems.Refused(err); ok && wantsPage(r) {
+		l.Write(w, problems.Of(e.Code).Status, linkpage.Refused(refusedTitle(e.Code), e.Detail, strings.TrimSuffix(l.SignInAt, "/sign-in")))
 		return nil
 	}
 	return err
@@ -274,19 +275,19 @@ func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Acc
 // onlyLooks reports whether the page's form was sent without an answer, for example with Enter. The
 // page then shows the question again; a program gets the error.
 func onlyLooks(r *http.Request, err error) bool {
-	e, known := refused(err)
+	e, known := problems.Refused(err)
 	return known && e.Code == refusal.CodeBadAction && wantsPage(r)
 }
 
 // refusedTitle is the heading of a page that refuses.
 func refusedTitle(code refusal.Code) string {
 	switch code {
-	case codeLinkExpired:
+	case problems.CodeLinkExpired:
 		return "This link has expired"
-	case codeLinkRevoked:
+	case problems.CodeLinkRevoked:
 		return "This link was revoked"
-	case codeForbidden:
+	case problems.CodeForbidden:
 		return "You can't answer here"
 	}
-	return problemOf[code].title
+	return problems.Of(code).Title
 }

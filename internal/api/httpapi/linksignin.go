@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -27,25 +28,25 @@ func (a *api) signIn(r *http.Request, l *question, typed string) error {
 		return nil
 	}
 	if !a.checksTokens() {
-		return &refusal.Error{Code: codeForbidden, Detail: "this server can't check access tokens on the page of a link; decide with your token by the API"}
+		return &refusal.Error{Code: problems.CodeForbidden, Detail: "this server can't check access tokens on the page of a link; decide with your token by the API"}
 	}
 	if typed = strings.TrimSpace(typed); typed == "" && r.Header.Get("Authorization") == "" {
-		return &refusal.Error{Code: codeUnauthorized, Detail: "this link is answered with an access token; enter yours, or send it as Authorization: Bearer TOKEN"}
+		return &refusal.Error{Code: problems.CodeUnauthorized, Detail: "this link is answered with an access token; enter yours, or send it as Authorization: Bearer TOKEN"}
 	}
 	done, ok := a.guesses.Begin(l.record.ID, a.clock.Now())
 	if !ok {
-		return &refusal.Error{Code: codeRateLimited, RetryAfter: bounds.EveryGuess, Detail: "too many access tokens were wrong; wait a minute, then try again"}
+		return &refusal.Error{Code: problems.CodeRateLimited, RetryAfter: bounds.EveryGuess, Detail: "too many access tokens were wrong; wait a minute, then try again"}
 	}
 	wrong := false
 	defer func() { done(wrong) }()
 	p, err := a.tokenOf(r, typed)
 	if err == nil && p.Tenant != l.link.Tenant {
-		err = &refusal.Error{Code: codeUnauthorized, Detail: "the server doesn't know this access token"}
+		err = &refusal.Error{Code: problems.CodeUnauthorized, Detail: "the server doesn't know this access token"}
 	}
 	if err == nil {
 		err = authorize(p, []access.Role{access.Decide})
 	}
-	e, known := refused(err)
+	e, known := problems.Refused(err)
 	wrong = err != nil && known && e.Code != refusal.CodeUnavailable
 	if err == nil {
 		l.caller = frontend.SignedIn(l.record, p)
@@ -62,7 +63,7 @@ func (a *api) tokenOf(r *http.Request, typed string) (access.Principal, error) {
 	case err != nil:
 		err = cannotTell(err)
 	case !ok:
-		err = &refusal.Error{Code: codeUnauthorized, Detail: "the server doesn't know this access token"}
+		err = &refusal.Error{Code: problems.CodeUnauthorized, Detail: "the server doesn't know this access token"}
 	}
 	return p, err
 }

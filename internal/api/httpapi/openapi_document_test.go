@@ -12,6 +12,7 @@ import (
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -299,15 +300,15 @@ func (p param) schema() any {
 // call goes through.
 func codesByStatus(rt route) map[int][]refusal.Code {
 	codes := slices.Clone(rt.codes)
-	codes = append(codes, codeForbidden, codeInternal)
+	codes = append(codes, problems.CodeForbidden, problems.CodeInternal)
 	if !rt.link {
 		codes = append(codes, refusal.CodeInvalid)
 	}
 	if !rt.link || rt.body != nil {
-		codes = append(codes, codeUnknownField)
+		codes = append(codes, problems.CodeUnknownField)
 	}
 	if len(rt.roles) > 0 {
-		codes = append(codes, codeUnauthorized, codeRoleRequired, codeNotAdmitted)
+		codes = append(codes, problems.CodeUnauthorized, problems.CodeRoleRequired, problems.CodeNotAdmitted)
 	}
 	if rt.tag != "server" {
 		codes = append(codes, storageCodes...)
@@ -316,18 +317,18 @@ func codesByStatus(rt route) map[int][]refusal.Code {
 		codes = append(codes, refusal.CodeDiskFull)
 	}
 	if rt.body != nil {
-		codes = append(codes, codeMalformed, codeTooLarge)
+		codes = append(codes, problems.CodeMalformed, problems.CodeTooLarge)
 	}
 	if rt.body != nil && !rt.raw {
-		codes = append(codes, codeMediaType)
+		codes = append(codes, problems.CodeMediaType)
 	}
 	if strings.Contains(rt.path, "{") {
-		codes = append(codes, codeNotFound)
+		codes = append(codes, problems.CodeNotFound)
 	}
 	by := map[int][]refusal.Code{}
-	for _, p := range problems { // in the order of the table
-		if slices.Contains(codes, p.code) {
-			by[p.status] = append(by[p.status], p.code)
+	for _, p := range problems.Table { // in the order of the table
+		if slices.Contains(codes, p.Code) {
+			by[p.Status] = append(by[p.Status], p.Code)
 		}
 	}
 	return by
@@ -339,14 +340,14 @@ var storageCodes = []refusal.Code{refusal.CodeStorageFailing, refusal.CodeStorag
 
 // shared are answers that are the same wherever they occur.
 var shared = map[string][]refusal.Code{
-	"Unauthorized": {codeUnauthorized}, "Forbidden": {codeForbidden, codeRoleRequired, codeNotAdmitted}, "TooLarge": {codeTooLarge},
-	"UnsupportedMediaType": {codeMediaType}, "InternalError": {codeInternal}, "Unavailable": storageCodes, "DiskFull": {refusal.CodeDiskFull},
+	"Unauthorized": {problems.CodeUnauthorized}, "Forbidden": {problems.CodeForbidden, problems.CodeRoleRequired, problems.CodeNotAdmitted}, "TooLarge": {problems.CodeTooLarge},
+	"UnsupportedMediaType": {problems.CodeMediaType}, "InternalError": {problems.CodeInternal}, "Unavailable": storageCodes, "DiskFull": {refusal.CodeDiskFull},
 }
 
 func sharedResponses() map[string]response {
 	all := map[string]response{}
 	for name, codes := range shared {
-		all[name] = refusalOf(problemOf[codes[0]].status, codes)
+		all[name] = refusalOf(problems.Of(codes[0]).Status, codes)
 	}
 	return all
 }
@@ -368,7 +369,7 @@ func refusals(rt route, status int, codes []refusal.Code) response {
 func refusalOf(status int, codes []refusal.Code) response {
 	words, said := make([]string, len(codes)), make([]string, len(codes))
 	for i, c := range codes {
-		words[i], said[i] = string(c), fmt.Sprintf("`%s` (%s): %s", c, problemOf[c].title, problemOf[c].meaning)
+		words[i], said[i] = string(c), fmt.Sprintf("`%s` (%s): %s", c, problems.Of(c).Title, problems.Of(c).Meaning)
 	}
 	number := any(status)
 	r := response{Description: strings.Join(said, "\n"), Codes: codes, Content: map[string]content{mediaProblem: {Schema: &schema{

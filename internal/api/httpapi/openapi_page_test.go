@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -111,9 +112,9 @@ func statusesInPage(rt route) string {
 	for _, a := range rt.answers {
 		all = append(all, a.status)
 	}
-	common := []refusal.Code{refusal.CodeInvalid, codeNotFound, refusal.CodeAgentUnavailable}
+	common := []refusal.Code{refusal.CodeInvalid, problems.CodeNotFound, refusal.CodeAgentUnavailable}
 	for _, c := range rt.codes {
-		status := problemOf[c].status
+		status := problems.Of(c).Status
 		if !slices.Contains(common, c) && status != http.StatusBadRequest && !(status == http.StatusNotFound && strings.Contains(rt.path, "{")) {
 			all = append(all, status)
 		}

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -20,15 +21,15 @@ func (a *api) receivePush(w http.ResponseWriter, r *http.Request) error {
 		return noPush()
 	}
 	if wait := a.senders.Take(at.Text(), a.clock.Now()); wait > 0 {
-		return &refusal.Error{Code: codeRateLimited, RetryAfter: wait, Detail: "too many notifications come to this address; send the last one again after Retry-After"}
+		return &refusal.Error{Code: problems.CodeRateLimited, RetryAfter: wait, Detail: "too many notifications come to this address; send the last one again after Retry-After"}
 	}
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxPush)); errors.As(err, new(*http.MaxBytesError)) {
-		return &refusal.Error{Code: codeTooLarge, Detail: "the notification is larger than 64 KiB; send it without the task's content, which is not read"}
+		return &refusal.Error{Code: problems.CodeTooLarge, Detail: "the notification is larger than 64 KiB; send it without the task's content, which is not read"}
 	} else if err != nil {
 		return unreadable(err)
 	}
 	err := a.front.News(r.Context(), at.Tenant, at.Run, at.Token)
-	if e, known := refused(err); known && e.Code == refusal.CodeRunNotFound {
+	if e, known := problems.Refused(err); known && e.Code == refusal.CodeRunNotFound {
 		return noPush()
 	}
 	if err == nil {
@@ -39,5 +40,5 @@ func (a *api) receivePush(w http.ResponseWriter, r *http.Request) error {
 }
 
 func noPush() error {
-	return &refusal.Error{Code: codeNotFound, Detail: "this address is not from this server, or its run is gone; send to the address that the task came with"}
+	return &refusal.Error{Code: problems.CodeNotFound, Detail: "this address is not from this server, or its run is gone; send to the address that the task came with"}
 }

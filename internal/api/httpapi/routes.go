@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -147,7 +148,7 @@ var (
 // startCodes are the errors of operations that start a run or a turn.
 var startCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeThreadNotFound, refusal.CodeRunOpen,
 	refusal.CodeIdempotencyMismatch, refusal.CodeInboxFull, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeBudgetExceeded,
-	refusal.CodeTenantFull, refusal.CodeChildThread, codeRateLimited}
+	refusal.CodeTenantFull, refusal.CodeChildThread, problems.CodeRateLimited}
 
 var decisionCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, refusal.CodeBadGrant, refusal.CodeUnclearDecision,
 	refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
@@ -169,10 +170,10 @@ var resumeCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, r
 	refusal.CodeAlreadyDecided, refusal.CodeNotSuspended, refusal.CodeStaleSuspension}
 
 // verdictCodes are fewer than decisionCodes: a link answers one known approval.
-var verdictCodes = []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeInvalid,
+var verdictCodes = []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpired, problems.CodeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeInvalid,
 	refusal.CodeBadAction, refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeUnclearDecision, refusal.CodeSchemaMismatch, refusal.CodeResultRequired,
 	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
-	refusal.CodeInvalidArguments, codeUnauthorized, codeRoleRequired, codeForbidden, codeRateLimited,
+	refusal.CodeInvalidArguments, problems.CodeUnauthorized, problems.CodeRoleRequired, problems.CodeForbidden, problems.CodeRateLimited,
 	refusal.CodeCodeRequired, refusal.CodeCodeWrong, refusal.CodeCodeExpired, refusal.CodeTooManyCodes, refusal.CodeCodeNotSent, refusal.CodeCodeLocked,
 	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended}
 
@@ -224,7 +225,7 @@ func (a *api) runRoutes() []route {
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), and comments that keep the connection open."},
 				answers(204, nil, "Streams: the run is done and you have read all of its events."),
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
-			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, codeTooManyStreams}, serve: a.events},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, problems.CodeTooManyStreams}, serve: a.events},
 		{method: http.MethodGet, path: "/v1/runs/{id}/calls", name: "listCalls", tag: "runs", title: "List a run's tool calls", roles: canRead,
 			about:  "Lists the calls in the order in which the model requested them. Suspensions of the run itself, such as an interrupt, are included.",
 			params: []param{limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Call]{}, "One page.")},
@@ -238,7 +239,7 @@ func (a *api) runRoutes() []route {
 			params: []param{inQuery("after", "A cursor: return only later events."), forRuns(followParam), forRuns(treeParam), lastParam, forTenant(agentParam), forTenant(typesParam)},
 			answers: []answered{{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "The stream."},
 				answers(204, nil, "Streams of a run: the run is done and you have read all of its events.")},
-			codes: []refusal.Code{codeNotFound, codeLinkExpired, refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, codeTooManyStreams}, serve: a.readStream},
+			codes: []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpired, refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, problems.CodeTooManyStreams}, serve: a.readStream},
 	}
 }
 
@@ -267,7 +268,7 @@ func (a *api) steeringRoutes() []route {
 			codes:   []refusal.Code{refusal.CodeRunNotFound, refusal.CodeRunDone}, serve: a.cancelRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Interrupt a run", roles: canStop, about: "Pauses the run after its next commit, until it is resumed.",
 			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Accepted.")}, paced: true,
-			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeRunDone, codeRateLimited}, serve: a.interruptRun},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeRunDone, problems.CodeRateLimited}, serve: a.interruptRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Resume an interrupted run", roles: canDecide,
 			body:    mayTake(wire.ResumeRequest{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted."), answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
@@ -277,7 +278,7 @@ func (a *api) steeringRoutes() []route {
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The retry was requested before. Returns the run it started.")},
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeAgentNotFound, refusal.CodeAgentUnavailable, refusal.CodeRunOpen, refusal.CodeRunSuperseded, refusal.CodeChildThread, refusal.CodeNotFailed,
-				refusal.CodeIdempotencyMismatch, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeBudgetExceeded, refusal.CodeTenantFull, codeRateLimited}, serve: a.retryRun},
+				refusal.CodeIdempotencyMismatch, refusal.CodeNotAStarter, refusal.CodeTooManyRuns, refusal.CodeBudgetExceeded, refusal.CodeTenantFull, problems.CodeRateLimited}, serve: a.retryRun},
 	}
 }
 
@@ -305,7 +306,7 @@ func (a *api) threadRoutes() []route {
 			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` is set if the newest run is suspended or done; `done` is never set."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
-			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeThreadNotFound, codeTooManyStreams}, serve: a.threadEvents},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeThreadNotFound, problems.CodeTooManyStreams}, serve: a.threadEvents},
 		{method: http.MethodGet, path: "/v1/threads/{id}/runs", name: "listThreadRuns", tag: "threads", title: "List a thread's runs, newest first", roles: canRead,
 			about:  aboutRuns,
 			params: slices.Concat(runFilters, []param{limitParam("20", 100), cursorParam}), answers: []answered{answers(200, wire.Page[wire.Run]{}, "One page.")},
@@ -323,9 +324,9 @@ func (a *api) linkRoutes() []route {
 				"who created it, for whom, when, and when it expires. Only this response contains `link`. Each request creates another link. If the recipient could only deny, the request is refused.",
 			body:    takes(wire.LinkRequest{}),
 			answers: []answered{answers(201, wire.Link{}, "The link.")},
-			codes: []refusal.Code{codeNotFound, refusal.CodeInvalid, refusal.CodeWrongKind, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone, refusal.CodeStaleSuspension,
+			codes: []refusal.Code{problems.CodeNotFound, refusal.CodeInvalid, refusal.CodeWrongKind, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone, refusal.CodeStaleSuspension,
 				refusal.CodeSuspensionIDRequired, refusal.CodeNotSuspended, refusal.CodeTooManyLinks,
-				refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, codeRateLimited}, serve: a.makeLink},
+				refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, problems.CodeRateLimited}, serve: a.makeLink},
 		{method: http.MethodGet, path: "/v1/runs/{id}/links", name: "listLinks", tag: "decisions", title: "List a run's approval links", roles: canLink,
 			about:   "All links of the run, oldest first, on one page: recipient, creator, expiry, and whether they were revoked. The response doesn't contain the links themselves.",
 			answers: []answered{answers(200, wire.Page[wire.Link]{}, "All entries.")},
@@ -338,7 +339,7 @@ func (a *api) linkRoutes() []route {
 			about: "Changes nothing, so mail scanners and link previews are harmless. The link itself is the credential for answering this one call, without a token, until it expires, is revoked, or the deadline of the call passes. " +
 				"Once the call is settled, the link shows the outcome: who answered what and when, or that the deadline passed. With `?answer=approve` or `?answer=deny` the page has that answer ready; it still needs a click. Other query parameters, such as those added by mail clients, are ignored.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome."), page(200)},
-			codes:   []refusal.Code{codeNotFound, codeLinkExpired, codeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.showLink},
+			codes:   []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpired, problems.CodeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer an approval link", link: true,
 			about: "Approves, answers or denies. Repeating the answer has no further effect. The decision is recorded under the name `link:` followed by the recipient (`for`), with the link's id and creator. If the call needs an answer, send `result` too; the page has a form made from the response schema. With `require: token`, the decision is that of the token in the `Authorization` header or on the page. With `require: code`, send `action: code` first: a one-time code is mailed to the link's address (202 `code_sent`). Then answer with `code`. Only links with `edit` take `arguments`. Grants require a token and `decide`.",
 			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
@@ -366,7 +367,7 @@ func (a *api) otherRoutes() []route {
 			answers: []answered{answers(200, wire.FeedPage{}, "One page. The events of one commit stay together, so a page may hold more than `limit`."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
-			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, codeTooManyStreams}, serve: a.tenantEvents},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, problems.CodeTooManyStreams}, serve: a.tenantEvents},
 		{method: http.MethodGet, path: "/v1/decisions", name: "listDecisions", tag: "events", title: "List recorded decisions, newest first", roles: canSeeInbox,
 			about: "Lists who decided what and when, for all runs of the tenant, and whether each decision took effect. A token without `read` gets decisions without their arguments, result and title.",
 			params: []param{byParam, viaParam, agentParam, {in: "query", name: "action", about: "Return only decisions with this action.", one: []string{"resume", "cancel"}},

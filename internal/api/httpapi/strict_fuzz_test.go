@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -35,7 +36,7 @@ func FuzzStrict(f *testing.F) {
 		}
 		if refused, ok := errors.AsType[*refusal.Error](err); err != nil && (!ok || len(refused.Detail) > 500) {
 			t.Fatalf("%q is refused with %v", raw, err)
-		} else if err != nil && refused.Code != codeMalformed && refused.Code != codeUnknownField {
+		} else if err != nil && refused.Code != problems.CodeMalformed && refused.Code != problems.CodeUnknownField {
 			t.Fatalf("%q is refused as %s", raw, refused.Code)
 		}
 		var plain wire.Decision

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -92,9 +93,9 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	})
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):
-		return &refusal.Error{Code: codeLinkExpired, Detail: "the ticket has expired; request the events again at the original address"}
+		return &refusal.Error{Code: problems.CodeLinkExpired, Detail: "the ticket has expired; request the events again at the original address"}
 	case errors.Is(err, access.ErrBadLink):
-		return &refusal.Error{Code: codeNotFound, Detail: "the ticket is not from this server; request the events again at the original address"}
+		return &refusal.Error{Code: problems.CodeNotFound, Detail: "the ticket is not from this server; request the events again at the original address"}
 	case err != nil:
 		return err
 	}

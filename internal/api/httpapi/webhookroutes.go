@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -19,7 +20,7 @@ func (a *api) webhookRoutes() []route {
 			body:  takes(wire.WebhookRequest{}), params: []param{keyHeader},
 			answers: []answered{{status: 201, of: wire.Webhook{}, about: "The webhook.", headers: []string{"Location"}},
 				{status: 200, of: wire.Webhook{}, about: "The key was used before with the same body. Returns the webhook as it is now.", headers: []string{"Location"}}},
-			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeTooManyWebhooks, refusal.CodeIdempotencyMismatch, codeRateLimited}, serve: a.withDesk(a.addWebhook)},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeTooManyWebhooks, refusal.CodeIdempotencyMismatch, problems.CodeRateLimited}, serve: a.withDesk(a.addWebhook)},
 		{method: http.MethodGet, path: "/v1/webhooks", name: "listWebhooks", title: "List webhooks, oldest first",
 			answers: []answered{answers(200, wire.Page[wire.Webhook]{}, "All entries.")}, serve: a.withDesk(a.listWebhooks)},
 		{method: http.MethodGet, path: "/v1/webhooks/{id}", name: "readWebhook", title: "Read a webhook",
@@ -34,7 +35,7 @@ func (a *api) webhookRoutes() []route {
 		{method: http.MethodPost, path: "/v1/webhooks/{id}/test", name: "testWebhook", title: "Send a test notice", paced: true, body: mayTake(struct{}{}),
 			about:   "Sends a signed notice of the type `test`, once, and waits for the endpoint's answer. Works for disabled webhooks too.",
 			answers: []answered{answers(200, wire.WebhookTest{}, "The attempt, whether it was delivered or not.")},
-			codes:   []refusal.Code{refusal.CodeInvalid, refusal.CodeWebhookNotFound, refusal.CodeTestUnavailable, codeRateLimited}, serve: a.withDesk(a.testWebhook)},
+			codes:   []refusal.Code{refusal.CodeInvalid, refusal.CodeWebhookNotFound, refusal.CodeTestUnavailable, problems.CodeRateLimited}, serve: a.withDesk(a.testWebhook)},
 		{method: http.MethodGet, path: "/v1/webhooks/disabled", name: "listDisabled", title: "List disabled endpoints",
 			about:  "Lists webhooks, and endpoints of agent files and runs. An endpoint is disabled by a caller, or by its own answer 410.",
 			params: []param{limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.DisabledEndpoint]{}, "One page.")},
@@ -72,7 +73,7 @@ func (a *api) webhookRoutes() []route {
 	}
 	for i := range routes {
 		routes[i].tag, routes[i].roles = "webhooks", canWebhooks
-		routes[i].codes = append(routes[i].codes, codeNotFound) // where a server has none
+		routes[i].codes = append(routes[i].codes, problems.CodeNotFound) // where a server has none
 	}
 	return routes
 }

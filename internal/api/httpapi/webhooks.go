@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
@@ -11,7 +12,7 @@ import (
 // desk is the callers' side with the webhooks.
 func (a *api) desk() (*webhooks.Desk, error) {
 	if a.webhooks == nil {
-		return nil, &refusal.Error{Code: codeNotFound, Detail: "this server has no webhooks"}
+		return nil, &refusal.Error{Code: problems.CodeNotFound, Detail: "this server has no webhooks"}
 	}
 	return a.webhooks, nil
 }
