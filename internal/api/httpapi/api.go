@@ -11,6 +11,7 @@ import (
 	"path"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/paths"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
@@ -70,6 +71,9 @@ type Options struct {
 
 	// Webhooks manages the tenants' webhooks. Nil: there are none.
 	Webhooks *webhooks.Desk
+
+	// Protocols are the protocols of stock clients that are served, too.
+	Protocols []Protocol
 
 	// Codes sends the one-time codes of links. Nil: links can't ask for one.
 	Codes SendCode
@@ -138,6 +142,7 @@ type api struct {
 	part      Part
 	links     LinkSource // nil: there are none
 	hooks     *hooks.Receiver
+	protocols []Protocol
 	names     Names
 	public    access.PublicURL
 	tops      paths.Tops
@@ -159,7 +164,7 @@ type api struct {
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
-		links: opts.linkSource(), hooks: opts.Hooks, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
+		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, public: opts.PublicURL, document: described(opts.PublicURL), buffered: opts.Buffered, limits: limits,
 		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.StartsPerSecond), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
 		stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
@@ -181,6 +186,7 @@ func New(opts Options) (http.Handler, error) {
 			a.fixed.Add(rt.method, rt.path)
 		}
 	}
+	a.serveProtocols()
 	callers, err := sites.New(opts.Origins, a.ownOrigin(), streamsPath, func(w http.ResponseWriter, r *http.Request) {
 		a.answer(w, r, &refusal.Error{Code: problems.CodeForbidden, Detail: "requests from other sites are refused"})
 	})
@@ -266,7 +272,7 @@ func (a *api) serve(w http.ResponseWriter, r *http.Request) {
 	h.ServeHTTP(&refused, r)
 	if refused.status == http.StatusMethodNotAllowed {
 		w.Header().Set("Allow", refused.header.Get("Allow"))
-		a.answer(w, r, &refusal.Error{Code: problems.CodeMethodNotAllowed, Detail: clipped(r.Method) + " is not supported here; use a method that the Allow header lists"})
+		a.answer(w, r, &refusal.Error{Code: problems.CodeMethodNotAllowed, Detail: bodies.Clipped(r.Method) + " is not supported here; use a method that the Allow header lists"})
 		return
 	}
 	a.answer(w, r, &refusal.Error{Code: problems.CodeNotFound, Detail: "this path doesn't exist; /openapi.json lists the paths of the API"})

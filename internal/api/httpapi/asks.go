@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -40,7 +41,7 @@ func (a *api) askRoutes() []route {
 
 func (a *api) ask(w http.ResponseWriter, r *http.Request) error {
 	var req wire.AskRequest
-	if err := readBody(w, r, &req); err != nil {
+	if err := bodies.Read(w, r, &req); err != nil {
 		return err
 	}
 	asked, isNew, err := a.asks.Ask(r.Context(), caller(r), r.Header.Get("Idempotency-Key"), req)
@@ -68,7 +69,7 @@ func (a *api) readAsk(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) cancelAsk(w http.ResponseWriter, r *http.Request) error {
-	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
+	if err := bodies.ReadOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
 	asked, err := a.asks.Cancel(r.Context(), caller(r), r.PathValue("id"))

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -44,7 +45,7 @@ func withoutAnswer(d *wire.DecisionRecordedData) { d.Result, d.Arguments = nil, 
 // decide takes one decision, or several that are answered one by one: a refused one does not keep
 // the others from being stored.
 func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
-	raw, err := rawBody(w, r)
+	raw, err := bodies.Raw(w, r)
 	if err != nil {
 		return err
 	}
@@ -55,7 +56,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 		return a.decideAll(w, r, raw)
 	}
 	var d wire.Decision
-	if err := decodeStrict(raw, &d); err != nil {
+	if err := bodies.Decode(raw, &d); err != nil {
 		return err
 	}
 	answer, err := a.front.Decide(r.Context(), caller(r), r.PathValue("id"), d)
@@ -79,7 +80,7 @@ func (a *api) readSuspension(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) answerSuspension(w http.ResponseWriter, r *http.Request) error {
 	var d wire.Answer
-	if err := readBody(w, r, &d); err != nil {
+	if err := bodies.Read(w, r, &d); err != nil {
 		return err
 	}
 	answer, err := a.front.DecideSuspension(r.Context(), caller(r), r.PathValue("id"), d.Decision(""))
@@ -133,7 +134,7 @@ func readDecisions(raw json.RawMessage) (decisions []wire.Decision, together boo
 		Decisions []json.RawMessage `json:"decisions"`
 		AllOrNone bool              `json:"all_or_none"`
 	}
-	if err := decodeStrict(raw, &several); err != nil {
+	if err := bodies.Decode(raw, &several); err != nil {
 		return nil, false, err
 	}
 	if n := len(several.Decisions); n == 0 || n > maxDecisions {
@@ -141,7 +142,7 @@ func readDecisions(raw json.RawMessage) (decisions []wire.Decision, together boo
 	}
 	decisions = make([]wire.Decision, len(several.Decisions))
 	for i, one := range several.Decisions {
-		if err := decodeStrict(one, &decisions[i]); err != nil {
+		if err := bodies.Decode(one, &decisions[i]); err != nil {
 			return nil, false, err
 		}
 	}

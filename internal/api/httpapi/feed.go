@@ -224,5 +224,5 @@ func (a *api) sendToFeed(r *http.Request, f *openStream, q query.FeedQuery) erro
 			query.Set(name, value)
 		}
 	}
-	return a.redirect(r, f, roles, query)
+	return a.redirect(r, f, roles, http.StatusTemporaryRedirect, query)
 }

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -33,10 +34,10 @@ func (a *api) receiveHook(w http.ResponseWriter, r *http.Request) error {
 	if a.hooks == nil {
 		return &refusal.Error{Code: refusal.CodeHookNotFound, Detail: "this server has no hooks; check the address"}
 	}
-	raw, done, err := readUnchecked(http.MaxBytesReader(w, r.Body, maxBody))
+	raw, done, err := bodies.ReadUnchecked(http.MaxBytesReader(w, r.Body, bodies.Max))
 	defer done()
 	if err != nil {
-		return crowded(err)
+		return bodies.Crowded(err)
 	}
 	answer, err := a.hooks.Receive(r.Context(), r.PathValue("name"), hooks.Request{Header: r.Header.Values, Body: raw,
 		Admit: func(tenant string) error {

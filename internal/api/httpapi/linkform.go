@@ -11,6 +11,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -30,7 +31,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 		// the page never sends a form without the fingerprint
 		by, unseen = linkpage.Renderer, v.Shown == ""
 	} else {
-		err = readBody(w, r, &v)
+		err = bodies.Read(w, r, &v)
 		proof = v.Code
 	}
 	if err == nil && v.Action == actionCode {
@@ -86,7 +87,7 @@ func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Va
 	}
 	form, bad := url.ParseQuery(string(text))
 	if err != nil || bad != nil {
-		return nil, malformed("the form can't be parsed; open the link again")
+		return nil, bodies.Malformed("the form can't be parsed; open the link again")
 	}
 	for name, values := range form {
 		if !slices.Contains(fields, name) {
@@ -97,7 +98,7 @@ func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Va
 			return nil, &refusal.Error{Code: code, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ") + " and the fields of its page"}
 		}
 		if len(values) > 1 || !utf8.ValidString(values[0]) {
-			return nil, malformed("the form field %s is repeated or not UTF-8; open the link again", name)
+			return nil, bodies.Malformed("the form field %s is repeated or not UTF-8; open the link again", name)
 		}
 	}
 	return form, nil

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
@@ -19,7 +20,7 @@ import (
 // makeLink makes a link for one recipient. It is the only call that hands one out.
 func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 	var req wire.LinkRequest
-	if err := readBody(w, r, &req); err != nil {
+	if err := bodies.Read(w, r, &req); err != nil {
 		return err
 	}
 	life, err := a.linkLife(req.ExpiresIn)

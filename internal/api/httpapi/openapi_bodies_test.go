@@ -1,7 +1,7 @@
 package httpapi
 
-// bodies are examples of what calls take, for the document and its curl lines.
-var bodies = []struct{ call, name, about, body string }{
+// sampleBodies are examples of what calls take, for the document and its curl lines.
+var sampleBodies = []struct{ call, name, about, body string }{
 	{"startRun", "text", "A text", `{"agent":"desk","input":"Refund order A-17, it arrived broken"}`},
 	{"startRun", "narrowed", "With metadata and restricted permissions",
 		`{"agent":"desk","input":[{"type":"text","text":"Refund order A-17"}],"metadata":{"ticket":4711},"permissions":{"deny":["wire_*"]},"memory":false}`},

@@ -391,7 +391,7 @@ func refusalOf(status int, codes []refusal.Code) response {
 // examplesOf are bodies to show with a call.
 func examplesOf(name string) map[string]openExample {
 	var shown map[string]openExample
-	for _, b := range bodies {
+	for _, b := range sampleBodies {
 		if b.call == name {
 			if shown == nil {
 				shown = map[string]openExample{}

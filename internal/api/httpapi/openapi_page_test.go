@@ -52,7 +52,7 @@ func firstDifference(got, want string) string {
 
 // BodyOf is an example's body, by its operation and name.
 func BodyOf(operation, name string) string {
-	for _, b := range bodies {
+	for _, b := range sampleBodies {
 		if b.call == operation && b.name == name {
 			return b.body
 		}

@@ -61,7 +61,7 @@ func TestEveryExampleIsInTheDocument(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, b := range bodies {
+	for _, b := range sampleBodies {
 		if err := contract.Takes(b.call, []byte(b.body)); err != nil {
 			t.Errorf("the example %s of %s: %v\n%s", b.name, b.call, err, b.body)
 		}

@@ -35,14 +35,7 @@ func refusalHeaders(w http.ResponseWriter, e *refusal.Error) {
 func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 	e, ok := problems.Refused(err)
 	refusalHeaders(w, e)
-	if r.Context().Err() == nil {
-		switch {
-		case !ok:
-			a.logFault(r, err)
-		case problems.Of(e.Code).Status == http.StatusServiceUnavailable:
-			a.logUnserved(r, e, err)
-		}
-	}
+	a.logRefused(r, e, err, ok)
 	doc := problems.Document(e)
 	body, err := core.EncodeAny(doc)
 	if err != nil {
@@ -51,6 +44,18 @@ func (a *api) answer(w http.ResponseWriter, r *http.Request, err error) {
 	w.Header().Set("Content-Type", "application/problem+json")
 	w.WriteHeader(doc.Status)
 	_, _ = w.Write(body)
+}
+
+// logRefused writes down what an operator should know of a refusal: a fault of the server
+// is not known.
+func (a *api) logRefused(r *http.Request, e *refusal.Error, err error, known bool) {
+	switch {
+	case r.Context().Err() != nil: // the caller gave the request up
+	case !known:
+		a.logFault(r, err)
+	case problems.Of(e.Code).Status == http.StatusServiceUnavailable:
+		a.logUnserved(r, e, err)
+	}
 }
 
 func (a *api) logFault(r *http.Request, err error) {

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -58,11 +59,11 @@ func FuzzBodiesNeverPanic(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(_ *testing.T, raw []byte) {
-		if checkJSON(raw) == nil {
+		if bodies.CheckJSON(raw) == nil {
 			var to struct {
 				A int `json:"a"`
 			}
-			_ = decodeStrict(raw, &to)
+			_ = bodies.Decode(raw, &to)
 		}
 	})
 }

@@ -6,6 +6,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -26,7 +27,7 @@ func (a *api) receivePush(w http.ResponseWriter, r *http.Request) error {
 	if _, err := io.Copy(io.Discard, http.MaxBytesReader(w, r.Body, maxPush)); errors.As(err, new(*http.MaxBytesError)) {
 		return &refusal.Error{Code: problems.CodeTooLarge, Detail: "the notification is larger than 64 KiB; send it without the task's content, which is not read"}
 	} else if err != nil {
-		return unreadable(err)
+		return bodies.Unreadable(err)
 	}
 	err := a.front.News(r.Context(), at.Tenant, at.Run, at.Token)
 	if e, known := problems.Refused(err); known && e.Code == refusal.CodeRunNotFound {

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -24,10 +25,10 @@ func readQuery(r *http.Request, known []string) error {
 	}
 	for _, name := range slices.Sorted(maps.Keys(values)) { // the same query, the same answer
 		if !slices.ContainsFunc(known, func(one string) bool { return isParam(name, one) }) {
-			return &refusal.Error{Code: problems.CodeUnknownField, Detail: fmt.Sprintf("this operation has no query parameter %q; remove it", clipped(name))}
+			return &refusal.Error{Code: problems.CodeUnknownField, Detail: fmt.Sprintf("this operation has no query parameter %q; remove it", bodies.Clipped(name))}
 		}
 		if len(values[name]) > 1 {
-			return &refusal.Error{Code: refusal.CodeInvalid, Detail: fmt.Sprintf("the query parameter %q is repeated; send it once", clipped(name))}
+			return &refusal.Error{Code: refusal.CodeInvalid, Detail: fmt.Sprintf("the query parameter %q is repeated; send it once", bodies.Clipped(name))}
 		}
 	}
 	return nil

@@ -5,6 +5,7 @@ import (
 	"net/url"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -19,7 +20,7 @@ const maxDecisions = 100
 
 func (a *api) startRun(w http.ResponseWriter, r *http.Request) error {
 	var req wire.StartRequest
-	if err := readBody(w, r, &req); err != nil {
+	if err := bodies.Read(w, r, &req); err != nil {
 		return err
 	}
 	s, err := a.front.Start(r.Context(), caller(r), r.Header.Get("Idempotency-Key"), req)
@@ -84,7 +85,7 @@ func (a *api) readCall(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) cancelRun(w http.ResponseWriter, r *http.Request) error {
-	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
+	if err := bodies.ReadOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
 	run, err := a.front.Cancel(r.Context(), caller(r), r.PathValue("id"))
@@ -96,7 +97,7 @@ func (a *api) cancelRun(w http.ResponseWriter, r *http.Request) error {
 
 // interruptRun takes a repeat for what it repeats: there is nothing new to say about it.
 func (a *api) interruptRun(w http.ResponseWriter, r *http.Request) error {
-	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
+	if err := bodies.ReadOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
 	run, err := a.front.Interrupt(r.Context(), caller(r), r.PathValue("id"), r.Header.Get("Idempotency-Key"))
@@ -108,7 +109,7 @@ func (a *api) interruptRun(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) resumeRun(w http.ResponseWriter, r *http.Request) error {
 	var req wire.ResumeRequest
-	if err := readOptionalBody(w, r, &req); err != nil {
+	if err := bodies.ReadOptional(w, r, &req); err != nil {
 		return err
 	}
 	answer, err := a.front.Resume(r.Context(), caller(r), r.PathValue("id"), req)
@@ -120,7 +121,7 @@ func (a *api) resumeRun(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) retryRun(w http.ResponseWriter, r *http.Request) error {
-	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
+	if err := bodies.ReadOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
 	s, err := a.front.Retry(r.Context(), caller(r), r.PathValue("id"), r.Header.Get("Idempotency-Key"))

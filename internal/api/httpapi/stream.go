@@ -132,11 +132,8 @@ func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*ope
 			return nil, &refusal.Error{Code: refusal.CodeInvalid, Detail: name + " applies to pages, not to streams; remove it, or send Accept: application/json"}
 		}
 	}
-	life := a.limits.StreamLife
-	if a.buffered {
-		life = min(life, bufferedLife)
-	}
-	f := &openStream{api: a, id: id, w: w, out: http.NewResponseController(w), after: values.Get("after"), end: a.clock.Now().Add(inTime(r, life))}
+	f := a.openedStream(w, r, id)
+	f.after = values.Get("after")
 	if last := r.Header.Get("Last-Event-ID"); last != "" {
 		f.after = last
 	}
@@ -152,6 +149,14 @@ func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*ope
 		return nil, &refusal.Error{Code: refusal.CodeInvalid, Detail: "follow must be true or false"}
 	}
 	return f, nil
+}
+
+func (a *api) openedStream(w http.ResponseWriter, r *http.Request, id string) *openStream {
+	life := a.limits.StreamLife
+	if a.buffered {
+		life = min(life, bufferedLife)
+	}
+	return &openStream{api: a, id: id, w: w, out: http.NewResponseController(w), end: a.clock.Now().Add(inTime(r, life))}
 }
 
 // read says that the reader has seen all that there will be.
@@ -250,13 +255,17 @@ func (f *openStream) sendPage(r *http.Request, page wire.EventPage) bool {
 // sendEvents fails, too, where too much is on its way to the tenant already: the reader comes
 // again, and goes on from there.
 func (f *openStream) sendEvents(r *http.Request, events *bytes.Buffer) bool {
-	taken, ok := f.api.outgoing.Take(principal(r).Tenant, events.Len())
+	defer events.Reset()
+	return f.sendShown(r, events.Bytes())
+}
+
+func (f *openStream) sendShown(r *http.Request, text []byte) bool {
+	taken, ok := f.api.outgoing.Take(principal(r).Tenant, len(text))
 	if !ok {
 		return false
 	}
 	defer taken()
-	defer events.Reset()
-	return f.send(events.Bytes())
+	return f.send(text)
 }
 
 // send gives the reader some time to take the text, however long the stream has been open. ok is

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -24,7 +25,7 @@ func FuzzStrict(f *testing.F) {
 		f.Add([]byte(seed))
 	}
 	f.Fuzz(func(t *testing.T, raw []byte) {
-		err := checkJSON(raw)
+		err := bodies.CheckJSON(raw)
 		var d wire.Decision
 		var members map[string]json.RawMessage
 		object := json.Unmarshal(raw, &members) == nil && members != nil
@@ -32,7 +33,7 @@ func FuzzStrict(f *testing.F) {
 			t.Fatalf("%q: object %v, repeats %v, and the error is %v", raw, object, repeats(raw), err)
 		}
 		if err == nil {
-			err = decodeStrict(raw, &d)
+			err = bodies.Decode(raw, &d)
 		}
 		if refused, ok := errors.AsType[*refusal.Error](err); err != nil && (!ok || len(refused.Detail) > 500) {
 			t.Fatalf("%q is refused with %v", raw, err)
@@ -43,7 +44,7 @@ func FuzzStrict(f *testing.F) {
 		if err == nil && (json.Unmarshal(raw, &plain) != nil || !reflect.DeepEqual(d, plain)) {
 			t.Fatalf("%q was read as %+v, not as %+v", raw, d, plain)
 		}
-		if err == nil && decodeStrict(must(json.Marshal(d)), new(wire.Decision)) != nil {
+		if err == nil && bodies.Decode(must(json.Marshal(d)), new(wire.Decision)) != nil {
 			t.Fatalf("%q was taken, and what it says is not", raw)
 		}
 	})

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -45,7 +46,7 @@ func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
 
 func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 	var req wire.MessageRequest
-	if err := readBody(w, r, &req); err != nil {
+	if err := bodies.Read(w, r, &req); err != nil {
 		return err
 	}
 	s, err := a.front.Message(r.Context(), caller(r), r.PathValue("id"), r.Header.Get("Idempotency-Key"), req)

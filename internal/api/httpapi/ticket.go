@@ -60,11 +60,11 @@ func (a *api) sendToStream(r *http.Request, f *openStream) error {
 	if r.URL.Query().Get("tree") == "true" {
 		values.Set("tree", "true")
 	}
-	return a.redirect(r, f, canRead, values)
+	return a.redirect(r, f, canRead, http.StatusTemporaryRedirect, values)
 }
 
 // redirect sends the reader to the stream with a ticket that has these roles.
-func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, query url.Values) error {
+func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, status int, query url.Values) error {
 	p := principal(r)
 	keys, err := a.links(r.Context(), keysAge)
 	if err != nil {
@@ -81,7 +81,7 @@ func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, quer
 	h := f.w.Header()
 	h.Set("Referrer-Policy", "no-referrer")
 	h.Set("Location", strings.TrimSuffix(a.streamURL+streamsPath+ticket+"?"+query.Encode(), "?"))
-	f.w.WriteHeader(http.StatusTemporaryRedirect)
+	f.w.WriteHeader(status)
 	return nil
 }
 
@@ -101,6 +101,9 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	}
 	r = as(r, ticket.Principal())
 	r = r.WithContext(context.WithValue(r.Context(), ticketKey{}, true))
+	if r.URL.Query().Has("view") {
+		return a.readView(w, r, ticket.Run)
+	}
 	f, err := a.newStream(w, r, ticket.Run)
 	if err != nil {
 		return err

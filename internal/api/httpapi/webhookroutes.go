@@ -73,7 +73,8 @@ func (a *api) webhookRoutes() []route {
 	}
 	for i := range routes {
 		routes[i].tag, routes[i].roles = "webhooks", canWebhooks
-		routes[i].codes = append(routes[i].codes, problems.CodeNotFound) // where a server has none
+		// where a server has none
+		routes[i].codes = append(routes[i].codes, problems.CodeNotFound)
 	}
 	return routes
 }

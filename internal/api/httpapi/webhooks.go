@@ -3,6 +3,7 @@ package httpapi
 import (
 	"net/http"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -32,7 +33,7 @@ func (a *api) withDesk(h deskHandler) handler {
 
 func (a *api) addWebhook(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
 	var req wire.WebhookRequest
-	if err := readBody(w, r, &req); err != nil {
+	if err := bodies.Read(w, r, &req); err != nil {
 		return err
 	}
 	made, isNew, err := d.Add(r.Context(), caller(r), r.Header.Get("Idempotency-Key"), req)
@@ -59,7 +60,7 @@ func (a *api) readWebhook(d *webhooks.Desk, w http.ResponseWriter, r *http.Reque
 
 func (a *api) changeWebhook(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
 	var change wire.WebhookChange
-	if err := readBody(w, r, &change); err != nil {
+	if err := bodies.Read(w, r, &change); err != nil {
 		return err
 	}
 	hook, err := d.Change(r.Context(), caller(r), r.PathValue("id"), change)
@@ -71,7 +72,7 @@ func (a *api) removeWebhook(d *webhooks.Desk, w http.ResponseWriter, r *http.Req
 }
 
 func (a *api) testWebhook(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
-	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
+	if err := bodies.ReadOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
 	result, err := d.Test(r.Context(), caller(r), r.PathValue("id"))
@@ -80,7 +81,7 @@ func (a *api) testWebhook(d *webhooks.Desk, w http.ResponseWriter, r *http.Reque
 
 func (a *api) disableEndpoint(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
 	var req wire.EndpointRequest
-	if err := readBody(w, r, &req); err != nil {
+	if err := bodies.Read(w, r, &req); err != nil {
 		return err
 	}
 	mark, err := d.Disable(r.Context(), caller(r), req)
@@ -89,7 +90,7 @@ func (a *api) disableEndpoint(d *webhooks.Desk, w http.ResponseWriter, r *http.R
 
 func (a *api) enableEndpoint(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
 	var req wire.EndpointRequest
-	if err := readBody(w, r, &req); err != nil {
+	if err := bodies.Read(w, r, &req); err != nil {
 		return err
 	}
 	return done(w, d.Enable(r.Context(), caller(r), req))
@@ -125,7 +126,7 @@ func (a *api) readDelivery(d *webhooks.Desk, w http.ResponseWriter, r *http.Requ
 }
 
 func (a *api) redriveDelivery(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
-	if err := readOptionalBody(w, r, &struct{}{}); err != nil {
+	if err := bodies.ReadOptional(w, r, &struct{}{}); err != nil {
 		return err
 	}
 	shown, err := d.Redrive(r.Context(), caller(r), r.PathValue("id"))
@@ -134,7 +135,7 @@ func (a *api) redriveDelivery(d *webhooks.Desk, w http.ResponseWriter, r *http.R
 
 func (a *api) redriveAll(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
 	var req wire.RedriveRequest
-	if err := readBody(w, r, &req); err != nil {
+	if err := bodies.Read(w, r, &req); err != nil {
 		return err
 	}
 	redriven, err := d.RedriveAll(r.Context(), caller(r), req)

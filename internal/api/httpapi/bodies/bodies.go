@@ -1,4 +1,6 @@
-package httpapi
+// Package bodies reads the bodies of requests: strictly, and never more of them at once than there
+// is memory for.
+package bodies
 
 import (
 	"encoding/json"
@@ -18,7 +20,7 @@ import (
 )
 
 const (
-	maxBody = 1 << 20
+	Max = 1 << 20 // bytes of a body
 
 	// allBodies bounds the bytes of bodies that are being read and checked at once, of all
 	// callers; smallBody is what each may send regardless.
@@ -36,35 +38,35 @@ var inFlight atomic.Int64
 // that while.
 var checking = make(chan struct{}, 2)
 
-// readBody reads one JSON object into to, strictly: what is ambiguous or not understood is refused,
+// Read reads one JSON object into to, strictly: what is ambiguous or not understood is refused,
 // never guessed.
-func readBody(w http.ResponseWriter, r *http.Request, to any) error {
-	raw, err := rawBody(w, r)
+func Read(w http.ResponseWriter, r *http.Request, to any) error {
+	raw, err := Raw(w, r)
 	if err != nil {
 		return err
 	}
-	return decodeStrict(raw, to)
+	return Decode(raw, to)
 }
 
-// readOptionalBody is readBody for a request that may come without one.
-func readOptionalBody(w http.ResponseWriter, r *http.Request, to any) error {
+// ReadOptional is Read for a request that may come without one.
+func ReadOptional(w http.ResponseWriter, r *http.Request, to any) error {
 	if r.ContentLength == 0 {
 		return nil
 	}
-	return readBody(w, r, to)
+	return Read(w, r, to)
 }
 
-func rawBody(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
+func Raw(w http.ResponseWriter, r *http.Request) (json.RawMessage, error) {
 	media, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || media != "application/json" && !(strings.HasPrefix(media, "application/") && strings.HasSuffix(media, "+json")) {
 		return nil, &refusal.Error{Code: problems.CodeMediaType, Detail: "the body has another media type; send it as application/json"}
 	}
-	raw, err := readAll(http.MaxBytesReader(w, r.Body, maxBody))
-	return raw, crowded(err)
+	raw, err := ReadAll(http.MaxBytesReader(w, r.Body, Max))
+	return raw, Crowded(err)
 }
 
-// crowded words that too many bodies are being read, and leaves any other error as it is.
-func crowded(err error) error {
+// Crowded words that too many bodies are being read, and leaves any other error as it is.
+func Crowded(err error) error {
 	if !errors.Is(err, errCrowded) {
 		return err
 	}
@@ -72,51 +74,51 @@ func crowded(err error) error {
 		Detail: "the server is receiving too many large bodies; nothing was stored, so send the same request again"}
 }
 
-// readAll reads a body and checks it. A large one is refused while too many others are at that:
+// ReadAll reads a body and checks it. A large one is refused while too many others are at that:
 // those who send slowly, and many at once, would else decide how much memory is used, and how long
 // others wait.
-func readAll(r io.Reader) (json.RawMessage, error) {
-	raw, done, err := readUnchecked(r)
+func ReadAll(r io.Reader) (json.RawMessage, error) {
+	raw, done, err := ReadUnchecked(r)
 	defer done()
 	if err != nil {
 		return nil, err
 	}
 	if len(raw) <= smallBody {
-		return raw, checkJSON(raw)
+		return raw, CheckJSON(raw)
 	}
 	select {
 	case checking <- struct{}{}:
 		defer func() { <-checking }()
-		return raw, checkJSON(raw)
+		return raw, CheckJSON(raw)
 	case <-time.After(checkWait):
 		return nil, errCrowded
 	}
 }
 
-// readUnchecked reads a body as it is. The body counts among those in flight until done is called.
-func readUnchecked(r io.Reader) (raw []byte, done func(), err error) {
+// ReadUnchecked reads a body as it is. The body counts among those in flight until done is called.
+func ReadUnchecked(r io.Reader) (raw []byte, done func(), err error) {
 	counted := &countedReader{r: r}
 	done = func() { inFlight.Add(-int64(counted.n)) }
 	if raw, err = io.ReadAll(counted); err != nil {
-		return nil, done, unreadable(err)
+		return nil, done, Unreadable(err)
 	}
 	return raw, done, nil
 }
 
-// unreadable says why a body could not be read to its end.
-func unreadable(err error) error {
+// Unreadable says why a body could not be read to its end.
+func Unreadable(err error) error {
 	switch {
 	case errors.As(err, new(*http.MaxBytesError)):
-		return &refusal.Error{Code: problems.CodeTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", maxBody)}
+		return &refusal.Error{Code: problems.CodeTooLarge, Detail: fmt.Sprintf("the body is larger than the limit of %d bytes", Max)}
 	case errors.Is(err, errCrowded), errors.As(err, new(*refusal.Error)):
 		return err
 	case errors.Is(err, os.ErrDeadlineExceeded):
-		return malformed("the body arrived too slowly; send it again without pauses")
+		return Malformed("the body arrived too slowly; send it again without pauses")
 	}
-	return malformed("the body ended early; send all of it again")
+	return Malformed("the body ended early; send all of it again")
 }
 
-var errCrowded = errors.New("httpapi: too many bodies are being read")
+var errCrowded = errors.New("bodies: too many bodies are being read")
 
 type countedReader struct {
 	r io.Reader
@@ -132,22 +134,22 @@ func (c *countedReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func malformed(format string, args ...any) *refusal.Error {
+func Malformed(format string, args ...any) *refusal.Error {
 	return &refusal.Error{Code: problems.CodeMalformed, Detail: fmt.Sprintf(format, args...)}
 }
 
-// clipped is a caller's text, short enough to be shown in an answer.
-func clipped(text string) string { return strictjson.Clipped(text) }
+// Clipped is a caller's text, short enough to be shown in an answer.
+func Clipped(text string) string { return strictjson.Clipped(text) }
 
-// checkJSON demands one JSON object in UTF-8 that is not nested too deep and in which no object,
+// CheckJSON demands one JSON object in UTF-8 that is not nested too deep and in which no object,
 // however deep, has a member twice.
-func checkJSON(raw []byte) error {
+func CheckJSON(raw []byte) error {
 	return unread(strictjson.Check(raw))
 }
 
-// decodeStrict reads an object into the struct behind to. Members are matched exactly, case
+// Decode reads an object into the struct behind to. Members are matched exactly, case
 // included.
-func decodeStrict(raw json.RawMessage, to any) error { return unread(strictjson.Decode(raw, to)) }
+func Decode(raw json.RawMessage, to any) error { return unread(strictjson.Decode(raw, to)) }
 
 // unread words what the strict reader refuses for the caller.
 func unread(err error) error {

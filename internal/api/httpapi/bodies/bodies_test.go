@@ -1,4 +1,4 @@
-package httpapi
+package bodies
 
 import (
 	"errors"
@@ -12,7 +12,7 @@ func TestLargeBodiesAreRefusedWhileTooManyComeAtOnce(t *testing.T) {
 	small, large := `{"a":1}`, `{"a":"`+strings.Repeat("x", 2*smallBody)+`"}`
 	read := func(text string) error {
 		before := inFlight.Load()
-		_, err := readAll(strings.NewReader(text))
+		_, err := ReadAll(strings.NewReader(text))
 		if now := inFlight.Load(); now != before {
 			t.Errorf("%d bytes are counted, %d before", now, before)
 		}

@@ -1,0 +1,143 @@
+package aisdk
+
+import (
+	"cmp"
+	"encoding/json"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// call projects what happens to tool calls. A call of an earlier answer, which the message that
+// began this one has settled, is no part of the message that is shown: the client would fail.
+func (s *Stream) call(out *chunks, e wire.Event, asked bool) error {
+	switch core.EventType(e.Type) {
+	case core.EventCallReady:
+		return s.ready(out, e)
+	case core.EventCallProgress:
+		return s.progress(out, e)
+	case core.EventCallSuspended:
+		return s.suspended(out, e, asked)
+	case core.EventDecisionRecorded:
+		return s.decided(out, e)
+	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
+		return s.ended(out, e)
+	}
+	return nil
+}
+
+func (s *Stream) ready(out *chunks, e wire.Event) error {
+	var data wire.CallReadyData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	s.openStep(out)
+	s.calls = true
+	out.add(input(data.CallID, data.ToolName, data.Arguments))
+	return nil
+}
+
+func input(call, tool string, arguments json.RawMessage) Chunk {
+	if core.IsNull(arguments) {
+		arguments = json.RawMessage("{}")
+	}
+	return Chunk{Type: InputAvailable, ToolCallID: call, ToolName: tool, Input: arguments}
+}
+
+func (s *Stream) progress(out *chunks, e wire.Event) error {
+	var data wire.CallProgressData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	p := Progress{ToolCallID: data.CallID, Done: data.Done, Text: data.Text}
+	if data.Total != nil {
+		p.Total = *data.Total
+	}
+	out.add(Chunk{Type: DataProgress, Data: p, Transient: true})
+	return nil
+}
+
+// suspended asks. If the client has answered an earlier question about the call, its part counts as
+// answered there, and must change so that the client doesn't take the stream's end for a reason to
+// ask again.
+func (s *Stream) suspended(out *chunks, e wire.Event, asked bool) error {
+	var data wire.Pending
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	shown := s.isShown(data.CallID)
+	switch {
+	case data.Kind == core.KindChild.String():
+	case s.asksApproval(&data) && shown:
+		out.add(Chunk{Type: ApprovalRequest, ApprovalID: data.Suspension.ID, ToolCallID: data.CallID, Reason: s.since7(data.Suspension.Message)})
+		return nil
+	case data.Kind == core.KindClient.String() && shown:
+		if asked {
+			out.add(input(data.CallID, data.ToolName, data.Arguments))
+		}
+		return nil
+	default:
+		out.add(Chunk{Type: DataInputRequest, ID: data.Suspension.ID, Data: InputRequest{Suspension: data.Suspension.ID, Kind: data.Kind,
+			ToolCallID: data.CallID, ToolName: data.ToolName, Message: data.Suspension.Message, ResponseSchema: data.Suspension.ResponseSchema}})
+	}
+	if asked && shown {
+		out.add(Chunk{Type: OutputAvailable, ToolCallID: data.CallID, Output: core.Encode(map[string]string{"waits_for": data.Kind}), Preliminary: true})
+	}
+	return nil
+}
+
+// asksApproval: version 5 has no approvals.
+func (s *Stream) asksApproval(p *wire.Pending) bool {
+	return p.Kind == core.KindApproval.String() && s.view.SDK >= 6
+}
+
+// isShown says whether the call is a part of the message. The run's own waits are in none.
+func (s *Stream) isShown(id string) bool {
+	c := s.run.Call(id)
+	return c != nil && c.Tool != "" && (s.view.whole || c.Answer == s.run.Answers)
+}
+
+func (s *Stream) since7(text string) string {
+	if s.view.SDK < 7 {
+		return ""
+	}
+	return text
+}
+
+// decided is shown to clients that have a part for it.
+func (s *Stream) decided(out *chunks, e wire.Event) error {
+	var data wire.DecisionRecordedData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	q := s.run.Question(data.Suspension)
+	if s.view.SDK < 7 || !data.Applied || q == nil || !s.isShown(q.CallID) || !s.asksApproval(q.Pending) {
+		return nil
+	}
+	yes := data.Action == core.ActionResume.String()
+	out.add(Chunk{Type: ApprovalResponded, ApprovalID: data.Suspension, Approved: &yes, Reason: data.Reason})
+	return nil
+}
+
+func (s *Stream) ended(out *chunks, e wire.Event) error {
+	var data wire.CallEndedData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	if !s.isShown(data.CallID) {
+		return nil
+	}
+	switch {
+	case core.EventType(e.Type) == core.EventCallSucceeded:
+		out.add(Chunk{Type: OutputAvailable, ToolCallID: data.CallID, Output: outcome(data)})
+	case data.Outcome == string(core.CallOutcomeDeniedByPerson) && s.view.SDK >= 6:
+		out.add(Chunk{Type: OutputDenied, ToolCallID: data.CallID})
+	default:
+		text := ""
+		if data.Result != nil {
+			text = *data.Result
+		}
+		out.add(Chunk{Type: OutputError, ToolCallID: data.CallID, ErrorText: cmp.Or(text, data.Outcome)})
+	}
+	return nil
+}

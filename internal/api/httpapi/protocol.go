@@ -1,0 +1,170 @@
+package httpapi
+
+import (
+	"encoding/json"
+	"net/http"
+	"net/url"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// Protocol serves the protocol of a stock client to the callers of the API: with the same tokens,
+// tenants, roles, limits and log. What comes in through it is no more than what the API lets the
+// caller do.
+type Protocol interface {
+	// Name is the entry point of its requests, in the journal.
+	Name() string
+
+	// Routes are the requests of the protocol.
+	Routes() []ProtocolRoute
+
+	// View begins the stream that [Visit.Show] was asked for, here or at the address of
+	// streams.
+	View(about url.Values) (Viewer, error)
+
+	// Refuse words an error as the protocol has it.
+	Refuse(w http.ResponseWriter, p wire.Problem)
+}
+
+// ProtocolRoute is one request of a protocol.
+type ProtocolRoute struct {
+	Method, Path string        // as [http.ServeMux] takes them
+	Roles        []access.Role // the caller needs one of them; none: no token needed
+	Serve        func(w http.ResponseWriter, v *Visit) error
+}
+
+// Visit is one request in a protocol.
+type Visit struct {
+	*http.Request
+	api      *api
+	protocol Protocol
+}
+
+// Caller is who asks.
+func (v *Visit) Caller() frontend.Caller {
+	c := caller(v.Request)
+	c.Via = v.protocol.Name()
+	return c
+}
+
+// May is an error unless the caller has one of these roles.
+func (v *Visit) May(roles ...access.Role) error { return authorize(principal(v.Request), roles) }
+
+// Pace counts what the request starts against the rate of its tenant.
+func (v *Visit) Pace() error { return v.api.pace(principal(v.Request).Tenant) }
+
+// ReadBody reads one JSON object into to. Members that to lacks are left out: a client may send
+// more than the server understands.
+func (v *Visit) ReadBody(w http.ResponseWriter, to any) error {
+	raw, err := bodies.ReadAll(http.MaxBytesReader(w, v.Body, bodies.Max))
+	if err := bodies.Crowded(err); err != nil {
+		return err
+	}
+	if err := json.Unmarshal(raw, to); err != nil {
+		return bodies.Malformed("the body doesn't have the form of this protocol's requests; check the version of the client")
+	}
+	return nil
+}
+
+// Events reads a page of the events of a run.
+func (v *Visit) Events(run string, q query.EventQuery) (wire.EventPage, error) {
+	return v.api.reads.Events(v.Context(), v.Caller(), run, q)
+}
+
+// ThreadEvents reads a page of the events of a conversation.
+func (v *Visit) ThreadEvents(thread string, q query.EventQuery) (wire.EventPage, error) {
+	return v.api.reads.ThreadEvents(v.Context(), v.Caller(), thread, q)
+}
+
+// WriteJSON answers with body.
+func (v *Visit) WriteJSON(w http.ResponseWriter, status int, body any) error {
+	return v.api.writeJSON(w, v.Request, status, body)
+}
+
+// Show answers with a stream of the run's events as the protocol's viewer shows them. Where streams
+// have a separate address, the client is sent there.
+func (v *Visit) Show(w http.ResponseWriter, run string, about url.Values) error {
+	if err := v.May(canRead...); err != nil {
+		return err
+	}
+	if v.api.streamURL != "" {
+		return v.api.sendToView(w, v, run, about)
+	}
+	viewer, err := v.protocol.View(about)
+	if err != nil {
+		return err
+	}
+	return v.api.show(w, v.Request, run, viewer)
+}
+
+// enterProtocol is handle for the route of a protocol.
+func (a *api) enterProtocol(d Protocol, rt ProtocolRoute) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		requestlog.Of(r).Route = rt.Path
+		r, err := a.enter(r, route{roles: rt.Roles, link: true})
+		if err == nil {
+			err = rt.Serve(w, &Visit{r, a, d})
+		}
+		if err != nil {
+			a.refuseIn(d, w, r, err)
+		}
+	}
+}
+
+func (a *api) refuseIn(d Protocol, w http.ResponseWriter, r *http.Request, err error) {
+	e, ok := problems.Refused(err)
+	refusalHeaders(w, e)
+	a.logRefused(r, e, err, ok)
+	d.Refuse(w, problems.Document(e))
+}
+
+// protocolNamed finds the protocol of a view's address.
+func (a *api) protocolNamed(name string) (Protocol, error) {
+	for _, d := range a.protocols {
+		if d.Name() == name {
+			return d, nil
+		}
+	}
+	return nil, &refusal.Error{Code: refusal.CodeInvalid, Detail: "view names a protocol that this server doesn't speak; send the request again at the original address"}
+}
+
+// readView is the stream of a ticket in a protocol.
+func (a *api) readView(w http.ResponseWriter, r *http.Request, run string) error {
+	if err := authorize(principal(r), canRead); err != nil {
+		return err
+	}
+	name, about, err := cutView(r.URL.Query().Get("view"))
+	if err != nil {
+		return bodies.Malformed("view can't be parsed; send the request again at the original address")
+	}
+	d, err := a.protocolNamed(name)
+	if err != nil {
+		return err
+	}
+	viewer, err := d.View(about)
+	if err != nil {
+		return err
+	}
+	return a.show(w, r, run, viewer)
+}
+
+// serveProtocols serves the routes of all protocols, where runs are served.
+func (a *api) serveProtocols() {
+	if !a.part.serves(route{}) {
+		return
+	}
+	for _, d := range a.protocols {
+		for _, rt := range d.Routes() {
+			a.tops.Add(rt.Path)
+			a.mux.HandleFunc(rt.Method+" "+rt.Path, a.enterProtocol(d, rt))
+			a.fixed.Add(rt.Method, rt.Path)
+		}
+	}
+}

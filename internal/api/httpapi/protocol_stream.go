@@ -1,0 +1,111 @@
+package httpapi
+
+import (
+	"net/http"
+	"net/url"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+)
+
+// Viewer turns the events of a run into what a client is sent.
+type Viewer interface {
+	// Header sets the header of the answer.
+	Header(h http.Header)
+
+	// Push takes the next event, committed or live.
+	Push(e wire.Event) ([]byte, error)
+
+	// Rest is called when all committed events were pushed and the run does nothing until
+	// someone acts.
+	Rest() []byte
+
+	// Break is what is sent if the server ends the stream before it is over.
+	Break() []byte
+
+	// Over says that nothing more is to be sent.
+	Over() bool
+}
+
+var viewParam = inQuery("view", "Set by the redirects of other protocols, such as the AI SDK's: how the stream is shown.")
+
+// sendToView sends the client to the address of streams. It follows with a GET, whatever it sent.
+//
+//	client   POST /ai-sdk/AGENT      the API starts the run, or takes the decisions
+//	         303 Location: .../v1/streams/TICKET?view=ai-sdk%3F...
+//	client   GET /v1/streams/TICKET  the stream, in the protocol
+func (a *api) sendToView(w http.ResponseWriter, v *Visit, run string, about url.Values) error {
+	f := &openStream{api: a, id: run, w: w}
+	return a.redirect(v.Request, f, []access.Role{access.Read}, http.StatusSeeOther, url.Values{"view": {v.protocol.Name() + "?" + about.Encode()}})
+}
+
+// cutView splits what sendToView put into the address.
+func cutView(view string) (protocol string, about url.Values, err error) {
+	protocol, encoded, _ := strings.Cut(view, "?")
+	about, err = url.ParseQuery(encoded)
+	return protocol, about, err
+}
+
+// show streams a run through a viewer, from its first event: earlier ones tell it what the rest
+// means. The stream ends when the viewer says so.
+func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer) error {
+	leave, err := a.enterStream(principal(r).Tenant)
+	if err != nil {
+		return err
+	}
+	defer leave()
+	page, err := a.readEvents(r, run, query.EventQuery{Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
+	if err != nil {
+		return err
+	}
+	f := a.openedStream(w, r, run)
+	v.Header(w.Header())
+	w.Header().Set("X-Accel-Buffering", "no")
+	w.WriteHeader(http.StatusOK)
+	if f.view(r, page, v) {
+		f.send(v.Break())
+	}
+	return nil
+}
+
+// view sends pages until the viewer has shown all; it returns whether the client still waits for
+// the rest.
+func (f *openStream) view(r *http.Request, page wire.EventPage, v Viewer) (unfinished bool) {
+	for {
+		out, err := viewed(page, v)
+		if err != nil {
+			f.broken(r, err)
+			return true
+		}
+		if len(out) == 0 {
+			out = []byte(": nothing yet\n\n")
+		}
+		if !f.sendShown(r, out) || v.Over() {
+			return false
+		}
+		f.after = page.Next
+		if f.stopped(r) {
+			return true
+		}
+		if page, err = f.next(r); err != nil {
+			f.broken(r, err)
+			return true
+		}
+	}
+}
+
+func viewed(page wire.EventPage, v Viewer) (out []byte, err error) {
+	for _, e := range page.Items {
+		more, err := v.Push(e)
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, more...)
+	}
+	if page.Waiting || page.Done {
+		out = append(out, v.Rest()...)
+	}
+	return out, nil
+}

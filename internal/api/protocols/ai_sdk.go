@@ -1,0 +1,370 @@
+// Package protocols lets stock clients talk to agents in their own protocols. Each one reads what
+// the client sends, asks package frontend as the API does, and shows the run through a projection.
+// The journal is the only source of what a conversation holds; what a client says of it is never
+// believed.
+package protocols
+
+import (
+	"cmp"
+	"context"
+	"encoding/base64"
+	"errors"
+	"net/http"
+	"net/url"
+	"slices"
+	"strconv"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/aisdk"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/project"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// Runs is what the protocols do to runs. Its contracts are those of [frontend.Frontend].
+type Runs interface {
+	Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error)
+	Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
+	Decide(ctx context.Context, c frontend.Caller, run string, d wire.Decision) (wire.DecisionAnswer, error)
+	Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error)
+	Cancel(ctx context.Context, c frontend.Caller, run string) (wire.Run, error)
+	ThreadByKey(ctx context.Context, c frontend.Caller, key string) (wire.Thread, error)
+}
+
+// AISDK serves the UI message streams of the AI SDK. The id of a chat is the key of a conversation.
+//
+//	POST /ai-sdk/AGENT                      a message, or answers to questions: a stream
+//	GET  /ai-sdk/AGENT/CHAT/stream          the answer under way, whole; 204 if none is
+//	GET  /ai-sdk/AGENT/CHAT/messages        the whole conversation
+//	POST /ai-sdk/AGENT/CHAT/stop            cancels the run
+//	POST /ai-sdk/AGENT/workflow             for WorkflowChatTransport, which counts chunks
+//	GET  /ai-sdk/AGENT/workflow/RUN/stream  continues such a stream
+type AISDK struct{ Runs Runs }
+
+// Name implements [httpapi.Protocol].
+func (AISDK) Name() string { return "ai-sdk" }
+
+// Routes implements [httpapi.Protocol].
+func (d AISDK) Routes() []httpapi.ProtocolRoute {
+	read := []access.Role{access.Read}
+	stop := []access.Role{access.Start, access.Decide}
+	return []httpapi.ProtocolRoute{
+		{Method: http.MethodPost, Path: "/ai-sdk/{agent}", Roles: read, Serve: d.post},
+		{Method: http.MethodGet, Path: "/ai-sdk/{agent}/{chat}/stream", Roles: read, Serve: d.resume},
+		{Method: http.MethodGet, Path: "/ai-sdk/{agent}/{chat}/messages", Roles: read, Serve: d.messages},
+		{Method: http.MethodPost, Path: "/ai-sdk/{agent}/{chat}/stop", Roles: stop, Serve: d.stop},
+		{Method: http.MethodPost, Path: "/ai-sdk/{agent}/workflow", Roles: read, Serve: d.postCounted},
+		{Method: http.MethodGet, Path: "/ai-sdk/{agent}/workflow/{run}/stream", Roles: read, Serve: d.continued},
+	}
+}
+
+// Refuse implements [httpapi.Protocol]: the clients show the text of an answer that is no stream.
+func (AISDK) Refuse(w http.ResponseWriter, p wire.Problem) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Error-Code", p.Code)
+	w.WriteHeader(p.Status)
+	_, _ = w.Write([]byte(cmp.Or(p.Detail, p.Title)))
+}
+
+func (d AISDK) post(w http.ResponseWriter, v *httpapi.Visit) error {
+	run, about, err := d.take(w, v)
+	if err != nil {
+		return err
+	}
+	return v.Show(w, run, about)
+}
+
+// take does what the last message of the request asks for, and says what of the run shows it.
+func (d AISDK) take(w http.ResponseWriter, v *httpapi.Visit) (run string, about url.Values, err error) {
+	var req aisdk.Request
+	if err := v.ReadBody(w, &req); err != nil {
+		return "", nil, err
+	}
+	last, ok := req.Last()
+	if !ok {
+		return "", nil, refusal.New(refusal.CodeInvalid, "the request has no message; send messages, or message with the last one")
+	}
+	switch chat := chatOf(req); {
+	case req.Trigger == aisdk.TriggerRegenerate:
+		run, about, err = d.again(v, chat)
+	case last.Role == "user":
+		run, about, err = d.submit(v, chat, last, req)
+	default:
+		run, about, err = d.reply(v, chat, last)
+	}
+	if sdk := v.Header.Get("X-AI-SDK-Version"); sdk != "" && err == nil {
+		about.Set("sdk", sdk)
+	}
+	return run, about, err
+}
+
+// chatOf is the id of the chat. WorkflowChatTransport sends none: its first message names it.
+func chatOf(req aisdk.Request) string {
+	if req.ID == "" && len(req.Messages) > 0 && req.Messages[0].ID != "" {
+		return "ui:" + req.Messages[0].ID
+	}
+	return req.ID
+}
+
+// submit gives the conversation a user's message. An open run gets it, if it can have one now.
+func (d AISDK) submit(v *httpapi.Visit, chat string, m aisdk.Message, req aisdk.Request) (string, url.Values, error) {
+	if err := errors.Join(v.May(access.Start), v.Pace()); err != nil {
+		return "", nil, err
+	}
+	input := m.Input()
+	if chat == "" || m.ID == "" || input == nil {
+		return "", nil, refusal.New(refusal.CodeInvalid, "the message lacks its id, the id of its chat, or content; send text, or files as data URLs")
+	}
+	s, err := d.Runs.Start(v.Context(), v.Caller(), "", wire.StartRequest{Agent: v.PathValue("agent"), Input: input, ThreadKey: chat, MessageID: m.ID, Metadata: req.Metadata})
+	if isRefusal(err, refusal.CodeRunOpen, refusal.CodeIdempotencyMismatch) {
+		s, err = d.Runs.Message(v.Context(), v.Caller(), frontend.KeyedThread(v.Caller().Tenant, chat), "", wire.MessageRequest{Input: input, MessageID: m.ID})
+	}
+	return s.Run.ID, url.Values{"message": {m.ID}}, err
+}
+
+// reply applies the answers in an assistant's message that came back. One that was given before,
+// here or elsewhere, changes nothing: what became of it is shown.
+func (d AISDK) reply(v *httpapi.Visit, chat string, m aisdk.Message) (string, url.Values, error) {
+	_, run, err := d.newest(v, chat)
+	if err != nil {
+		return "", nil, err
+	}
+	reply := aisdk.ReadReply(m, run)
+	if len(reply.Hold) == 0 {
+		return "", nil, refusal.New(refusal.CodeNotSuspended, "the message answers no question of this chat; reload the chat")
+	}
+	if len(reply.Decisions) > 0 {
+		if err := v.May(access.Decide); err != nil {
+			return "", nil, err
+		}
+	}
+	for _, one := range reply.Decisions {
+		_, err := d.Runs.Decide(v.Context(), v.Caller(), run.ID, one)
+		if err != nil && !isRefusal(err, refusal.CodeAlreadyDecided, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended, refusal.CodeRunDone) {
+			return "", nil, err
+		}
+	}
+	return run.ID, url.Values{"turn": {strconv.Itoa(reply.Turn)}, "hold": reply.Hold}, nil
+}
+
+// again retries a run that failed. One that succeeded has had its effects, and stays.
+func (d AISDK) again(v *httpapi.Visit, chat string) (string, url.Values, error) {
+	if err := errors.Join(v.May(access.Start), v.Pace()); err != nil {
+		return "", nil, err
+	}
+	t, err := d.thread(v, chat)
+	if err != nil {
+		return "", nil, err
+	}
+	s, err := d.Runs.Retry(v.Context(), v.Caller(), t.RunID, "")
+	return s.Run.ID, url.Values{"turn": {"1"}}, err
+}
+
+func (d AISDK) resume(w http.ResponseWriter, v *httpapi.Visit) error {
+	rests, run, err := d.newest(v, v.PathValue("chat"))
+	switch {
+	case isRefusal(err, refusal.CodeThreadNotFound), err == nil && rests:
+		w.WriteHeader(http.StatusNoContent)
+		return nil
+	case err != nil:
+		return err
+	}
+	about := url.Values{"turn": {"1"}}
+	if run.Message != "" {
+		about = url.Values{"message": {run.Message}}
+	}
+	about.Set("sdk", v.Header.Get("X-AI-SDK-Version"))
+	return v.Show(w, run.ID, about)
+}
+
+// messages are the conversation as a page holds it when it is opened again.
+func (d AISDK) messages(w http.ResponseWriter, v *httpapi.Visit) error {
+	t, err := d.thread(v, v.PathValue("chat"))
+	if err != nil {
+		return err
+	}
+	sdk, err := number(url.Values{"sdk": {v.Header.Get("X-AI-SDK-Version")}}, "sdk")
+	if err != nil {
+		return err
+	}
+	h := aisdk.NewHistory(sdk)
+	for after := ""; ; {
+		page, err := v.ThreadEvents(t.ID, query.EventQuery{After: after})
+		if err != nil {
+			return err
+		}
+		for _, e := range page.Items {
+			if err := h.Push(e); err != nil {
+				return err
+			}
+		}
+		if len(page.Items) == 0 {
+			return v.WriteJSON(w, http.StatusOK, h.Messages())
+		}
+		after = page.Next
+	}
+}
+
+func (d AISDK) stop(w http.ResponseWriter, v *httpapi.Visit) error {
+	t, err := d.thread(v, v.PathValue("chat"))
+	if err != nil {
+		return err
+	}
+	if _, err := d.Runs.Cancel(v.Context(), v.Caller(), t.RunID); err != nil && !isRefusal(err, refusal.CodeRunDone) {
+		return err
+	}
+	w.WriteHeader(http.StatusNoContent)
+	return nil
+}
+
+// thread is the conversation of a chat with this agent.
+func (d AISDK) thread(v *httpapi.Visit, chat string) (wire.Thread, error) {
+	t, err := d.Runs.ThreadByKey(v.Context(), v.Caller(), chat)
+	if err == nil && t.Agent != v.PathValue("agent") {
+		return t, refusal.New(refusal.CodeThreadNotFound, "the agent has no chat with this id")
+	}
+	return t, err
+}
+
+// newest folds the newest run of a chat; rests says that it does nothing until someone acts.
+func (d AISDK) newest(v *httpapi.Visit, chat string) (rests bool, run *project.Run, err error) {
+	t, err := d.thread(v, chat)
+	if err != nil {
+		return false, nil, err
+	}
+	run = &project.Run{ID: t.RunID}
+	for after := ""; ; {
+		page, err := v.Events(t.RunID, query.EventQuery{After: after})
+		if err != nil {
+			return false, nil, err
+		}
+		for _, e := range page.Items {
+			if err := run.Push(e); err != nil {
+				return false, nil, err
+			}
+		}
+		if len(page.Items) == 0 {
+			return page.Waiting || page.Done, run, nil
+		}
+		after = page.Next
+	}
+}
+
+func isRefusal(err error, codes ...refusal.Code) bool {
+	e, ok := errors.AsType[*refusal.Error](err)
+	return ok && slices.Contains(codes, e.Code)
+}
+
+// postCounted is post for a client that, when its stream breaks, asks for the rest by the number of
+// chunks it has seen. Only committed events are shown, so that they are the same each time.
+func (d AISDK) postCounted(w http.ResponseWriter, v *httpapi.Visit) error {
+	run, about, err := d.take(w, v)
+	if err != nil {
+		return err
+	}
+	about.Set("counted", base64.RawURLEncoding.EncodeToString([]byte(run+"?"+about.Encode())))
+	return v.Show(w, run, about)
+}
+
+func (d AISDK) continued(w http.ResponseWriter, v *httpapi.Visit) error {
+	id := v.PathValue("run")
+	text, err := base64.RawURLEncoding.DecodeString(id)
+	run, encoded, ok := strings.Cut(string(text), "?")
+	about, parseErr := url.ParseQuery(encoded)
+	if err != nil || parseErr != nil || !ok {
+		return refusal.New(refusal.CodeRunNotFound, "the stream doesn't exist; send the header X-Workflow-Run-Id of the answer as it came")
+	}
+	about.Set("counted", id)
+	about.Set("skip", v.URL.Query().Get("startIndex"))
+	return v.Show(w, run, about)
+}
+
+// View implements [httpapi.Protocol].
+func (AISDK) View(about url.Values) (httpapi.Viewer, error) {
+	turn, err := number(about, "turn")
+	skip, err2 := number(about, "skip")
+	sdk, err3 := number(about, "sdk")
+	if err := errors.Join(err, err2, err3); err != nil {
+		return nil, err
+	}
+	if sdk != 0 && (sdk < 5 || sdk > 7) {
+		return nil, refusal.New(refusal.CodeInvalid, "X-AI-SDK-Version must be 5, 6 or 7")
+	}
+	s := aisdk.NewStream(aisdk.View{Message: about.Get("message"), Turn: turn, Hold: about["hold"], SDK: sdk})
+	return &uiStream{stream: s, counted: about.Get("counted"), skip: skip}, nil
+}
+
+func number(about url.Values, name string) (int, error) {
+	if about.Get(name) == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(about.Get(name))
+	if err != nil || n < 0 {
+		return 0, refusal.New(refusal.CodeInvalid, "%s must be a number, from 0", name)
+	}
+	return n, nil
+}
+
+// uiStream writes chunks as server-sent events.
+type uiStream struct {
+	stream  *aisdk.Stream
+	counted string // the id of a stream whose chunks the client counts; empty for others
+	skip    int    // so many chunks the client has
+}
+
+func (u *uiStream) Header(h http.Header) {
+	h.Set("Content-Type", "text/event-stream")
+	h.Set("X-Vercel-AI-UI-Message-Stream", "v1")
+	if u.counted != "" {
+		h.Set("X-Workflow-Run-Id", u.counted)
+	}
+}
+
+func (u *uiStream) Push(e wire.Event) ([]byte, error) {
+	if u.counted != "" && live(e) {
+		return nil, nil
+	}
+	chunks, err := u.stream.Push(e)
+	return u.written(chunks), err
+}
+
+// live says whether the event is part of no journal.
+func live(e wire.Event) bool {
+	switch core.EventType(e.Type) {
+	case core.EventTextDelta, core.EventReasoningDelta, core.EventCallProgress:
+		return true
+	}
+	return false
+}
+
+func (u *uiStream) Rest() []byte { return u.written(u.stream.Rest()) }
+
+// Break tells the client that the answer isn't whole: it would take a clean end for one. One that
+// counts comes again by itself.
+func (u *uiStream) Break() []byte {
+	if u.counted != "" {
+		return nil
+	}
+	return u.written([]aisdk.Chunk{{Type: aisdk.Failure, ErrorText: "the connection ends here, the answer goes on; reload it"}})
+}
+
+func (u *uiStream) Over() bool { return u.stream.Over() }
+
+func (u *uiStream) written(chunks []aisdk.Chunk) (out []byte) {
+	for _, c := range chunks {
+		if u.skip > 0 {
+			u.skip--
+			continue
+		}
+		out = append(append(append(out, "data: "...), core.Encode(c)...), "\n\n"...)
+	}
+	if u.stream.Over() && len(chunks) > 0 {
+		out = append(out, "data: [DONE]\n\n"...)
+	}
+	return out
+}
