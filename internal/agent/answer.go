@@ -35,12 +35,3 @@ func sameValue(got any, want json.RawMessage) bool {
 	canonical, err := core.Canonical(want)
 	return err == nil && bytes.Equal(core.Encode(got), canonical)
 }
-
-// Text is the result as the model sees it: text as it is, anything else as JSON.
-func (a Answer) Text() string {
-	var text string
-	if json.Unmarshal(a.Result, &text) == nil {
-		return text
-	}
-	return string(a.Result)
-}

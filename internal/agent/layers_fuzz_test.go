@@ -88,7 +88,7 @@ func decides(t *testing.T, d agent.Definition, call core.ToolCall) {
 	for _, tool := range d.Tools {
 		for _, answer := range tool.Recorded {
 			_ = answer.Matches(call.Arguments)
-			_ = answer.Text()
+			_ = core.Answered(answer.Result)
 		}
 	}
 	for _, effect := range d.Effects {

@@ -22,7 +22,7 @@ func (r recorded) Run(_ context.Context, req engine.ToolRequest) (core.Outcome, 
 		if a.Error != "" {
 			return core.Outcome{Text: a.Error, Failed: true}, nil
 		}
-		return core.Outcome{Text: a.Text()}, nil
+		return core.Answered(a.Result), nil
 	}
 	return core.Outcome{Text: "No recorded answer matches these arguments.", Failed: true}, nil
 }

@@ -1,0 +1,5 @@
+import * as ai from 'ai';
+import { Chat } from '@ai-sdk/react';
+import { run } from '../ai-sdk/cases.mjs';
+
+await run({ ai, Chat, sdk: 6, url: process.argv[2] });

@@ -1,0 +1,39 @@
+// Runs cases one after the other against a server, one line for each, and sets the exit code.
+import assert from 'node:assert/strict';
+
+export { assert };
+
+export async function runCases(name, cases) {
+  let failed = 0;
+  for (const [title, play] of Object.entries(cases)) {
+    try {
+      await withLimit(play(), 30_000);
+      console.log(`ok    ${name}: ${title}`);
+    } catch (e) {
+      failed++;
+      console.log(`FAIL  ${name}: ${title}\n${e.stack ?? e}`);
+    }
+  }
+  console.log(`${name}: ${Object.keys(cases).length - failed} passed, ${failed} failed`);
+  process.exit(failed ? 1 : 0);
+}
+
+function withLimit(promise, ms) {
+  let timer;
+  const limit = new Promise((_, reject) => { timer = setTimeout(() => reject(new Error(`not over after ${ms} ms`)), ms); });
+  return Promise.race([promise, limit]).finally(() => clearTimeout(timer));
+}
+
+// until polls a condition that a client reaches on its own, such as a status that it shows.
+export async function until(what, holds) {
+  for (;;) {
+    if (await holds()) return;
+    await new Promise((next) => setTimeout(next, 5));
+  }
+}
+
+export const api = (url) => async (path, body, method) => {
+  const r = await fetch(url + path, { method: method ?? (body ? 'POST' : 'GET'), headers: { 'content-type': 'application/json', accept: 'application/json' }, body: body && JSON.stringify(body) });
+  const text = await r.text();
+  return { status: r.status, body: text && JSON.parse(text) };
+};
