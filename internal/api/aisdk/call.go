@@ -32,7 +32,6 @@ func (s *Stream) ready(out *chunks, e wire.Event) error {
 		return err
 	}
 	s.openStep(out)
-	s.calls = true
 	out.add(input(data.CallID, data.ToolName, data.Arguments))
 	return nil
 }
@@ -94,7 +93,7 @@ func (s *Stream) asksApproval(p *wire.Pending) bool {
 // isShown says whether the call is a part of the message. The run's own waits are in none.
 func (s *Stream) isShown(id string) bool {
 	c := s.run.Call(id)
-	return c != nil && c.Tool != "" && (s.view.whole || c.Answer == s.run.Answers)
+	return c != nil && c.Tool != "" && (s.view.whole || c.Answer == s.answer)
 }
 
 func (s *Stream) since7(text string) string {

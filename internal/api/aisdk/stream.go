@@ -34,9 +34,9 @@ type Stream struct {
 	view   View
 	run    project.Run
 	begun  bool // start was sent
-	answer int  // that is shown
+	shown  bool // the view has begun
+	answer int  // that is shown; 0 until its message has come
 	step   bool // a step is open
-	calls  bool // the last step has calls
 	parts  []*part
 	over   bool
 }
@@ -62,11 +62,11 @@ func (s *Stream) Run() *project.Run { return &s.run }
 
 // Push takes the next event, committed or live, and returns the chunks that it adds.
 func (s *Stream) Push(e wire.Event) ([]Chunk, error) {
-	asked := s.askedBefore(e)
+	asked, answers := s.askedBefore(e), s.run.Answers
 	if err := s.run.Push(e); err != nil {
 		return nil, err
 	}
-	if s.over || !s.shows(e) {
+	if s.over || !s.shows(e, answers) {
 		return nil, nil
 	}
 	var out chunks
@@ -81,6 +81,9 @@ func (s *Stream) Push(e wire.Event) ([]Chunk, error) {
 func (s *Stream) Rest() []Chunk {
 	if s.over || s.holds() {
 		return nil
+	}
+	if !s.shown { // nothing came
+		s.answer = s.run.Answers
 	}
 	var out chunks
 	for _, id := range s.view.Hold {
@@ -102,12 +105,16 @@ func (s *Stream) holds() bool {
 	})
 }
 
-// shows says whether the view has begun.
-func (s *Stream) shows(e wire.Event) bool {
-	if s.view.Message == "" {
-		return e.Turn >= s.view.Turn
+// shows says whether the view has begun. before is how many answers had begun before the event.
+func (s *Stream) shows(e wire.Event, before int) bool {
+	switch {
+	case s.shown:
+	case s.view.Message != "":
+		s.shown = s.run.Answers > 0 && s.run.Message == s.view.Message
+	case e.Turn >= s.view.Turn:
+		s.shown, s.answer = true, before
 	}
-	return s.answer > 0 || s.run.Answers > 0 && s.run.Message == s.view.Message
+	return s.shown
 }
 
 // begin puts the start of the message before the first chunk.
@@ -116,7 +123,7 @@ func (s *Stream) begin(out chunks) []Chunk {
 		return out
 	}
 	s.begun = true
-	return append(chunks{{Type: Start, MessageID: s.run.AnswerID(), Metadata: &Metadata{s.run.ID, s.run.Thread}}}, out...)
+	return append(chunks{{Type: Start, MessageID: s.run.AnswerID(s.answer), Metadata: &Metadata{s.run.ID, s.run.Thread}}}, out...)
 }
 
 // askedBefore says whether the client was asked about the call that is suspended again.
@@ -155,10 +162,12 @@ func (s *Stream) project(out *chunks, e wire.Event, asked bool) error {
 
 // messageReceived: the next message has an answer of its own, with a response of its own.
 func (s *Stream) messageReceived(out *chunks) {
-	if s.answer > 0 && s.view.whole {
+	another := s.answer > 0 || s.begun
+	switch {
+	case another && s.view.whole:
 		s.closeStep(out)
 		s.begun = false
-	} else if s.answer > 0 {
+	case another:
 		s.closeStep(out)
 		out.add(Chunk{Type: Finish, FinishReason: "other"})
 		s.over = true
@@ -172,7 +181,7 @@ func (s *Stream) openStep(out *chunks) {
 	if !s.step {
 		out.add(Chunk{Type: StartStep})
 	}
-	s.step, s.calls = true, false
+	s.step = true
 }
 
 func (s *Stream) closeStep(out *chunks) {
@@ -197,7 +206,7 @@ func (s *Stream) turnEnded(out *chunks) {
 	}
 	s.closeStep(out)
 	reason := finishReasons[end.Reason]
-	if s.calls || reason != "stop" {
+	if s.run.StepCalls > 0 || reason != "stop" {
 		// a last step with a tool's result would make clients ask for one more answer
 		out.add(Chunk{Type: StartStep},
 			Chunk{Type: DataRun, ID: s.run.ID, Data: RunData{s.run.ID, end.Status, end.Reason, end.Code, end.ResponseState}},

@@ -24,6 +24,9 @@ type Run struct {
 	Answers int
 	Message string // the id of the last of them
 
+	// StepCalls is how many calls the last step has requested.
+	StepCalls int
+
 	// InTurn: a turn has begun and not ended.
 	InTurn bool
 
@@ -61,8 +64,9 @@ type Question struct {
 // Open says whether the call still waits for an answer to this question.
 func (q *Question) Open() bool { return q.Call.Waits && q.Call.Asked == q }
 
-// AnswerID names an answer the same way each time it is shown.
-func (r *Run) AnswerID() string { return fmt.Sprintf("%s.%d", r.ID, r.Answers) }
+// AnswerID names an answer, counted as Answers does, the same way each time it is shown. 0 is that
+// of a retried run, which begins without a message.
+func (r *Run) AnswerID(answer int) string { return fmt.Sprintf("%s.%d", r.ID, answer) }
 
 // Call is the call with this id; nil if the run hasn't requested it.
 func (r *Run) Call(id string) *Call { return r.calls[id] }
@@ -82,6 +86,8 @@ func (r *Run) Push(e wire.Event) error {
 		return r.messageReceived(e)
 	case core.EventTurnEnded:
 		return r.turnEnded(e)
+	case core.EventStepStarted:
+		r.StepCalls = 0
 	case core.EventCallReady:
 		return r.callReady(e)
 	case core.EventCallSuspended:
@@ -125,6 +131,7 @@ func (r *Run) callReady(e wire.Event) error {
 		return err
 	}
 	r.calls[data.CallID] = &Call{ID: data.CallID, Tool: data.ToolName, Arguments: data.Arguments, Answer: r.Answers, Step: e.Step}
+	r.StepCalls++
 	return nil
 }
 

@@ -124,6 +124,8 @@ func (r *reading) readRun(ctx context.Context, run string, commits [][]string) {
 		return
 	}
 	r.turns, r.open = 0, false
+	var all []wire.Event
+	var rests bool
 	for q := (query.EventQuery{Limit: 1000}); ; {
 		page, err := r.front.Events(ctx, caller, run, q)
 		if err != nil {
@@ -133,11 +135,13 @@ func (r *reading) readRun(ctx context.Context, run string, commits [][]string) {
 		for _, e := range page.Items {
 			r.read(e, commits)
 		}
+		all, rests = append(all, page.Items...), page.Done || page.Waiting
 		if q.After = page.Next; page.Done || len(page.Items) == 0 {
 			break
 		}
 	}
 	r.done()
+	r.projected(all, rests)
 }
 
 // read holds one event against its shape, and against those before it.

@@ -1,0 +1,93 @@
+package aisdktest
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+
+	"github.com/dormouse-dev/dormouse/internal/api/aisdk"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Split holds the projection of a run's events against two promises: a client takes it, and it
+// doesn't matter how many responses it came in. events are all of the run; rest says that the run
+// does nothing until someone acts.
+func Split(events []wire.Event, rest bool, random *rand.Rand) error {
+	for _, sdk := range []int{5, 6, 7} {
+		whole, err := seen(events, rest, sdk, func() bool { return false })
+		if err != nil {
+			return fmt.Errorf("in one response, version %d: %w", sdk, err)
+		}
+		pieces, err := seen(events, rest, sdk, func() bool { return random.IntN(2) == 0 })
+		if err != nil {
+			return fmt.Errorf("in several responses, version %d: %w", sdk, err)
+		}
+		if !reflect.DeepEqual(whole, pieces) {
+			return fmt.Errorf("version %d: one response shows\n%s\nand several show\n%s", sdk, core.Encode(whole), core.Encode(pieces))
+		}
+	}
+	return nil
+}
+
+// seen are the messages of a client that asks for the answer to each message, and ends a response
+// at a suspended turn where cut says so.
+func seen(events []wire.Event, rest bool, sdk int, cut func() bool) ([]*Message, error) {
+	c := &Client{}
+	for view, n := (aisdk.View{Turn: 1, SDK: sdk}), 0; ; {
+		s := aisdk.NewStream(view)
+		chunks, next, err := respond(s, events, n, cut)
+		if err != nil {
+			return nil, err
+		}
+		if next == len(events) && !rest && !s.Over() {
+			return c.Messages, nil // the run is at work: the response isn't over
+		}
+		if !s.Over() {
+			chunks = append(chunks, s.Rest()...)
+		}
+		if err := c.Response(chunks); err != nil {
+			return nil, err
+		}
+		if end := s.Run().Ended; next == len(events) || s.Over() && end != nil && end.Status == core.RunDone.String() {
+			return c.Messages, nil
+		}
+		view, n = viewOf(events[:next], events[next-1], sdk), next
+	}
+}
+
+// viewOf is what a client asks for next: behind a turn's end what its answers brought, and behind
+// another message the answer to that.
+func viewOf(before []wire.Event, last wire.Event, sdk int) aisdk.View {
+	if core.EventType(last.Type) == core.EventMessageReceived {
+		var data wire.MessageReceivedData
+		_ = last.Decode(&data) // the stream has read it
+		return aisdk.View{Message: data.MessageID, SDK: sdk}
+	}
+	return aisdk.View{Turn: before[len(before)-1].Turn + 1, SDK: sdk}
+}
+
+// respond pushes events until the response is over, or is cut behind the end of a turn. Nothing is
+// cut before from, where the response begins.
+func respond(s *aisdk.Stream, events []wire.Event, from int, cut func() bool) (chunks []aisdk.Chunk, next int, err error) {
+	for i, e := range events {
+		more, err := s.Push(e)
+		if err != nil {
+			return nil, 0, err
+		}
+		chunks = append(chunks, more...)
+		if s.Over() {
+			return chunks, i + 1, nil
+		}
+		ended := i > 0 && turnEnds(events, i)
+		if i >= from && ended && cut() {
+			return chunks, i + 1, nil
+		}
+	}
+	return chunks, len(events), nil
+}
+
+// turnEnds says whether the turn's last event is at i: what follows belongs to another turn.
+func turnEnds(events []wire.Event, i int) bool {
+	return i+1 < len(events) && events[i+1].Turn > events[i].Turn
+}
