@@ -13,8 +13,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/protocols"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/protocols"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -287,7 +287,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		}
 		return err
 	}}
-	api, err := o.api(ctx, httpapi.Options{Frontend: front, Protocols: protocols.All(front), Webhooks: d.desk(o, endpoints.Test), Links: keys, Codes: endpoints.SendCode(), SignIn: o.signIn(), Storage: d.storage}, known)
+	api, err := o.api(ctx, httpapi.Options{Frontend: front, Protocols: protocols.All(protocols.Server{Runs: front, Reads: ended.front, Public: o.PublicURL, Auth: known.scheme()}), Webhooks: d.desk(o, endpoints.Test), Links: keys, Codes: endpoints.SendCode(), SignIn: o.signIn(), Storage: d.storage}, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

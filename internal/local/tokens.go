@@ -33,6 +33,14 @@ type tokens struct {
 	away   bool // the last attempt to read the file failed
 }
 
+// scheme is that of the Authorization header that callers need; empty: none.
+func (t *tokens) scheme() string {
+	if t == nil {
+		return ""
+	}
+	return "Bearer"
+}
+
 // openTokens reads the file. At startup, every line must be valid, and there must be a token.
 func openTokens(o Options) (*tokens, error) {
 	t := &tokens{file: o.TokensFile, clock: o.clock, log: o.Logger, add: o.command("tokens add NAME --file", o.TokensFile)}

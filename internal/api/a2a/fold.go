@@ -1,0 +1,118 @@
+package a2a
+
+import (
+	"cmp"
+
+	sdk "github.com/a2aproject/a2a-go/v2/a2a"
+
+	"github.com/dormouse-dev/dormouse/internal/api/project"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// Fold is the task of a run as its events tell it, in their order. Live events don't change it.
+type Fold struct {
+	Seq int64 // of the last event
+
+	in    string // the context as the client calls it; empty: the thread
+	run   project.Run
+	task  sdk.Task
+	said  string // by the model in the step under way; in the history if it isn't the output
+	saidA string // the message of it
+	heard map[string]bool
+}
+
+// NewFold begins a fold.
+func NewFold(in string) *Fold {
+	f := &Fold{in: in, heard: map[string]bool{}}
+	f.task.Status.State = sdk.TaskStateSubmitted
+	return f
+}
+
+// Heard says whether the run has received the message with this id.
+func (f *Fold) Heard(message string) bool { return f.heard[message] }
+
+// History are the messages so far: the user's, and what the agent said between them. The output
+// isn't one of them.
+func (f *Fold) History() []*sdk.Message { return f.task.History }
+
+// snapshot is the task as it is now.
+func (f *Fold) snapshot() *sdk.Task {
+	t := f.task
+	t.History = append([]*sdk.Message(nil), t.History...)
+	return &t
+}
+
+// Push takes the next committed event.
+func (f *Fold) Push(e wire.Event) error {
+	if err := f.run.Push(e); err != nil {
+		return err
+	}
+	f.Seq = e.Seq
+	if f.task.ID == "" {
+		f.task.ID, f.task.ContextID = sdk.TaskID(e.RunID), cmp.Or(f.in, e.ThreadID)
+		f.task.Metadata = about(About{Thread: e.ThreadID})
+	}
+	switch core.EventType(e.Type) {
+	case core.EventTurnStarted:
+		if m := f.task.Status.Message; m != nil {
+			f.task.History = append(f.task.History, m)
+		}
+		f.task.Status = status(sdk.TaskStateWorking, e.At)
+	case core.EventMessageReceived:
+		return f.messageReceived(e)
+	case core.EventTextEnded:
+		return f.textEnded(e)
+	case core.EventStepStarted, core.EventCallReady:
+		f.meanwhile()
+	case core.EventTurnEnded:
+		f.turnEnded(e)
+	}
+	return nil
+}
+
+func (f *Fold) messageReceived(e wire.Event) error {
+	var data wire.MessageReceivedData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	f.meanwhile()
+	f.heard[data.MessageID] = true
+	f.task.History = append(f.task.History, &sdk.Message{ID: data.MessageID, ContextID: f.task.ContextID, TaskID: f.task.ID,
+		Role: sdk.MessageRoleUser, Parts: sdk.ContentParts{sdk.NewTextPart(data.Text)}})
+	return nil
+}
+
+func (f *Fold) textEnded(e wire.Event) error {
+	var data wire.SaidData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	if f.saidA != data.MessageID {
+		f.meanwhile()
+	}
+	f.said, f.saidA = f.said+data.Text, data.MessageID
+	return nil
+}
+
+// meanwhile keeps what was said before the output.
+func (f *Fold) meanwhile() {
+	if f.said != "" {
+		f.task.History = append(f.task.History, agentSays(&f.task, f.saidA, sdk.NewTextPart(f.said)))
+	}
+	f.said, f.saidA = "", ""
+}
+
+func (f *Fold) turnEnded(e wire.Event) {
+	data := f.run.Ended
+	if data.Status != core.RunDone.String() {
+		f.meanwhile()
+		f.task.Status = waiting(&f.task, data.Pending, e.At)
+		return
+	}
+	ended(&f.task, end{output: data.Output, About: About{Thread: e.ThreadID, Reason: data.Reason, Code: data.Code, Detail: data.Detail, ResponseState: data.ResponseState}}, e.At)
+	if len(f.task.Artifacts) == 1 && f.task.Artifacts[0].Parts[0].Text() == f.said {
+		f.said = ""
+	}
+	f.meanwhile()
+}
