@@ -128,6 +128,9 @@ func (s *Stream) ended(out *chunks, e wire.Event) error {
 	}
 	switch {
 	case core.EventType(e.Type) == core.EventCallSucceeded:
+		if !core.IsNull(data.RanWith) { // a person edited them: the part shows what ran
+			out.add(input(data.CallID, data.ToolName, data.RanWith))
+		}
 		out.add(Chunk{Type: OutputAvailable, ToolCallID: data.CallID, Output: outcome(data)})
 	case data.Outcome == string(core.CallOutcomeDeniedByPerson) && s.view.SDK >= 6:
 		out.add(Chunk{Type: OutputDenied, ToolCallID: data.CallID})

@@ -30,27 +30,33 @@ func Split(events []wire.Event, rest bool, random *rand.Rand) error {
 	return nil
 }
 
-// seen are the messages of a client that asks for the answer to each message, and ends a response
-// at a suspended turn where cut says so.
+// seen are the messages of a client that takes the responses.
 func seen(events []wire.Event, rest bool, sdk int, cut func() bool) ([]*Message, error) {
 	c := &Client{}
+	err := Responses(events, rest, sdk, cut, c.Response)
+	return c.Messages, err
+}
+
+// Responses are those of a client that asks for the answer to each message, and ends a response at
+// a suspended turn where cut says so.
+func Responses(events []wire.Event, rest bool, sdk int, cut func() bool, take func([]aisdk.Chunk) error) error {
 	for view, n := (aisdk.View{Turn: 1, SDK: sdk}), 0; ; {
 		s := aisdk.NewStream(view)
 		chunks, next, err := respond(s, events, n, cut)
 		if err != nil {
-			return nil, err
+			return err
 		}
 		if next == len(events) && !rest && !s.Over() {
-			return c.Messages, nil // the run is at work: the response isn't over
+			return nil // the run is at work: the response isn't over
 		}
 		if !s.Over() {
 			chunks = append(chunks, s.Rest()...)
 		}
-		if err := c.Response(chunks); err != nil {
-			return nil, err
+		if err := take(chunks); err != nil {
+			return err
 		}
 		if end := s.Run().Ended; next == len(events) || s.Over() && end != nil && end.Status == core.RunDone.String() {
-			return c.Messages, nil
+			return nil
 		}
 		view, n = viewOf(events[:next], events[next-1], sdk), next
 	}

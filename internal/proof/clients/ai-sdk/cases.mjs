@@ -199,6 +199,14 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       assert.equal(text(last(chat)), 'Let me pay.|I did not pay.');
       assert.equal(chat.seen.posts, 2);
     },
+    async 'arguments that a person edited elsewhere are shown'() {
+      const chat = newChat();
+      await say(chat, 'pay 58');
+      const sent = await call(`/v1/suspensions/${tool(chat, 'pay').approval.id}`, { action: 'resume', arguments: { amount: 48, to: 'Ann' } });
+      assert.equal(sent.status, 202);
+      await answer(chat, tool(chat, 'pay'), true);
+      assert.deepEqual([tool(chat, 'pay').state, tool(chat, 'pay').input, tool(chat, 'pay').output], ['output-available', { amount: 48, to: 'Ann' }, { paid: 48, to: 'Ann' }]);
+    },
     async 'a page that was closed while an approval waited goes on'() {
       const chat = newChat();
       await say(chat, 'pay 55');

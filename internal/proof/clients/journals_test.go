@@ -1,0 +1,252 @@
+package clients
+
+import (
+	"context"
+	"encoding/json"
+	"flag"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/api/project/projecttest"
+)
+
+var update = flag.Bool("update", false, "record the journals of projecttest again")
+
+const journals = "../../api/project/projecttest/journals"
+
+// conversations are what people say and do, and what the journals are named for.
+var conversations = []struct {
+	name string
+	acts []string
+}{
+	{"text", []string{"say hello"}},
+	{"story", []string{"say tell a story"}},
+	{"two-messages", []string{"say hello", "say weather in Bern"}},
+	{"tool", []string{"say weather in Bern"}},
+	{"tool-error", []string{"say weather in Atlantis"}},
+	{"approved", []string{"say pay 50", "approve"}},
+	{"waiting", []string{"say pay 50"}},
+	{"denied", []string{"say pay 50", "deny"}},
+	{"edited", []string{"say pay 50", "edit {\"amount\":40,\"to\":\"Ann\"}"}},
+	{"rule-denies", []string{"say pay 5000"}},
+	{"two-approvals", []string{"say pay 50 twice", "approve", "deny"}},
+	{"one-of-two", []string{"say pay 50 twice", "approve"}},
+	{"approval-and-client-tool", []string{"say pay 50 and pick", "result {\"picked\":\"red\"}", "approve"}},
+	{"client-tool", []string{"say pick", "result {\"picked\":\"red\"}"}},
+	{"client-tool-fails", []string{"say pick", "error the page was closed"}},
+	{"client-tool-invalid", []string{"say pick", "refused {\"wrong\":1}", "result {\"picked\":\"blue\"}"}},
+	{"question-by-message", []string{"say color", "say green"}},
+	{"question-by-decision", []string{"say color", "result \"blue\""}},
+	{"abandoned", []string{"say pay 50", "abandon weather in Bern"}},
+	{"failed", []string{"say xyzzy"}},
+	{"cancelled", []string{"say pay 50", "cancel"}},
+	{"interrupted", []string{"say pay 50", "interrupt", "resume", "approve"}},
+	{"next-run-after-approval", []string{"say pay 50", "approve", "say hello"}},
+}
+
+// TestJournalsAreOfThisServer plays every conversation of the recorded journals against a server:
+// it still stores events of the same types, in the same order.
+func TestJournalsAreOfThisServer(t *testing.T) {
+	url := serve(t)
+	var recorded map[string]projecttest.Journal
+	if !*update {
+		recorded = projecttest.Journals(t)
+	}
+	for _, one := range conversations {
+		t.Run(one.name, func(t *testing.T) {
+			t.Parallel()
+			got := talk(t, client.New(url), one.acts)
+			file := filepath.Join(journals, one.name+".json")
+			if *update {
+				text, err := json.MarshalIndent(got, "", " ")
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(file, append(text, '\n'), 0o600); err != nil {
+					t.Fatal(err)
+				}
+				return
+			}
+			if now, then := types(got), types(recorded[one.name]); now != then {
+				t.Errorf("the server stores\n%s\nand the journal %s has\n%s\nRecord it again with -update.", now, file, then)
+			}
+		})
+	}
+}
+
+// types are those of the stored events, in order. How often a worker looked at a run differs.
+func types(j projecttest.Journal) string {
+	var all []string
+	for _, e := range j.Stored() {
+		if e.Type != client.EventActivationEnded {
+			all = append(all, e.Type)
+		}
+	}
+	return strings.Join(all, " ")
+}
+
+// serve starts the desk, on data that the test removes.
+func serve(t *testing.T) string {
+	t.Helper()
+	dir := t.TempDir()
+	program := filepath.Join(dir, "desk")
+	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./desk").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	server := exec.CommandContext(t.Context(), program, "dev", "--addr", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--agents", "agents", "--json")
+	out, err := server.StdoutPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = server.Wait() }) // its context has ended
+	var said struct {
+		URL string `json:"url"`
+	}
+	if err := json.NewDecoder(out).Decode(&said); err != nil || said.URL == "" {
+		t.Fatalf("the server says no address: %v", err)
+	}
+	return said.URL
+}
+
+// conversation is one that a test has.
+type conversation struct {
+	t      *testing.T
+	c      *client.Client
+	thread string
+	run    client.Run
+	got    projecttest.Journal
+}
+
+// talk plays acts one after the other, each when the run rests after the last, and reads the
+// thread's stream meanwhile.
+func talk(t *testing.T, c *client.Client, acts []string) projecttest.Journal {
+	t.Helper()
+	s := &conversation{t: t, c: c}
+	for _, act := range acts {
+		s.act(act)
+		s.read()
+	}
+	s.got.Rests = true
+	return s.got
+}
+
+func (s *conversation) act(act string) {
+	s.t.Helper()
+	verb, rest, _ := strings.Cut(act, " ")
+	ctx := s.t.Context()
+	var err error
+	switch verb {
+	case "say":
+		err = s.say(ctx, rest)
+	case "abandon":
+		s.run, err = s.c.SendMessage(ctx, s.thread, client.MessageRequest{Input: client.Text(rest), OnPending: "abandon"}, "")
+	case "cancel":
+		s.run, err = s.c.Cancel(ctx, s.run.ID)
+	case "interrupt":
+		s.run, err = s.c.Interrupt(ctx, s.run.ID, "")
+	case "resume":
+		_, err = s.c.Resume(ctx, s.run.ID, client.ResumeRequest{})
+	case "refused":
+		if _, err := s.c.Decide(ctx, s.run.ID, s.decision(verb, rest)); err == nil {
+			s.t.Fatalf("%s: it was accepted", act)
+		}
+	default:
+		_, err = s.c.Decide(ctx, s.run.ID, s.decision(verb, rest))
+	}
+	if err != nil {
+		s.t.Fatalf("%s: %v", act, err)
+	}
+}
+
+func (s *conversation) say(ctx context.Context, text string) (err error) {
+	if s.thread != "" {
+		s.run, err = s.c.SendMessage(ctx, s.thread, client.MessageRequest{Input: client.Text(text)}, "")
+		return err
+	}
+	s.run, err = s.c.StartRun(ctx, client.StartRequest{Agent: "desk", Input: client.Text(text)}, "")
+	s.thread = s.run.ThreadID
+	return err
+}
+
+// decision is on the first call that waits, of the kind that it fits.
+func (s *conversation) decision(verb, rest string) client.Decision {
+	s.t.Helper()
+	run, err := s.c.Run(s.t.Context(), s.run.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	approves := verb == "approve" || verb == "deny" || verb == "edit"
+	for _, p := range run.Pending {
+		if (p.Kind == client.KindApproval) != approves {
+			continue
+		}
+		d := client.Decision{Target: p.Suspension.ID}
+		switch verb {
+		case "approve":
+			d.Action = client.ActionResume
+		case "deny":
+			d.Action, d.Reason = client.ActionCancel, "too much"
+		case "edit":
+			d.Action, d.Arguments = client.ActionResume, json.RawMessage(rest)
+		case "error":
+			d.Error = rest
+		default:
+			d.Result = json.RawMessage(rest)
+		}
+		return d
+	}
+	s.t.Fatalf("no call waits for: %s %s", verb, rest)
+	return client.Decision{}
+}
+
+// read reads the thread's events, live ones included, until its run rests.
+func (s *conversation) read() {
+	s.t.Helper()
+	after := ""
+	if n := len(s.got.Events); n > 0 {
+		after = s.got.Events[n-1].Cursor
+	}
+	for {
+		page, err := s.c.ThreadEventPage(s.t.Context(), s.thread, client.EventQuery{After: after, Wait: 5 * time.Second})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.got.Events = append(s.got.Events, page.Items...)
+		if after = page.Next; page.Waiting && len(page.Items) == 0 || s.rests() {
+			return
+		}
+	}
+}
+
+// rests says whether the last turn has ended, and every event of its commit was read.
+func (s *conversation) rests() bool {
+	stored := s.got.Stored()
+	for i := len(stored) - 1; i >= 0; i-- {
+		switch stored[i].Type {
+		case client.EventTurnStarted:
+			return false
+		case client.EventTurnEnded:
+			return slices.Contains(stored[len(stored)-1].Checkpoint, "run_finished") && s.answered()
+		}
+	}
+	return false
+}
+
+// answered says whether no decision is under way any more.
+func (s *conversation) answered() bool {
+	run, err := s.c.Run(s.t.Context(), s.run.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	last := s.got.Stored()
+	return run.Cursor == last[len(last)-1].Cursor
+}
