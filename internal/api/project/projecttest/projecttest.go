@@ -1,5 +1,5 @@
 // Package projecttest has journals of real conversations, for the tests of projections. They were
-// recorded from a server with the agent of internal/proof/clients, whose test records them anew
+// recorded from a server with the agent of internal/proof/clients, whose test records them again
 // with -update.
 package projecttest
 
