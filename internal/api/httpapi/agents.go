@@ -1,8 +1,6 @@
 package httpapi
 
-import (
-	"net/http"
-)
+import "net/http"
 
 func (a *api) listAgents(w http.ResponseWriter, r *http.Request) error {
 	page, err := a.reads.Agents(r.Context(), caller(r))

@@ -73,14 +73,9 @@ func (v *Visit) ReadBody(w http.ResponseWriter, to any) error {
 	return nil
 }
 
-// Events reads a page of the events of a run.
-func (v *Visit) Events(run string, q query.EventQuery) (wire.EventPage, error) {
-	return v.api.reads.Events(v.Context(), v.Caller(), run, q)
-}
-
-// ThreadEvents reads a page of the events of a conversation.
-func (v *Visit) ThreadEvents(thread string, q query.EventQuery) (wire.EventPage, error) {
-	return v.api.reads.ThreadEvents(v.Context(), v.Caller(), thread, q)
+// Events reads a page of the events of a run, or of a conversation.
+func (v *Visit) Events(id string, q query.EventQuery) (wire.EventPage, error) {
+	return v.api.readEvents(v.Request, id, q)
 }
 
 // WriteJSON answers with body.

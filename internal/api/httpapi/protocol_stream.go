@@ -29,6 +29,12 @@ type Viewer interface {
 	Over() bool
 }
 
+// Recaller is a [Viewer] that may show what was said before the run. Recall is called first; events
+// reads a page of the events of the run, or of its conversation.
+type Recaller interface {
+	Recall(run string, events func(id, after string) (wire.EventPage, error))
+}
+
 var viewParam = inQuery("view", "Set by the redirects of other protocols, such as the AI SDK's: how the stream is shown.")
 
 // sendToView sends the client to the address of streams. It follows with a GET, whatever it sent.
@@ -61,6 +67,11 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer)
 		return err
 	}
 	f := a.openedStream(w, r, run)
+	if past, ok := v.(Recaller); ok {
+		past.Recall(run, func(id, after string) (wire.EventPage, error) {
+			return a.readEvents(r, id, query.EventQuery{After: after})
+		})
+	}
 	v.Header(w.Header())
 	w.Header().Set("X-Accel-Buffering", "no")
 	w.WriteHeader(http.StatusOK)

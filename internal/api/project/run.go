@@ -18,6 +18,7 @@ import (
 // events don't change it.
 type Run struct {
 	ID, Thread string
+	Seq        int64 // of the last event
 
 	// Answers counts the user's messages so far: each begins an answer, which goes on until the
 	// next message, through all the turns that decisions began.
@@ -35,6 +36,7 @@ type Run struct {
 
 	calls     map[string]*Call
 	questions map[string]*Question // by suspension
+	asked     []*Question          // in the order in which they were asked
 }
 
 // Call is one tool call.
@@ -74,11 +76,22 @@ func (r *Run) Call(id string) *Call { return r.calls[id] }
 // Question is the question of this suspension; nil if the run hasn't asked it.
 func (r *Run) Question(suspension string) *Question { return r.questions[suspension] }
 
+// Waiting are the questions that are open, in the order in which they were asked.
+func (r *Run) Waiting() (open []*Question) {
+	for _, q := range r.asked {
+		if q.Open() {
+			open = append(open, q)
+		}
+	}
+	return open
+}
+
 // Push takes the next event. An event whose data doesn't fit its type is an error.
 func (r *Run) Push(e wire.Event) error {
 	if r.calls == nil {
 		r.ID, r.Thread, r.calls, r.questions = e.RunID, e.ThreadID, map[string]*Call{}, map[string]*Question{}
 	}
+	r.Seq = e.Seq
 	switch core.EventType(e.Type) {
 	case core.EventTurnStarted:
 		r.InTurn, r.Ended = true, nil
@@ -148,6 +161,7 @@ func (r *Run) callSuspended(e wire.Event) error {
 	}
 	q := &Question{Pending: &data, Call: c}
 	c.Waits, c.Asked, r.questions[data.Suspension.ID] = true, q, q
+	r.asked = append(r.asked, q)
 	return nil
 }
 
@@ -182,4 +196,13 @@ func (r *Run) callEnded(e wire.Event) error {
 		c.Waits, c.Ended = false, &data
 	}
 	return nil
+}
+
+// Live says whether the event is one of those that no journal holds.
+func Live(e wire.Event) bool {
+	switch core.EventType(e.Type) {
+	case core.EventTextDelta, core.EventReasoningDelta, core.EventCallProgress:
+		return true
+	}
+	return false
 }

@@ -1,17 +1,11 @@
-// Package protocols lets stock clients talk to agents in their own protocols. Each one reads what
-// the client sends, asks package frontend as the API does, and shows the run through a projection.
-// The journal is the only source of what a conversation holds; what a client says of it is never
-// believed.
 package protocols
 
 import (
 	"cmp"
-	"context"
 	"encoding/base64"
 	"errors"
 	"net/http"
 	"net/url"
-	"slices"
 	"strconv"
 	"strings"
 
@@ -21,20 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
-
-// Runs is what the protocols do to runs. Its contracts are those of [frontend.Frontend].
-type Runs interface {
-	Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error)
-	Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
-	Decide(ctx context.Context, c frontend.Caller, run string, d wire.Decision) (wire.DecisionAnswer, error)
-	Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error)
-	Cancel(ctx context.Context, c frontend.Caller, run string) (wire.Run, error)
-	ThreadByKey(ctx context.Context, c frontend.Caller, key string) (wire.Thread, error)
-}
 
 // AISDK serves the UI message streams of the AI SDK. The id of a chat is the key of a conversation.
 //
@@ -79,6 +62,10 @@ func (d AISDK) post(w http.ResponseWriter, v *httpapi.Visit) error {
 	return v.Show(w, run, about)
 }
 
+func (d AISDK) chat(v *httpapi.Visit, id string) chat {
+	return chat{runs: d.Runs, visit: v, agent: v.PathValue("agent"), key: id}
+}
+
 // take does what the last message of the request asks for, and says what of the run shows it.
 func (d AISDK) take(w http.ResponseWriter, v *httpapi.Visit) (run string, about url.Values, err error) {
 	var req aisdk.Request
@@ -89,13 +76,13 @@ func (d AISDK) take(w http.ResponseWriter, v *httpapi.Visit) (run string, about 
 	if !ok {
 		return "", nil, refusal.New(refusal.CodeInvalid, "the request has no message; send messages, or message with the last one")
 	}
-	switch chat := chatOf(req); {
+	switch c := d.chat(v, chatOf(req)); {
 	case req.Trigger == aisdk.TriggerRegenerate:
-		run, about, err = d.again(v, chat)
+		run, about, err = d.again(c)
 	case last.Role == "user":
-		run, about, err = d.submit(v, chat, last, req)
+		run, about, err = d.submit(c, last, req)
 	default:
-		run, about, err = d.reply(v, chat, last)
+		run, about, err = d.reply(c, last)
 	}
 	if sdk := v.Header.Get("X-AI-SDK-Version"); sdk != "" && err == nil {
 		about.Set("sdk", sdk)
@@ -111,26 +98,23 @@ func chatOf(req aisdk.Request) string {
 	return req.ID
 }
 
-// submit gives the conversation a user's message. An open run gets it, if it can have one now.
-func (d AISDK) submit(v *httpapi.Visit, chat string, m aisdk.Message, req aisdk.Request) (string, url.Values, error) {
-	if err := errors.Join(v.May(access.Start), v.Pace()); err != nil {
+// submit gives the conversation a user's message.
+func (d AISDK) submit(c chat, m aisdk.Message, req aisdk.Request) (string, url.Values, error) {
+	if err := errors.Join(c.visit.May(access.Start), c.visit.Pace()); err != nil {
 		return "", nil, err
 	}
 	input := m.Input()
-	if chat == "" || m.ID == "" || input == nil {
+	if c.key == "" || m.ID == "" || input == nil {
 		return "", nil, refusal.New(refusal.CodeInvalid, "the message lacks its id, the id of its chat, or content; send text, or files as data URLs")
 	}
-	s, err := d.Runs.Start(v.Context(), v.Caller(), "", wire.StartRequest{Agent: v.PathValue("agent"), Input: input, ThreadKey: chat, MessageID: m.ID, Metadata: req.Metadata})
-	if isRefusal(err, refusal.CodeRunOpen, refusal.CodeIdempotencyMismatch) {
-		s, err = d.Runs.Message(v.Context(), v.Caller(), frontend.KeyedThread(v.Caller().Tenant, chat), "", wire.MessageRequest{Input: input, MessageID: m.ID})
-	}
+	s, err := c.send(wire.StartRequest{Input: input, MessageID: m.ID, Metadata: req.Metadata})
 	return s.Run.ID, url.Values{"message": {m.ID}}, err
 }
 
 // reply applies the answers in an assistant's message that came back. One that was given before,
 // here or elsewhere, changes nothing: what became of it is shown.
-func (d AISDK) reply(v *httpapi.Visit, chat string, m aisdk.Message) (string, url.Values, error) {
-	_, run, err := d.newest(v, chat)
+func (d AISDK) reply(c chat, m aisdk.Message) (string, url.Values, error) {
+	_, run, err := c.newest()
 	if err != nil {
 		return "", nil, err
 	}
@@ -139,34 +123,29 @@ func (d AISDK) reply(v *httpapi.Visit, chat string, m aisdk.Message) (string, ur
 		return "", nil, refusal.New(refusal.CodeNotSuspended, "the message answers no question of this chat; reload the chat")
 	}
 	if len(reply.Decisions) > 0 {
-		if err := v.May(access.Decide); err != nil {
+		if err := c.visit.May(access.Decide); err != nil {
 			return "", nil, err
 		}
 	}
-	for _, one := range reply.Decisions {
-		_, err := d.Runs.Decide(v.Context(), v.Caller(), run.ID, one)
-		if err != nil && !isRefusal(err, refusal.CodeAlreadyDecided, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended, refusal.CodeRunDone) {
-			return "", nil, err
-		}
-	}
-	return run.ID, url.Values{"turn": {strconv.Itoa(reply.Turn)}, "hold": reply.Hold}, nil
+	_, err = c.decide(run.ID, reply.Decisions)
+	return run.ID, url.Values{"turn": {strconv.Itoa(reply.Turn)}, "hold": reply.Hold}, err
 }
 
 // again retries a run that failed. One that succeeded has had its effects, and stays.
-func (d AISDK) again(v *httpapi.Visit, chat string) (string, url.Values, error) {
-	if err := errors.Join(v.May(access.Start), v.Pace()); err != nil {
+func (d AISDK) again(c chat) (string, url.Values, error) {
+	if err := errors.Join(c.visit.May(access.Start), c.visit.Pace()); err != nil {
 		return "", nil, err
 	}
-	t, err := d.thread(v, chat)
+	t, err := c.thread()
 	if err != nil {
 		return "", nil, err
 	}
-	s, err := d.Runs.Retry(v.Context(), v.Caller(), t.RunID, "")
+	s, err := d.Runs.Retry(c.visit.Context(), c.visit.Caller(), t.RunID, "")
 	return s.Run.ID, url.Values{"turn": {"1"}}, err
 }
 
 func (d AISDK) resume(w http.ResponseWriter, v *httpapi.Visit) error {
-	rests, run, err := d.newest(v, v.PathValue("chat"))
+	rests, run, err := d.chat(v, v.PathValue("chat")).newest()
 	switch {
 	case isRefusal(err, refusal.CodeThreadNotFound), err == nil && rests:
 		w.WriteHeader(http.StatusNoContent)
@@ -184,7 +163,7 @@ func (d AISDK) resume(w http.ResponseWriter, v *httpapi.Visit) error {
 
 // messages are the conversation as a page holds it when it is opened again.
 func (d AISDK) messages(w http.ResponseWriter, v *httpapi.Visit) error {
-	t, err := d.thread(v, v.PathValue("chat"))
+	t, err := d.chat(v, v.PathValue("chat")).thread()
 	if err != nil {
 		return err
 	}
@@ -194,7 +173,7 @@ func (d AISDK) messages(w http.ResponseWriter, v *httpapi.Visit) error {
 	}
 	h := aisdk.NewHistory(sdk)
 	for after := ""; ; {
-		page, err := v.ThreadEvents(t.ID, query.EventQuery{After: after})
+		page, err := v.Events(t.ID, query.EventQuery{After: after})
 		if err != nil {
 			return err
 		}
@@ -211,53 +190,11 @@ func (d AISDK) messages(w http.ResponseWriter, v *httpapi.Visit) error {
 }
 
 func (d AISDK) stop(w http.ResponseWriter, v *httpapi.Visit) error {
-	t, err := d.thread(v, v.PathValue("chat"))
-	if err != nil {
-		return err
-	}
-	if _, err := d.Runs.Cancel(v.Context(), v.Caller(), t.RunID); err != nil && !isRefusal(err, refusal.CodeRunDone) {
+	if err := d.chat(v, v.PathValue("chat")).cancel(); err != nil {
 		return err
 	}
 	w.WriteHeader(http.StatusNoContent)
 	return nil
-}
-
-// thread is the conversation of a chat with this agent.
-func (d AISDK) thread(v *httpapi.Visit, chat string) (wire.Thread, error) {
-	t, err := d.Runs.ThreadByKey(v.Context(), v.Caller(), chat)
-	if err == nil && t.Agent != v.PathValue("agent") {
-		return t, refusal.New(refusal.CodeThreadNotFound, "the agent has no chat with this id")
-	}
-	return t, err
-}
-
-// newest folds the newest run of a chat; rests says that it does nothing until someone acts.
-func (d AISDK) newest(v *httpapi.Visit, chat string) (rests bool, run *project.Run, err error) {
-	t, err := d.thread(v, chat)
-	if err != nil {
-		return false, nil, err
-	}
-	run = &project.Run{ID: t.RunID}
-	for after := ""; ; {
-		page, err := v.Events(t.RunID, query.EventQuery{After: after})
-		if err != nil {
-			return false, nil, err
-		}
-		for _, e := range page.Items {
-			if err := run.Push(e); err != nil {
-				return false, nil, err
-			}
-		}
-		if len(page.Items) == 0 {
-			return page.Waiting || page.Done, run, nil
-		}
-		after = page.Next
-	}
-}
-
-func isRefusal(err error, codes ...refusal.Code) bool {
-	e, ok := errors.AsType[*refusal.Error](err)
-	return ok && slices.Contains(codes, e.Code)
 }
 
 // postCounted is post for a client that, when its stream breaks, asks for the rest by the number of
@@ -299,17 +236,6 @@ func (AISDK) View(about url.Values) (httpapi.Viewer, error) {
 	return &uiStream{stream: s, counted: about.Get("counted"), skip: skip}, nil
 }
 
-func number(about url.Values, name string) (int, error) {
-	if about.Get(name) == "" {
-		return 0, nil
-	}
-	n, err := strconv.Atoi(about.Get(name))
-	if err != nil || n < 0 {
-		return 0, refusal.New(refusal.CodeInvalid, "%s must be a number, from 0", name)
-	}
-	return n, nil
-}
-
 // uiStream writes chunks as server-sent events.
 type uiStream struct {
 	stream  *aisdk.Stream
@@ -326,20 +252,11 @@ func (u *uiStream) Header(h http.Header) {
 }
 
 func (u *uiStream) Push(e wire.Event) ([]byte, error) {
-	if u.counted != "" && live(e) {
+	if u.counted != "" && project.Live(e) {
 		return nil, nil
 	}
 	chunks, err := u.stream.Push(e)
 	return u.written(chunks), err
-}
-
-// live says whether the event is part of no journal.
-func live(e wire.Event) bool {
-	switch core.EventType(e.Type) {
-	case core.EventTextDelta, core.EventReasoningDelta, core.EventCallProgress:
-		return true
-	}
-	return false
 }
 
 func (u *uiStream) Rest() []byte { return u.written(u.stream.Rest()) }

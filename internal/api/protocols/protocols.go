@@ -1,9 +1,30 @@
+// Package protocols lets stock clients talk to agents in their own protocols. Each one reads what
+// the client sends, asks package frontend as the API does, and shows the run through a projection.
+// The journal is the only source of what a conversation holds; what a client says of it is never
+// believed.
 package protocols
 
 import (
+	"context"
+	"net/url"
+	"strconv"
+
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
+
+// Runs is what the protocols do to runs. Its contracts are those of [frontend.Frontend].
+type Runs interface {
+	Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error)
+	Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
+	Decide(ctx context.Context, c frontend.Caller, run string, d wire.Decision) (wire.DecisionAnswer, error)
+	Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error)
+	Cancel(ctx context.Context, c frontend.Caller, run string) (wire.Run, error)
+	ThreadByKey(ctx context.Context, c frontend.Caller, key string) (wire.Thread, error)
+}
 
 // Server is what the protocols are served with.
 type Server struct {
@@ -18,4 +39,17 @@ type Server struct {
 }
 
 // All are the protocols that the server speaks beside its API.
-func All(s Server) []httpapi.Protocol { return []httpapi.Protocol{AISDK{s.Runs}, A2A{s}} }
+func All(s Server) []httpapi.Protocol {
+	return []httpapi.Protocol{AISDK{s.Runs}, AGUI{s.Runs}, CopilotKit{AGUI{s.Runs}, s.Reads}, A2A{s}}
+}
+
+func number(about url.Values, name string) (int, error) {
+	if about.Get(name) == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(about.Get(name))
+	if err != nil || n < 0 {
+		return 0, refusal.New(refusal.CodeInvalid, "%s must be a number, from 0", name)
+	}
+	return n, nil
+}

@@ -1,0 +1,132 @@
+package agui
+
+import (
+	"bytes"
+	"cmp"
+	"encoding/json"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/api/project"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// call projects what happens to tool calls. That one is suspended is shown at the end of the
+// response.
+func (s *Stream) call(e wire.Event) error {
+	switch core.EventType(e.Type) {
+	case core.EventCallReady:
+		return s.ready(e)
+	case core.EventCallProgress:
+		return s.progress(e)
+	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
+		return s.ended(e)
+	}
+	return nil
+}
+
+func (s *Stream) ready(e wire.Event) error {
+	var data wire.CallReadyData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	s.openStep(e.Step)
+	s.add(Event{Type: CallStart, ToolCallID: data.CallID, ToolCallName: data.ToolName, ParentMessageID: answerID(e)},
+		Event{Type: CallArguments, ToolCallID: data.CallID, Delta: argumentsText(data.Arguments)},
+		Event{Type: CallEnd, ToolCallID: data.CallID})
+	return nil
+}
+
+func (s *Stream) progress(e wire.Event) error {
+	var data wire.CallProgressData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	s.add(Event{Type: Custom, Name: ProgressName, Value: Progress{ToolCallID: data.CallID, Done: data.Done, Total: data.Total, Text: data.Text}})
+	return nil
+}
+
+// ended shows a call's result. The run's own waits have none.
+func (s *Stream) ended(e wire.Event) error {
+	var data wire.CallEndedData
+	if err := e.Decode(&data); err != nil || data.ToolName == "" || s.answered(data.CallID) {
+		return err
+	}
+	s.add(Event{Type: CallResult, MessageID: resultID(data), Role: roleTool, ToolCallID: data.CallID, Content: resultText(data), Metadata: resultDetails(data)})
+	return nil
+}
+
+// answered says whether the client has sent the call's result itself, and so has the message.
+func (s *Stream) answered(call string) bool {
+	c := s.run.Call(call)
+	return c != nil && c.Asked != nil && c.Asked.Kind == core.KindClient.String() && !s.view.Snapshot && slices.Contains(s.view.Hold, c.Asked.Suspension.ID)
+}
+
+// suspend ends the response of a run that waits. Calls of tools that the client runs are no
+// questions: their response is a success, and the client sends their results.
+func (s *Stream) suspend() {
+	s.closeStep()
+	last := Event{Type: RunFinished, ThreadID: s.view.Thread, RunID: s.view.Run, Usage: s.used(), Outcome: &Outcome{Type: OutcomeSuccess}}
+	for _, q := range s.run.Waiting() {
+		switch q.Kind {
+		case core.KindClient.String():
+			last.Outcome.PendingToolCalls = append(last.Outcome.PendingToolCalls, q.CallID)
+		case core.KindChild.String():
+			last.Metadata = &Metadata{Details{WaitsFor: q.Kind}}
+		default:
+			last.Outcome.Interrupts = append(last.Outcome.Interrupts, interrupt(q))
+		}
+	}
+	if len(last.Outcome.Interrupts) > 0 {
+		last.Outcome.Type = OutcomeInterrupt
+	}
+	if len(last.Outcome.Interrupts) > 0 || !s.view.Versioned {
+		last.Outcome.PendingToolCalls = nil // clients find them among the calls
+	}
+	s.add(last)
+	s.over = true
+}
+
+func interrupt(q *project.Question) Interrupt {
+	i := Interrupt{ID: q.Suspension.ID, Reason: "dormouse:" + q.Kind, Message: cmp.Or(q.Suspension.Message, q.Suspension.Action), ResponseSchema: object(q.Suspension.ResponseSchema)}
+	if q.Tool != "" {
+		i.ToolCallID = q.CallID
+	}
+	if q.Deadline != nil {
+		i.ExpiresAt = q.Deadline.UTC().Format(wire.TimeFormat)
+	}
+	d := Details{Kind: q.Kind, ToolName: q.Tool}
+	if !core.IsNull(q.Arguments) {
+		d.Arguments = q.Arguments
+	}
+	if q.Preview != nil {
+		d.Preview = q.Preview.Text
+	}
+	i.Metadata = &Metadata{d}
+	switch approval := q.Kind == core.KindApproval.String(); {
+	case approval && q.Tool == "": // the run asks whether it may go on
+		i.Reason, i.ResponseSchema = "confirmation", confirmationSchema
+	case approval:
+		i.Reason = "tool_call"
+		if q.ResumeMode != core.UseDecisionAsToolResult.String() {
+			i.ResponseSchema = approvalSchema
+		}
+	case q.Kind == core.KindInput.String():
+		i.Reason = "input_required"
+	}
+	return i
+}
+
+// What an approval is answered with. editedArgs replaces the arguments.
+var (
+	approvalSchema     = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"},"editedArgs":{"type":"object"}},"required":["approved"]}`)
+	confirmationSchema = json.RawMessage(`{"type":"object","properties":{"approved":{"type":"boolean"},"reason":{"type":"string"}},"required":["approved"]}`)
+)
+
+// object is a schema, if it is an object: the protocol knows no other.
+func object(schema json.RawMessage) json.RawMessage {
+	if bytes.HasPrefix(bytes.TrimSpace(schema), []byte("{")) {
+		return schema
+	}
+	return nil
+}

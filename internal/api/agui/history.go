@@ -1,0 +1,184 @@
+package agui
+
+import (
+	"cmp"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+)
+
+// history folds events of a conversation into the messages and the state that a client has after it
+// was shown all of them. The zero value has seen none. Live events don't change it.
+type history struct {
+	messages []*Message
+	state    json.RawMessage
+
+	// results are ids of the clients' messages with the result of a call, by call: a client
+	// finds its own message again.
+	results map[string]string
+}
+
+func (h *history) push(e wire.Event) error {
+	switch core.EventType(e.Type) {
+	case core.EventMessageReceived:
+		return h.received(e)
+	case core.EventTextEnded, core.EventReasoningEnded:
+		return h.said(e)
+	case core.EventCallReady:
+		return h.ready(e)
+	case core.EventDecisionRecorded:
+		return h.decided(e)
+	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
+		return h.ended(e)
+	case core.EventStateSnapshot:
+		return h.stored(e)
+	}
+	return nil
+}
+
+func (h *history) received(e wire.Event) error {
+	var data wire.MessageReceivedData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	h.messages = append(h.messages, &Message{ID: data.MessageID, Role: roleUser, Content: &data.Text})
+	return nil
+}
+
+func (h *history) said(e wire.Event) error {
+	var data wire.SaidData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	role := roleAssistant
+	if core.EventType(e.Type) == core.EventReasoningEnded {
+		role = roleReasoning
+	}
+	if data.Text != "" {
+		h.message(data.PartID, role).Content = &data.Text
+	}
+	return nil
+}
+
+func (h *history) ready(e wire.Event) error {
+	var data wire.CallReadyData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	m := h.message(answerID(e), roleAssistant)
+	m.ToolCalls = append(m.ToolCalls, ToolCall{data.CallID, "function", Function{data.ToolName, argumentsText(data.Arguments)}})
+	return nil
+}
+
+// answerID is the id of the message with what the model answers in the step of an event. Live text
+// has it before anything else is known.
+func answerID(e wire.Event) string { return core.PartID(e.RunID, core.TextPart, e.Step) }
+
+// message is the one with this id; a new one, at the end, if there is none.
+func (h *history) message(id, role string) *Message {
+	for _, m := range slices.Backward(h.messages) {
+		if m.ID == id && m.Role == role {
+			return m
+		}
+	}
+	m := &Message{ID: id, Role: role}
+	h.messages = append(h.messages, m)
+	return m
+}
+
+func (h *history) decided(e wire.Event) error {
+	var data wire.DecisionRecordedData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	if id, ok := strings.CutPrefix(data.DecisionID, resultKey); ok && data.Applied && !h.has(id) {
+		if h.results == nil {
+			h.results = map[string]string{}
+		}
+		h.results[data.CallID] = id
+	}
+	return nil
+}
+
+func (h *history) has(id string) bool {
+	return slices.ContainsFunc(h.messages, func(m *Message) bool { return m.ID == id })
+}
+
+// ended puts the result where a client does: behind the message that requested the call, and behind
+// the results that are there.
+func (h *history) ended(e wire.Event) error {
+	var data wire.CallEndedData
+	if err := e.Decode(&data); err != nil || data.ToolName == "" {
+		return err
+	}
+	result := &Message{ID: cmp.Or(h.results[data.CallID], resultID(data)), Role: roleTool, Content: resultText(data), ToolCallID: data.CallID, Metadata: resultDetails(data)}
+	if h.results[data.CallID] != "" {
+		result.Metadata = nil // the client's own message has none
+	}
+	at := slices.IndexFunc(h.messages, func(m *Message) bool {
+		return slices.ContainsFunc(m.ToolCalls, func(c ToolCall) bool { return c.ID == data.CallID })
+	}) + 1
+	if at == 0 {
+		at = len(h.messages)
+	}
+	for at < len(h.messages) && h.messages[at].Role == roleTool {
+		at++
+	}
+	h.messages = slices.Insert(h.messages, at, result)
+	return nil
+}
+
+func resultID(data wire.CallEndedData) string { return cmp.Or(data.MessageID, "result-"+data.CallID) }
+
+// resultText is a call's result as text: JSON, if it is that.
+func resultText(data wire.CallEndedData) *string {
+	text := data.Outcome
+	switch {
+	case !core.IsNull(data.Value):
+		text = string(data.Value)
+	case data.Result != nil:
+		text = *data.Result
+	}
+	return &text
+}
+
+// resultDetails says what a client can't see from the text of a result: that the call failed, and
+// that a person changed what it ran with.
+func resultDetails(data wire.CallEndedData) *Metadata {
+	if data.Outcome == string(core.CallOutcomeSucceeded) && core.IsNull(data.RanWith) {
+		return nil
+	}
+	d := Details{Outcome: data.Outcome}
+	if !core.IsNull(data.RanWith) {
+		d.RanWith = data.RanWith
+	}
+	return &Metadata{d}
+}
+
+func (h *history) stored(e wire.Event) error {
+	var data wire.StateSnapshotData
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	h.state = shownState(data)
+	return nil
+}
+
+// stateKey is where a run has the state that its client sent.
+const stateKey = "dormouse.client"
+
+// shownState is the state that the client shares with the run, if the run has such a one. Else it
+// is all that the run's tools have stored, that of the conversation below that of the run.
+func shownState(data wire.StateSnapshotData) json.RawMessage {
+	if shared, ok := data.Run[stateKey]; ok {
+		return shared
+	}
+	all := map[string]json.RawMessage{}
+	maps.Copy(all, data.Thread)
+	maps.Copy(all, data.Run)
+	return core.Encode(all)
+}

@@ -1,0 +1,259 @@
+package agui
+
+import (
+	"cmp"
+	"encoding/base64"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/api/project"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/strict"
+)
+
+// Input is what a client posts. Its messages are the client's account: of all of them, only a
+// user's message at the end is read, and of the others only what answers a question that the run
+// has asked. RunID names the response, and nothing else.
+type Input struct {
+	ThreadID        string         `json:"threadId"`
+	RunID           string         `json:"runId"`
+	ProtocolVersion string         `json:"protocolVersion"`
+	Messages        []InputMessage `json:"messages"`
+	Resume          []Resume       `json:"resume"`
+}
+
+// InputMessage is a message of a client.
+type InputMessage struct {
+	ID         string          `json:"id"`
+	Role       string          `json:"role"`
+	Content    json.RawMessage `json:"content"` // text, or parts
+	ToolCallID string          `json:"toolCallId"`
+	Error      string          `json:"error"`
+}
+
+// Resume is the answer to an interrupt.
+type Resume struct {
+	InterruptID string          `json:"interruptId"`
+	Status      string          `json:"status"` // "resolved" or "cancelled"
+	Payload     json.RawMessage `json:"payload"`
+}
+
+const statusCancelled = "cancelled"
+
+// Versioned says whether the client knows version 1.0 of the protocol: it says so, or names a later
+// one.
+func (in Input) Versioned() bool {
+	major, _, ok := strings.Cut(in.ProtocolVersion, ".")
+	return ok && major != "" && strings.Trim(major, "0123456789") == "" && strings.Trim(major, "0") != ""
+}
+
+// User is the user's message that the request sends, if it sends one.
+func (in Input) User() (m InputMessage, ok bool) {
+	if len(in.Messages) == 0 {
+		return m, false
+	}
+	m = in.Messages[len(in.Messages)-1]
+	return m, m.Role == roleUser
+}
+
+// Answers says whether the request may answer questions.
+func (in Input) Answers() bool { return len(in.Resume) > 0 || len(in.results()) > 0 }
+
+// results are the messages with results of tools that the request sends: those at the end, before
+// its user's message.
+func (in Input) results() []InputMessage {
+	end := len(in.Messages)
+	if _, ok := in.User(); ok {
+		end--
+	}
+	begin := end
+	for begin > 0 && in.Messages[begin-1].Role == roleTool {
+		begin--
+	}
+	return in.Messages[begin:end]
+}
+
+// inputPart is a part of a user's message.
+type inputPart struct {
+	Type     string          `json:"type"`
+	Text     string          `json:"text"`
+	Source   inputSource     `json:"source"`
+	Data     string          `json:"data"`     // of the type "binary", before 1.0
+	MimeType string          `json:"mimeType"` // of the type "binary"
+	Filename string          `json:"filename"` // of the type "binary"
+	Metadata json.RawMessage `json:"metadata"`
+}
+
+type inputSource struct {
+	Type     string `json:"type"`
+	Value    string `json:"value"`
+	MimeType string `json:"mimeType"`
+}
+
+// Input is the message as the input of a run: its texts, images and documents. What isn't in the
+// message itself is left out, because the server opens no addresses for a client. nil if nothing is
+// left.
+func (m InputMessage) Input() json.RawMessage {
+	var text string
+	if json.Unmarshal(m.Content, &text) == nil {
+		if text == "" {
+			return nil
+		}
+		return core.Encode(text)
+	}
+	var sent []inputPart
+	if json.Unmarshal(m.Content, &sent) != nil {
+		return nil
+	}
+	var parts []wire.Part
+	for _, p := range sent {
+		if part, ok := p.read(); ok {
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) == 0 {
+		return nil
+	}
+	return core.Encode(parts)
+}
+
+func (p inputPart) read() (part wire.Part, ok bool) {
+	media, encoded := p.Source.MimeType, p.Source.Value
+	switch {
+	case p.Type == "text":
+		return wire.Part{Type: core.PartText, Text: p.Text}, p.Text != ""
+	case p.Type == "binary":
+		media, encoded = p.MimeType, p.Data
+	case p.Source.Type != "data":
+		return part, false
+	}
+	data, err := base64.StdEncoding.DecodeString(encoded)
+	if err != nil || len(data) == 0 {
+		return part, false
+	}
+	if strings.HasPrefix(media, "image/") {
+		return wire.Part{Type: core.PartImage, MediaType: media, Data: data}, true
+	}
+	return wire.Part{Type: core.PartDocument, MediaType: media, Name: p.Filename, Data: data}, true
+}
+
+// Reply is what a request says about the questions of a run.
+type Reply struct {
+	Decisions []wire.Decision // on questions that are open
+	Hold      []string        // the suspensions of these
+
+	// Known: something that is answered is a question of the run. Restate: the client's
+	// messages aren't what the run's are, so that it must be shown all of them: its answer came
+	// too late, or it has taken an approval for a result.
+	Known, Restate bool
+}
+
+// ReadReply finds the answers in a request. What isn't an answer to a question that the run has
+// asked is left out: an unknown id, and a result of a tool that the client doesn't run.
+func ReadReply(in Input, run *project.Run) Reply {
+	var r Reply
+	for _, entry := range in.Resume {
+		q := run.Question(entry.InterruptID)
+		if q == nil || q.Kind == core.KindClient.String() || q.Kind == core.KindChild.String() {
+			continue
+		}
+		r.take(q, entry.decision(q))
+	}
+	for _, m := range in.results() {
+		c := run.Call(m.ToolCallID)
+		switch {
+		case c == nil || c.Asked == nil || c.Asked.Kind != core.KindClient.String() && len(in.Resume) == 0:
+		case c.Asked.Kind == core.KindClient.String():
+			r.take(c.Asked, m.decision(c.Asked))
+		default:
+			r.Restate = true // CopilotKit makes a message of what it has answered
+		}
+	}
+	return r
+}
+
+func (r *Reply) take(q *project.Question, d wire.Decision) {
+	r.Known = true
+	switch {
+	case slices.Contains(r.Hold, q.Suspension.ID):
+	case !q.Open():
+		r.Restate = true
+	default:
+		d.Target = q.Suspension.ID
+		r.Decisions, r.Hold = append(r.Decisions, d), append(r.Hold, d.Target)
+	}
+}
+
+// decision is the answer to a question of a person. What a payload says about an approval, package
+// answer reads: only a clear yes lets a call run.
+func (e Resume) decision(q *project.Question) wire.Decision {
+	if e.Status == statusCancelled {
+		return wire.Decision{Action: core.ActionCancel.String()}
+	}
+	payload := e.Payload
+	if core.IsNull(payload) {
+		payload = nil
+	}
+	switch {
+	case q.Kind == core.KindInterrupt.String():
+		return wire.Decision{Action: core.ActionResume.String()}
+	case q.Kind == core.KindApproval.String() && q.ResumeMode != core.UseDecisionAsToolResult.String():
+		return approval(payload)
+	}
+	return wire.Decision{Result: payload}
+}
+
+// editedMember is the member of an approval with arguments that replace the model's.
+const editedMember = "editedArgs"
+
+// approval takes the arguments out of a payload. One that is ambiguous stays whole, and is refused.
+func approval(payload json.RawMessage) wire.Decision {
+	var members map[string]json.RawMessage
+	if json.Unmarshal(payload, &members) != nil || members == nil || strict.Check(payload) != nil {
+		return wire.Decision{Result: payload}
+	}
+	var d wire.Decision
+	if edited := members[editedMember]; !core.IsNull(edited) && string(members["approved"]) != "false" {
+		d.Arguments = edited
+	}
+	_ = json.Unmarshal(members["reason"], &d.Reason) // any other value stays in the result
+	delete(members, editedMember)
+	d.Result = core.Encode(members)
+	return d
+}
+
+// resultKey begins the id of a decision that a client's message makes.
+const resultKey = "ag-ui:"
+
+// decision is the result of a call that the client runs.
+func (m InputMessage) decision(q *project.Question) wire.Decision {
+	var d wire.Decision
+	if id := resultKey + m.ID; m.ID != "" && len(id) <= 255 {
+		d.DecisionID = id
+	}
+	if m.Error != "" {
+		d.Error = m.Error
+		return d
+	}
+	d.Result = m.result(q.Suspension.ResponseSchema)
+	d.Action = core.ActionResume.String()
+	return d
+}
+
+// result is what the message says, as JSON. Clients send values as text: a text that is JSON is
+// that value, unless the tool returns text.
+func (m InputMessage) result(schema json.RawMessage) json.RawMessage {
+	var text string
+	if json.Unmarshal(m.Content, &text) != nil {
+		return json.RawMessage(cmp.Or(string(m.Content), "null"))
+	}
+	var shape struct {
+		Type any `json:"type"`
+	}
+	if json.Unmarshal(schema, &shape) == nil && shape.Type == "string" || !json.Valid([]byte(text)) {
+		return core.Encode(text)
+	}
+	return json.RawMessage(text)
+}

@@ -1,0 +1,108 @@
+package protocols
+
+import (
+	"errors"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/project"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// chat is a conversation of a caller with an agent, as its client names it.
+type chat struct {
+	runs  Runs
+	visit *httpapi.Visit
+	agent string
+	key   string
+}
+
+// send gives the conversation a user's message. An open run gets it, if it can have one now.
+func (c chat) send(req wire.StartRequest) (frontend.Started, error) {
+	v := c.visit
+	req.Agent, req.ThreadKey = c.agent, c.key
+	s, err := c.runs.Start(v.Context(), v.Caller(), "", req)
+	if !isRefusal(err, refusal.CodeRunOpen, refusal.CodeIdempotencyMismatch) {
+		return s, err
+	}
+	if _, err := c.thread(); err != nil {
+		return s, err
+	}
+	return c.message(wire.MessageRequest{Input: req.Input, MessageID: req.MessageID})
+}
+
+func (c chat) message(req wire.MessageRequest) (frontend.Started, error) {
+	v := c.visit
+	return c.runs.Message(v.Context(), v.Caller(), frontend.KeyedThread(v.Caller().Tenant, c.key), "", req)
+}
+
+// decide applies answers to questions of a run. Those that find their question answered change
+// nothing, and are late.
+func (c chat) decide(run string, decisions []wire.Decision) (late bool, err error) {
+	for _, one := range decisions {
+		answer, err := c.runs.Decide(c.visit.Context(), c.visit.Caller(), run, one)
+		switch {
+		case isRefusal(err, refusal.CodeAlreadyDecided, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended, refusal.CodeRunDone):
+			late = true
+		case err != nil:
+			return late, err
+		default:
+			late = late || answer.Code != string(refusal.CodeAccepted)
+		}
+	}
+	return late, nil
+}
+
+// thread is the conversation, if it is one with this agent.
+func (c chat) thread() (wire.Thread, error) {
+	t, err := c.runs.ThreadByKey(c.visit.Context(), c.visit.Caller(), c.key)
+	if err == nil && t.Agent != c.agent {
+		return t, refusal.New(refusal.CodeThreadNotFound, "the agent has no conversation with this id")
+	}
+	return t, err
+}
+
+// newest folds the newest run; rests says that it does nothing until someone acts.
+func (c chat) newest() (rests bool, run *project.Run, err error) {
+	t, err := c.thread()
+	if err != nil {
+		return false, nil, err
+	}
+	run = &project.Run{ID: t.RunID}
+	for after := ""; ; {
+		page, err := c.visit.Events(t.RunID, query.EventQuery{After: after})
+		if err != nil {
+			return false, nil, err
+		}
+		for _, e := range page.Items {
+			if err := run.Push(e); err != nil {
+				return false, nil, err
+			}
+		}
+		if len(page.Items) == 0 {
+			return page.Waiting || page.Done, run, nil
+		}
+		after = page.Next
+	}
+}
+
+// cancel ends the newest run. One that is over stays as it ended.
+func (c chat) cancel() error {
+	t, err := c.thread()
+	if err != nil {
+		return err
+	}
+	_, err = c.runs.Cancel(c.visit.Context(), c.visit.Caller(), t.RunID)
+	if isRefusal(err, refusal.CodeRunDone) {
+		return nil
+	}
+	return err
+}
+
+func isRefusal(err error, codes ...refusal.Code) bool {
+	e, ok := errors.AsType[*refusal.Error](err)
+	return ok && slices.Contains(codes, e.Code)
+}
