@@ -1,0 +1,5 @@
+import * as client from '@ag-ui/client';
+import { EventSchemas } from '@ag-ui/core';
+import { run } from '../ag-ui/cases.mjs';
+
+await run({ client, EventSchemas, version: 0, url: process.argv[2] });

@@ -1,0 +1,178 @@
+// What the unmodified core of CopilotKit makes of the server.
+import { randomUUID } from 'node:crypto';
+import { api, assert, runCases, until } from '../harness.mjs';
+import { z } from 'zod';
+
+globalThis.window = {}; // without one it does not look for the runtime
+console.warn = () => {};
+console.error = () => {};
+const { CopilotKitCore, CopilotKitCoreRuntimeConnectionStatus, ɵInterruptState } = await import('@copilotkit/core');
+
+const url = process.argv[2];
+const call = api(url);
+
+async function open({ transport = 'rest', threadId = randomUUID(), tools = [] } = {}) {
+  const errors = [];
+  const core = new CopilotKitCore({ runtimeUrl: `${url}/copilotkit`, runtimeTransport: transport, tools });
+  core.subscribe({ onError: ({ error, code }) => { errors.push([code, error.message]); } });
+  await until('the runtime', () => core.runtimeConnectionStatus === CopilotKitCoreRuntimeConnectionStatus.Connected);
+  const agent = core.getAgent('desk');
+  agent.threadId = threadId;
+  const interrupts = new ɵInterruptState();
+  agent.subscribe({ onRunFinishedEvent: (e) => { if (e.outcome === 'interrupt') interrupts.setStandard(e.interrupts); else interrupts.clear(); } });
+  return { core, agent, errors, interrupts };
+}
+
+const say = (page, content) => {
+  page.agent.addMessage({ id: randomUUID(), role: 'user', content });
+  return page.core.runAgent({ agent: page.agent });
+};
+
+// answer does what the hook useInterrupt does once the last question is answered: it makes a message of each answer, and runs again with the
+// id of the run that asked.
+async function answer(page, decision) {
+  if (decision.kind !== 'resume') return;
+  for (const { toolCallId, content } of decision.toolResults) page.agent.addMessage({ id: randomUUID(), role: 'tool', toolCallId, content });
+  await page.core.runAgent({ agent: page.agent, resume: decision.resume, runId: 'the-old-run' });
+}
+
+const text = ({ agent }) => agent.messages.filter((m) => m.role === 'assistant' && m.content).map((m) => m.content).join('|');
+const results = ({ agent }) => agent.messages.filter((m) => m.role === 'tool').map((m) => m.content);
+const seenBy = ({ agent }) => agent.messages.map(({ id, role, content, toolCalls, toolCallId }) => ({ id, role, content, toolCalls, toolCallId }));
+const stored = async ({ agent }) => (await call(`/v1/runs/${(await call(`/v1/threads?key=${agent.threadId}`)).body.run_id}`)).body;
+const reopened = async (page, more) => {
+  const other = await open({ threadId: page.agent.threadId, ...more });
+  await other.core.connectAgent({ agent: other.agent });
+  return other;
+};
+const pick = (picked = []) => ({ name: 'pick', parameters: z.object({ things: z.array(z.string()) }), handler: async ({ things }) => { picked.push(things); return { picked: things[0] }; } });
+
+const cases = {};
+for (const transport of ['rest', 'single']) {
+  Object.assign(cases, {
+    async [`${transport}: the agents are listed`]() {
+      const { core, agent } = await open({ transport });
+      assert.ok(Object.keys(core.agents).includes('desk'));
+      assert.equal(agent.description, 'Pays, looks things up and asks questions.');
+      assert.equal((await agent.getCapabilities()).humanInTheLoop.approvals, true);
+    },
+    async [`${transport}: a text and a tool`]() {
+      const page = await open({ transport });
+      await say(page, 'hello');
+      await say(page, 'weather in Bern');
+      assert.equal(text(page), 'Hello. What can I do?|I look it up.|It is sunny.');
+      assert.deepEqual(page.errors, []);
+      assert.deepEqual(seenBy(await reopened(page, { transport })), seenBy(page));
+    },
+    async [`${transport}: an approval, with the made-up result of the hook`]() {
+      const page = await open({ transport });
+      await say(page, 'pay 70');
+      assert.deepEqual(seenBy(await reopened(page, { transport })), seenBy(page));
+      await answer(page, page.interrupts.resolve({ approved: true }));
+      assert.equal(text(page), 'Let me pay.|Paid 70.');
+      assert.deepEqual(results(page).map((r) => JSON.parse(r)), [{ paid: 70, to: 'Ann' }]);
+      assert.deepEqual(page.errors, []);
+      assert.deepEqual(seenBy(await reopened(page, { transport })), seenBy(page));
+    },
+    async [`${transport}: stop cancels the run`]() {
+      const page = await open({ transport });
+      const sent = say(page, 'tell a story');
+      await until('text', () => text(page).length > 20);
+      page.core.stopAgent({ agent: page.agent });
+      await sent;
+      await until('the end', async () => (await stored(page)).status === 'done');
+      assert.equal((await stored(page)).reason, 'cancelled');
+    },
+  });
+}
+Object.assign(cases, {
+  async 'a denial, and edited arguments, of two calls at once'() {
+    const page = await open();
+    await say(page, 'pay 71 twice');
+    const [one, two] = page.interrupts.pending.interrupts;
+    assert.deepEqual(page.interrupts.resolve({ approved: false, reason: 'no' }, one.id), { kind: 'waiting' });
+    await answer(page, page.interrupts.resolve({ approved: true, editedArgs: { amount: 11, to: 'Zoe' } }, two.id));
+    assert.equal(results(page).length, 2);
+    assert.ok(results(page).includes('{"paid":11,"to":"Zoe"}'), results(page).join());
+    assert.deepEqual(page.errors, []);
+  },
+  async 'a cancelled question denies'() {
+    const page = await open();
+    await say(page, 'pay 72');
+    await answer(page, page.interrupts.cancel());
+    assert.equal(text(page), 'Let me pay.|I did not pay.');
+  },
+  async 'a question of a tool'() {
+    const page = await open();
+    await say(page, 'color');
+    await answer(page, page.interrupts.resolve('green'));
+    assert.match(text(page), /So green it is\.$/);
+  },
+  async 'a tool of the page runs, and the run goes on by itself'() {
+    const picked = [];
+    const page = await open({ tools: [pick(picked)] });
+    await say(page, 'pick');
+    assert.equal(text(page), 'Please pick.|You picked red.');
+    assert.deepEqual(picked, [['red', 'blue']]);
+    assert.equal(results(page).length, 1);
+    assert.deepEqual(page.errors, []);
+    assert.deepEqual(seenBy(await reopened(page)), seenBy(page));
+  },
+  async 'a tool that asks the user is asked again after a reload'() {
+    const asking = (answers) => ({ ...pick(), type: 'human-in-the-loop', handler: () => answers });
+    const page = await open({ tools: [asking(new Promise(() => {}))] });
+    void say(page, 'pick');
+    await until('the call', async () => (await stored(page)).status === 'waiting');
+    const other = await reopened(page, { tools: [asking(Promise.resolve({ picked: 'blue' }))] });
+    await until('the answer', () => /You picked blue\.$/.test(text(other)));
+    assert.deepEqual(other.errors, []);
+  },
+  async 'a page that is opened while an approval waits goes on'() {
+    const page = await open();
+    await say(page, 'pay 73');
+    const other = await reopened(page);
+    await answer(other, other.interrupts.resolve({ approved: true }));
+    assert.equal(text(other), 'Let me pay.|Paid 73.');
+    assert.equal(results(other).length, 1);
+  },
+  async 'a page that is opened while the text streams shows all of it'() {
+    const page = await open();
+    const sent = say(page, 'tell a story');
+    await until('text', () => text(page).length > 20);
+    const other = await reopened(page);
+    await sent;
+    assert.match(text(other), /had tea\.$/);
+    assert.deepEqual(seenBy(other), seenBy(page));
+  },
+  async 'a page of a new conversation is empty'() {
+    const page = await open();
+    await page.core.connectAgent({ agent: page.agent });
+    assert.deepEqual(page.agent.messages, []);
+    assert.deepEqual(page.errors, []);
+  },
+  async 'what was decided elsewhere first is shown'() {
+    const page = await open();
+    await say(page, 'pay 74');
+    const [asked] = page.interrupts.pending.interrupts;
+    assert.equal((await call(`/v1/suspensions/${asked.id}`, { action: 'cancel', reason: 'no' })).status, 202);
+    await answer(page, page.interrupts.resolve({ approved: true }));
+    assert.equal(text(page), 'Let me pay.|I did not pay.');
+    assert.equal(results(page).length, 1);
+  },
+  async 'a run that fails is an error'() {
+    const page = await open();
+    await say(page, 'xyzzy');
+    assert.equal(page.errors.length, 1);
+    assert.equal(page.errors[0][0], 'agent_run_error_event');
+  },
+  async 'a refused message is an error'() {
+    const page = await open();
+    await say(page, 'pay 75');
+    page.agent.pendingInterrupts = [];
+    await say(page, 'hello');
+    assert.match(page.errors[0][1], /HTTP 409.*run_open/);
+    assert.equal((await stored(page)).pending.length, 1);
+  },
+});
+
+await runCases('copilotkit', cases);
