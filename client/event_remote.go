@@ -23,7 +23,7 @@ type RemoteEndedData struct {
 	// The task. Empty if the agent never acknowledged one.
 	TaskID string `json:"task_id,omitempty"`
 	// "succeeded"; "failed"; "stopped" if no one waited for the task any more and the agent
-	// confirmed that it stopped; "unconfirmed" if it didn't confirm that.
+	// confirmed that it doesn't work on it; "unconfirmed" if it didn't confirm that.
 	Outcome string `json:"outcome"`
 	// The reason of "failed", such as "remote_refused".
 	Code string `json:"code,omitempty"`

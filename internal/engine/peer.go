@@ -63,7 +63,7 @@ func silence(err error) string {
 
 func (a *activation) peerRequest(again bool) PeerRequest {
 	h := a.view.Head
-	req := PeerRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Key: h.Run, Context: h.Thread, Again: again, Once: h.Peer.Once, Task: h.Peer.Task}
+	req := PeerRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Key: h.Run, Context: h.Thread, Again: again, Once: h.Peer.Once, Task: h.Peer.Task, Stops: h.Peer.Stops}
 	if a.e.o.News != nil && h.Peer.Token != "" {
 		req.Push = a.e.o.News(h.Tenant, h.Run, h.Peer.Token)
 	}

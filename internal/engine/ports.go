@@ -235,6 +235,7 @@ type PeerRequest struct {
 	Again, Once         bool
 	Push                string // where the agent may say that there is news; empty: nowhere
 	Task                peer.Task
+	Stops               int // attempts to stop it that were not confirmed
 }
 
 // Definition is a stored version of an agent.

@@ -120,7 +120,7 @@ func TestNewsOfARunThatLooksSoonChangeNothing(t *testing.T) {
 		stored       int
 	}{
 		"the look is due":      {time.Minute, 2 * time.Minute, 0},
-		"the look comes soon":  {time.Hour, time.Hour - 10*time.Second, 0},
+		"the look comes soon":  {time.Hour, time.Hour - 3*time.Second, 0},
 		"the look comes later": {time.Hour, time.Hour - time.Minute, 1},
 	} {
 		x := newFixture(t, nil)

@@ -52,7 +52,7 @@ func Hasten(w *Work, next, last, now int64) int64 {
 func (w Work) Hastened(next, now int64) bool { return next > now && next <= now+w.gap() }
 
 // gap is the least time between two looks that notifications cause: a quarter of the pause, at most
-// 15 s.
+// 5 s.
 func (w Work) gap() int64 { return min(mostHaste, int64(firstPause)<<min(w.Looks, 20)/4) }
 
 // lastLook is how long before the end of the wait the last look is, in ms.
@@ -61,7 +61,7 @@ const lastLook = 10_000
 // How long a run waits before it looks at its task again, in ms.
 const (
 	firstPause  = 1000
-	mostHaste   = 15_000
+	mostHaste   = 5_000
 	mostPause   = 5 * 60_000
 	mostPushing = 60 * 60_000 // the agent says when there is news; a notification may be lost
 )

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
@@ -113,6 +114,8 @@ func (c *call) transported(ctx context.Context, a *answer, err error) *fault {
 		err = cause
 	}
 	switch {
+	case a.status == 0 && c.unsent() && forbidden(err) != "":
+		return &fault{kind: refused, why: "can't be called: " + forbidden(err), cause: err}
 	case a.status == 0 && errors.Is(err, remote.ErrSlow):
 		return &fault{why: remote.Silence(err, c.to.Limit(), ""), cause: a.err}
 	case a.status == 0:
@@ -127,6 +130,19 @@ func (c *call) transported(ctx context.Context, a *answer, err error) *fault {
 		return &fault{kind: unreadable, why: "gave an answer that is nested too deeply"}
 	}
 	return nil
+}
+
+// unsent says whether the agent can't have received anything: nothing about the task is known, and
+// this call has sent nothing yet.
+func (c *call) unsent() bool { return c.request.Task.ID == "" && !c.request.Again && !c.posted }
+
+// forbidden is why this program may not call the address; empty if it may.
+func forbidden(err error) string {
+	refusal, is := errors.AsType[netguard.RefusedError](err)
+	if !is {
+		return ""
+	}
+	return refusal.Error()
 }
 
 // The statuses that a gateway may answer with, or that ask to come again, and those that are about

@@ -7,11 +7,31 @@ import (
 	"testing"
 )
 
-// TestNoProgramLinksGRPC: the SDK also has a gRPC binding and a server. Neither is used, and a
-// function loads what it links at every cold start.
+const (
+	module = "github.com/dormouse-dev/dormouse"
+	sdk    = "github.com/a2aproject/a2a-go/v2"
+)
+
+// TestNoProgramLinksGRPC: the SDK also has a gRPC binding, which isn't used, and a function loads
+// what it links at every cold start.
 func TestNoProgramLinksGRPC(t *testing.T) {
-	const module, sdk = "github.com/dormouse-dev/dormouse", "github.com/a2aproject/a2a-go/v2"
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", module+"/internal/tool/a2atool", module+"/cmd/dormouse", module+"/functions/...", module+"/command").Output()
+	linkNone(t, []string{"/internal/tool/a2atool", "/cmd/dormouse", "/functions/...", "/command"},
+		"google.golang.org/grpc", "google.golang.org/protobuf", "google.golang.org/genproto", sdk+"/a2agrpc", sdk+"/a2apb", sdk+"/a2acompat")
+}
+
+// TestOnlyTheAPILinksTheServer: agents are served where the API is.
+func TestOnlyTheAPILinksTheServer(t *testing.T) {
+	linkNone(t, []string{"/internal/tool/a2atool", "/functions/step", "/functions/notify", "/functions/sweep"}, sdk+"/a2asrv")
+}
+
+// linkNone demands that these packages link the SDK's client, and nothing of not.
+func linkNone(t *testing.T, packages []string, not ...string) {
+	t.Helper()
+	args := []string{"list", "-deps"}
+	for _, p := range packages {
+		args = append(args, module+p)
+	}
+	out, err := exec.CommandContext(t.Context(), "go", args...).Output()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -20,8 +40,8 @@ func TestNoProgramLinksGRPC(t *testing.T) {
 		t.Fatal("the list of packages has no A2A client")
 	}
 	for _, pkg := range linked {
-		for _, not := range []string{"google.golang.org/grpc", "google.golang.org/protobuf", "google.golang.org/genproto", sdk + "/a2agrpc", sdk + "/a2apb", sdk + "/a2asrv", sdk + "/a2acompat"} {
-			if pkg == not || strings.HasPrefix(pkg, not+"/") {
+		for _, prefix := range not {
+			if pkg == prefix || strings.HasPrefix(pkg, prefix+"/") {
 				t.Errorf("%s is linked", pkg)
 			}
 		}

@@ -210,8 +210,14 @@ func TestAStopIsConfirmedByTheAgent(t *testing.T) {
 func TestATaskThatWasNotAcknowledgedIsStopped(t *testing.T) {
 	w := newWorld(t, nil, false)
 	w.act = w.stays(a2a.TaskStateWorking)
-	if err := w.peer().Stop(t.Context(), asks()); err != nil {
-		t.Errorf("there is no task: %v", err)
+	// the message may be on its way: that the agent doesn't know the task yet confirms nothing
+	if err := w.peer().Stop(t.Context(), asks()); err == nil {
+		t.Error("the first attempt finds no task, and is confirmed")
+	}
+	late := asks()
+	late.Stops = 10
+	if err := w.peer().Stop(t.Context(), late); err != nil {
+		t.Errorf("there is no task after a quarter of an hour: %v", err)
 	}
 	w.losing("SendMessage")
 	_, _ = w.peer().Send(t.Context(), asks())

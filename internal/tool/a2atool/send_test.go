@@ -14,6 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
 // again is the request of a process that does not know whether an earlier one sent the task.
@@ -306,5 +307,23 @@ func TestATaskThatWasFoundIsLookedAt(t *testing.T) {
 	w.between(nil)
 	if r := w.send(q); r.State != peer.Working || r.Task.Pushes {
 		t.Errorf("report %+v", r)
+	}
+}
+
+// guardedAway refuses every connection, as the guard of addresses does.
+type guardedAway struct{}
+
+func (guardedAway) RoundTrip(*http.Request) (*http.Response, error) { return nil, netguard.ErrForbidden }
+
+func TestAnAddressThatMayNotBeCalledFailsAtOnce(t *testing.T) {
+	w := newWorld(t, nil, false)
+	w.http.Client().Transport = guardedAway{}
+	p := w.peer()
+	report, err := p.Send(t.Context(), asks())
+	if err != nil || report.State != peer.Failed || report.Code != peer.CodeRefused || report.Open || !strings.Contains(report.Detail, "only public addresses") {
+		t.Errorf("%+v, %v", report, err)
+	}
+	if _, err := p.Send(t.Context(), again(false)); err == nil {
+		t.Error("an earlier message may have arrived, and the task is given up")
 	}
 }
