@@ -222,7 +222,8 @@ type Peer interface {
 	Look(ctx context.Context, req PeerRequest) (peer.Report, error)
 
 	// Stop cancels req.Task, or, if it was not acknowledged, the one that an earlier Send may
-	// have begun. Nil: the agent does not work on it, and will not.
+	// have begun. Nil: the agent does not work on it, and will not. That it knows no such task
+	// is no confirmation before [peer.Settled].
 	Stop(ctx context.Context, req PeerRequest) error
 }
 

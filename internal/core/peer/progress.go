@@ -78,3 +78,9 @@ func (w Work) Pause() int64 {
 // MostStops is how many times a run tries to stop a task, with pauses of up to 15 minutes: for
 // about a day.
 const MostStops = 100
+
+// Settled says whether an agent that knows no such task will not begin it any more, after so many
+// attempts to stop it, over four minutes at least. Until then the message may be on its way.
+//
+//	Send ── the connection breaks ── Stop: no such task ── the agent begins it ── Stop: cancelled
+func Settled(stops int) bool { return stops >= 8 }

@@ -34,6 +34,7 @@ type outpost struct {
 // errand is a task of an agent elsewhere.
 type errand struct {
 	req     engine.PeerRequest
+	from    time.Time // when the message arrives
 	ends    time.Time
 	arrived int // how often
 	stopped bool
@@ -76,9 +77,10 @@ func (o *outpost) wire(ctx context.Context, what string) error {
 func (o *outpost) Send(ctx context.Context, req engine.PeerRequest) (peer.Report, error) {
 	o.begins(req)
 	if err := o.wire(ctx, "request"); err != nil {
+		o.late(req)
 		return peer.Report{}, err
 	}
-	e := o.tasks[req.Key]
+	e := o.task(req.Key)
 	switch {
 	case e != nil && req.Again:
 		o.g.faults.Counts["remote found again"]++
@@ -87,8 +89,7 @@ func (o *outpost) Send(ctx context.Context, req engine.PeerRequest) (peer.Report
 		return peer.Report{State: peer.Unclear}, nil
 	default:
 		if e == nil {
-			e = &errand{req: req, ends: o.g.w.Now().Add(o.g.w.Upto(100 * time.Second))}
-			o.tasks[req.Key] = e
+			e = o.begin(req, o.g.w.Now())
 		}
 		if e.arrived++; e.arrived > 1 && req.Once {
 			o.g.wrong("the task of %s was sent twice, and may have had its effect twice", req.Run)
@@ -98,6 +99,33 @@ func (o *outpost) Send(ctx context.Context, req engine.PeerRequest) (peer.Report
 		return peer.Report{}, err
 	}
 	return o.report(e), nil
+}
+
+// late lets a message whose connection broke arrive later, perhaps: after the agent was asked for
+// the task, or to stop it.
+func (o *outpost) late(req engine.PeerRequest) {
+	if o.tasks[req.Key] == nil && o.g.w.Happens("late", 0.5) {
+		o.begin(req, o.g.w.Now().Add(o.g.w.Upto(2*time.Minute))).arrived++
+		o.g.faults.Counts["remote message late"]++
+	}
+}
+
+// begin makes the task of a message that arrives at that time.
+func (o *outpost) begin(req engine.PeerRequest, from time.Time) *errand {
+	e := &errand{req: req, from: from, ends: from.Add(o.g.w.Upto(100 * time.Second))}
+	if before := o.tasks[req.Key]; before != nil {
+		e.arrived = before.arrived // it is sent twice, and its key tells that it is one
+	}
+	o.tasks[req.Key] = e
+	return e
+}
+
+// task is the one with this key that has arrived.
+func (o *outpost) task(key string) *errand {
+	if e := o.tasks[key]; e != nil && !o.g.w.Now().Before(e.from) {
+		return e
+	}
+	return nil
 }
 
 // begins holds a task against the rules, when it is sent.
@@ -130,7 +158,11 @@ func (o *outpost) Stop(ctx context.Context, req engine.PeerRequest) error {
 	if err := o.wire(ctx, "request"); err != nil {
 		return err
 	}
-	if e := o.tasks[req.Key]; e != nil {
+	e := o.task(req.Key)
+	if e == nil && !peer.Settled(req.Stops) {
+		return errNoPeer
+	}
+	if e != nil {
 		e.stopped = true
 		o.g.faults.Counts["remote stopped"]++
 	}

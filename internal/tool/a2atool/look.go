@@ -53,12 +53,6 @@ func (c *call) stop(ctx context.Context) (peer.Report, error) {
 	return peer.Report{}, err
 }
 
-// settled is how many attempts to stop a task that the agent doesn't know are made, over about a
-// quarter of an hour: the message may still be on its way there.
-//
-//	Send ── the connection breaks ── Stop: no such task ── the agent begins it ── Stop: cancelled
-const settled = 10
-
 func (c *call) cancel(ctx context.Context) error {
 	if err := c.reach(ctx); err != nil {
 		return err
@@ -71,7 +65,7 @@ func (c *call) cancel(ctx context.Context) error {
 			return err
 		case !asked:
 			return &fault{why: "does not say which tasks it has, so the task can't be stopped"}
-		case found == "" && c.request.Stops < settled:
+		case found == "" && !peer.Settled(c.request.Stops):
 			return &fault{why: "knows no such task, and may still receive it"}
 		case found == "":
 			return nil

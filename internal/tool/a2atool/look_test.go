@@ -215,9 +215,9 @@ func TestATaskThatWasNotAcknowledgedIsStopped(t *testing.T) {
 		t.Error("the first attempt finds no task, and is confirmed")
 	}
 	late := asks()
-	late.Stops = 10
+	late.Stops = 8
 	if err := w.peer().Stop(t.Context(), late); err != nil {
-		t.Errorf("there is no task after a quarter of an hour: %v", err)
+		t.Errorf("there is no task after minutes: %v", err)
 	}
 	w.losing("SendMessage")
 	_, _ = w.peer().Send(t.Context(), asks())
