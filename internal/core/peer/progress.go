@@ -80,7 +80,7 @@ func (w Work) Pause() int64 {
 const MostStops = 100
 
 // Settled says whether an agent that knows no such task will not begin it any more, after so many
-// attempts to stop it, over four minutes at least. Until then the message may be on its way.
+// attempts to stop it: over four minutes at least. Until then the message may be on its way.
 //
-//	Send ── the connection breaks ── Stop: no such task ── the agent begins it ── Stop: cancelled
+//	Send ── the connection breaks ── Stop: no such task ── it begins ── Stop: cancelled
 func Settled(stops int) bool { return stops >= 8 }
