@@ -395,7 +395,7 @@ func TestNewsMakeTheNextLookHappenNow(t *testing.T) {
 	f.want(trunk, core.NaturalEnd)
 }
 
-// An agent that says all the time that there is news, also while it is asked, is asked every 15 s.
+// An agent that says all the time that there is news, also while it is asked, is asked every 5 s.
 func TestAnAgentThatAlwaysHasNewsIsNotAskedAllTheTime(t *testing.T) {
 	pushing := working
 	pushing.Task.Pushes = true
@@ -410,7 +410,7 @@ func TestAnAgentThatAlwaysHasNewsIsNotAskedAllTheTime(t *testing.T) {
 		news()
 		f.work()
 	}
-	if n := len(p.asked); n < 15 || n > 40 {
+	if n := len(p.asked); n < 45 || n > 75 {
 		t.Errorf("asked %d times in 5 minutes", n)
 	}
 }
