@@ -53,7 +53,7 @@ var conversations = []struct {
 // TestJournalsAreOfThisServer plays every conversation of the recorded journals against a server:
 // it still stores events of the same types, in the same order.
 func TestJournalsAreOfThisServer(t *testing.T) {
-	url := serve(t)
+	s := serve(t)
 	var recorded map[string]projecttest.Journal
 	if !*update {
 		recorded = projecttest.Journals(t)
@@ -61,7 +61,7 @@ func TestJournalsAreOfThisServer(t *testing.T) {
 	for _, one := range conversations {
 		t.Run(one.name, func(t *testing.T) {
 			t.Parallel()
-			got := talk(t, client.New(url), one.acts)
+			got := talk(t, client.New(s.url), one.acts)
 			file := filepath.Join(journals, one.name+".json")
 			if *update {
 				text, err := json.MarshalIndent(got, "", " ")
@@ -92,7 +92,7 @@ func types(j projecttest.Journal) string {
 }
 
 // serve starts the desk, on data that the test removes.
-func serve(t *testing.T) string {
+func serve(t *testing.T) desk {
 	t.Helper()
 	dir := t.TempDir()
 	program := filepath.Join(dir, "desk")
@@ -114,8 +114,11 @@ func serve(t *testing.T) string {
 	if err := json.NewDecoder(out).Decode(&said); err != nil || said.URL == "" {
 		t.Fatalf("the server says no address: %v", err)
 	}
-	return said.URL
+	return desk{said.URL, filepath.Join(dir, "data")}
 }
+
+// desk is a server that listens, and where its data are.
+type desk struct{ url, data string }
 
 // conversation is one that a test has.
 type conversation struct {
