@@ -24,9 +24,7 @@ type Fold struct {
 
 // NewFold begins a fold.
 func NewFold(in string) *Fold {
-	f := &Fold{in: in, heard: map[string]bool{}}
-	f.task.Status.State = sdk.TaskStateSubmitted
-	return f
+	return &Fold{in: in, heard: map[string]bool{}}
 }
 
 // Heard says whether the run has received the message with this id.
@@ -51,7 +49,7 @@ func (f *Fold) Push(e wire.Event) error {
 	f.Seq = e.Seq
 	if f.task.ID == "" {
 		f.task.ID, f.task.ContextID = sdk.TaskID(e.RunID), cmp.Or(f.in, e.ThreadID)
-		f.task.Metadata = about(About{Thread: e.ThreadID})
+		f.task.Metadata, f.task.Status = about(About{Thread: e.ThreadID}), status(sdk.TaskStateSubmitted, e.At)
 	}
 	switch core.EventType(e.Type) {
 	case core.EventTurnStarted:

@@ -57,7 +57,7 @@ func (s *Stream) Push(e wire.Event) (out []sdk.Event, err error) {
 		return nil, err
 	}
 	if !s.shown {
-		if s.holds() || !live && s.fold.Seq < s.view.After {
+		if s.holds() || s.fold.Seq == 0 || !live && s.fold.Seq < s.view.After {
 			return nil, nil
 		}
 		out = append(out, s.show())

@@ -4,6 +4,7 @@ import (
 	"hash/fnv"
 	"math/rand/v2"
 
+	"github.com/dormouse-dev/dormouse/internal/api/a2a/a2atest"
 	"github.com/dormouse-dev/dormouse/internal/api/aisdk/aisdktest"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
@@ -16,5 +17,8 @@ func (r *reading) projected(events []wire.Event, rests bool) {
 	random := rand.New(rand.NewPCG(name.Sum64(), 0))
 	if err := aisdktest.Split(events, rests, random); err != nil {
 		r.wrong("projections: the AI SDK's of %s: %v", r.run.ID, err)
+	}
+	if err := a2atest.Split(events, rests, random); err != nil {
+		r.wrong("projections: A2A's of %s: %v", r.run.ID, err)
 	}
 }
