@@ -2,6 +2,7 @@ package a2a
 
 import (
 	"cmp"
+	"slices"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -53,9 +54,7 @@ func (f *Fold) Push(e wire.Event) error {
 	}
 	switch core.EventType(e.Type) {
 	case core.EventTurnStarted:
-		if m := f.task.Status.Message; m != nil {
-			f.task.History = append(f.task.History, m)
-		}
+		f.asked(f.task.Status.Message)
 		f.task.Status = status(sdk.TaskStateWorking, e.At)
 	case core.EventMessageReceived:
 		return f.messageReceived(e)
@@ -67,6 +66,13 @@ func (f *Fold) Push(e wire.Event) error {
 		f.turnEnded(e)
 	}
 	return nil
+}
+
+// asked keeps what was asked, once: the same questions may be asked again.
+func (f *Fold) asked(m *sdk.Message) {
+	if m != nil && !slices.ContainsFunc(f.task.History, func(earlier *sdk.Message) bool { return earlier.ID == m.ID }) {
+		f.task.History = append(f.task.History, m)
+	}
 }
 
 func (f *Fold) messageReceived(e wire.Event) error {

@@ -15,7 +15,7 @@ import (
 // Task is the task of a run as it is now, without its history. in is the context as its client
 // calls it.
 func Task(run wire.Run, in string) *sdk.Task {
-	t := &sdk.Task{ID: sdk.TaskID(run.ID), ContextID: cmp.Or(in, run.ThreadID), Metadata: about(About{Agent: run.Agent, Thread: run.ThreadID})}
+	t := &sdk.Task{ID: sdk.TaskID(run.ID), ContextID: cmp.Or(in, run.ThreadID), Metadata: about(About{Thread: run.ThreadID})}
 	switch run.Status {
 	case core.RunCreated.String():
 		t.Status = status(sdk.TaskStateSubmitted, run.UpdatedAt)
@@ -31,7 +31,6 @@ func Task(run wire.Run, in string) *sdk.Task {
 
 // About is what the metadata of a task, under the name "dormouse", says of its run.
 type About struct {
-	Agent         string `json:"agent,omitempty"`
 	Thread        string `json:"threadId,omitempty"`
 	Reason        string `json:"reason,omitempty"`
 	Code          string `json:"code,omitempty"`
@@ -48,7 +47,7 @@ type end struct {
 }
 
 func endOf(run wire.Run) end {
-	e := end{output: run.Output, About: About{Agent: run.Agent, Thread: run.ThreadID, Code: run.Code, Detail: run.Detail}}
+	e := end{output: run.Output, About: About{Thread: run.ThreadID, Code: run.Code, Detail: run.Detail}}
 	if run.Reason != nil {
 		e.Reason = *run.Reason
 	}

@@ -77,13 +77,24 @@ func (h *a2aRequest) start(m a2a.Sent) (sent, error) {
 	}
 	s, err := h.d.Runs.Start(h.v.Context(), h.v.Caller(), "", req)
 	if err != nil {
-		return sent{}, err
+		return sent{}, inContext(err)
 	}
 	in := m.ContextID
 	if in == "" {
 		in = s.Run.ThreadID
 	}
 	return sent{run: s.Run.ID, context: in, message: []string{m.ID}}, nil
+}
+
+// inContext words in the protocol's terms that the thread has an open run.
+func inContext(err error) error {
+	e, ok := errors.AsType[*refusal.Error](err)
+	if !ok || e.Code != refusal.CodeRunOpen {
+		return err
+	}
+	worded := *e
+	worded.Detail = fmt.Sprintf("the context has an open task, %s; send the message with its taskId, or begin another task when it has ended", e.RunID)
+	return &worded
 }
 
 // place says in which thread the task is. Without a context the message names a new one, so that a
