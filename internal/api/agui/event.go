@@ -30,7 +30,7 @@ type Event struct {
 	ParentMessageID string          `json:"parentMessageId,omitempty"`
 	Delta           string          `json:"delta,omitempty"`
 	Content         *string         `json:"content,omitempty"`
-	Messages        *[]*Message     `json:"messages,omitempty"`
+	Messages        *[]Message      `json:"messages,omitempty"`
 	Snapshot        json.RawMessage `json:"snapshot,omitempty"`
 	Name            string          `json:"name,omitempty"`
 	Value           any             `json:"value,omitempty"`

@@ -140,13 +140,16 @@ func (s *Stream) restate() (state json.RawMessage, err error) {
 			return nil, err
 		}
 	}
-	all := slices.Concat([]*Message{}, past.messages, s.said.messages)
+	all := []Message{} // no null if there are none
+	for _, m := range slices.Concat(past.messages, s.said.messages) {
+		all = append(all, *m)
+	}
 	for _, p := range s.parts {
 		// Clients keep reasoning that a snapshot leaves out, unless it has other reasoning.
 		// What counts no more is emptied.
 		if p.kind == core.ReasoningPart && !p.ended && p.sent != "" {
 			nothing := ""
-			all = append(all, &Message{ID: p.id, Role: roleReasoning, Content: &nothing})
+			all = append(all, Message{ID: p.id, Role: roleReasoning, Content: &nothing})
 		}
 	}
 	s.add(Event{Type: MessagesSnapshot, Messages: &all})

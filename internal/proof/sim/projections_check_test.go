@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/dormouse-dev/dormouse/internal/api/a2a/a2atest"
+	"github.com/dormouse-dev/dormouse/internal/api/agui/aguitest"
 	"github.com/dormouse-dev/dormouse/internal/api/aisdk/aisdktest"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
@@ -20,5 +21,8 @@ func (r *reading) projected(events []wire.Event, rests bool) {
 	}
 	if err := a2atest.Split(events, rests, random); err != nil {
 		r.wrong("projections: A2A's of %s: %v", r.run.ID, err)
+	}
+	if err := (aguitest.Conversation{Run: events, Rests: rests}).Split(random); err != nil {
+		r.wrong("projections: AG-UI's of %s: %v", r.run.ID, err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
 // Journal is one conversation, with what a reader of its stream was sent.
@@ -42,6 +43,11 @@ func Journals(t testing.TB) map[string]Journal {
 		var j Journal
 		if err := json.Unmarshal(text, &j); err != nil {
 			t.Fatalf("%s: %v", name, err)
+		}
+		for i, e := range j.Events {
+			if len(e.Data) > 0 { // the file is indented
+				j.Events[i].Data = core.Encode(e.Data)
+			}
 		}
 		all[strings.TrimSuffix(path.Base(name), ".json")] = j
 	}
