@@ -52,14 +52,16 @@ func (s *Stream) ended(e wire.Event) error {
 	if err := e.Decode(&data); err != nil || data.ToolName == "" || s.answered(data.CallID) {
 		return err
 	}
-	s.add(Event{Type: CallResult, MessageID: resultID(data), Role: roleTool, ToolCallID: data.CallID, Content: resultText(data), Metadata: resultDetails(data)})
+	m := s.said.result(data)
+	s.add(Event{Type: CallResult, MessageID: m.ID, Role: m.Role, ToolCallID: m.ToolCallID, Content: m.Content, Metadata: m.Metadata})
 	return nil
 }
 
-// answered says whether the client has sent the call's result itself, and so has the message.
+// answered says whether the client has sent the call's result itself, and so has the message, unless
+// a snapshot without it came first.
 func (s *Stream) answered(call string) bool {
 	c := s.run.Call(call)
-	return c != nil && c.Asked != nil && c.Asked.Kind == core.KindClient.String() && !s.view.Snapshot && slices.Contains(s.view.Hold, c.Asked.Suspension.ID)
+	return c != nil && c.Asked != nil && c.Asked.Kind == core.KindClient.String() && !s.whole && slices.Contains(s.view.Hold, c.Asked.Suspension.ID)
 }
 
 // suspend ends the response of a run that waits. Calls of tools that the client runs are no

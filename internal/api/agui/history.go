@@ -115,10 +115,7 @@ func (h *history) ended(e wire.Event) error {
 	if err := e.Decode(&data); err != nil || data.ToolName == "" {
 		return err
 	}
-	result := &Message{ID: cmp.Or(h.results[data.CallID], resultID(data)), Role: roleTool, Content: resultText(data), ToolCallID: data.CallID, Metadata: resultDetails(data)}
-	if h.results[data.CallID] != "" {
-		result.Metadata = nil // the client's own message has none
-	}
+	result := h.result(data)
 	at := slices.IndexFunc(h.messages, func(m *Message) bool {
 		return slices.ContainsFunc(m.ToolCalls, func(c ToolCall) bool { return c.ID == data.CallID })
 	}) + 1
@@ -132,7 +129,14 @@ func (h *history) ended(e wire.Event) error {
 	return nil
 }
 
-func resultID(data wire.CallEndedData) string { return cmp.Or(data.MessageID, "result-"+data.CallID) }
+// result is the message with a call's result. If a client has sent that, it is the client's.
+func (h *history) result(data wire.CallEndedData) *Message {
+	m := &Message{ID: h.results[data.CallID], Role: roleTool, Content: resultText(data), ToolCallID: data.CallID}
+	if m.ID == "" {
+		m.ID, m.Metadata = cmp.Or(data.MessageID, "result-"+data.CallID), resultDetails(data)
+	}
+	return m
+}
 
 // resultText is a call's result as text: JSON, if it is that.
 func resultText(data wire.CallEndedData) *string {

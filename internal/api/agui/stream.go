@@ -48,6 +48,7 @@ type Stream struct {
 	out   []Event
 	begun bool // RUN_STARTED was sent
 	heard bool // the run has received View.Message
+	whole bool // a snapshot was sent
 	over  bool
 	step  int // that is open; 0: none is
 	parts []*part
@@ -153,6 +154,7 @@ func (s *Stream) restate() (state json.RawMessage, err error) {
 		}
 	}
 	s.add(Event{Type: MessagesSnapshot, Messages: &all})
+	s.whole = true
 	if s.said.state != nil {
 		return s.said.state, nil
 	}
@@ -203,10 +205,11 @@ func (s *Stream) project(e wire.Event) error {
 
 func (s *Stream) add(more ...Event) { s.out = append(s.out, more...) }
 
-// received shows a message that another client has sent. This one has its own.
+// received shows a message that another client has sent. This one has its own, unless a snapshot
+// without it came first.
 func (s *Stream) received(e wire.Event) error {
 	var data wire.MessageReceivedData
-	if err := e.Decode(&data); err != nil || data.MessageID == s.view.Message {
+	if err := e.Decode(&data); err != nil || data.MessageID == s.view.Message && !s.whole {
 		return err
 	}
 	s.add(Event{Type: TextStart, MessageID: data.MessageID, Role: roleUser})

@@ -98,7 +98,7 @@ func (d AGUI) take(c chat, in agui.Input) (shown, error) {
 			reply := agui.ReadReply(in, run)
 			sends = sends && m.ID != run.Message
 			if len(reply.Decisions) > 0 || reply.Known && !sends {
-				return d.reply(c, run, reply, m, sends)
+				return d.reply(c, in, run, reply, sends)
 			}
 		} else if !sends || !isRefusal(err, refusal.CodeThreadNotFound) {
 			return shown{}, err
@@ -110,9 +110,10 @@ func (d AGUI) take(c chat, in agui.Input) (shown, error) {
 	return shown{}, refusal.New(refusal.CodeNotSuspended, "the request sends no new message and answers no question of this conversation; connect to it to see what it waits for")
 }
 
-// startOf is the run that a request asks for, without agent and conversation. Of the request, it
-// takes the message alone.
-func startOf(m agui.InputMessage) (wire.StartRequest, error) {
+// startOf is the run that a request asks for with its message, without agent and conversation. What
+// a client supplies for one run, such as its tools, context and state, belongs here; it is left
+// out.
+func startOf(_ agui.Input, m agui.InputMessage) (wire.StartRequest, error) {
 	req := wire.StartRequest{Input: m.Input(), MessageID: m.ID}
 	if req.MessageID == "" || req.Input == nil {
 		return req, refusal.New(refusal.CodeInvalid, "the message lacks its id or content; send text, or images and documents as data")
@@ -125,7 +126,7 @@ func (d AGUI) submit(c chat, in agui.Input, m agui.InputMessage) (shown, error) 
 	if err := errors.Join(c.visit.May(access.Start), c.visit.Pace()); err != nil {
 		return shown{}, err
 	}
-	req, err := startOf(m)
+	req, err := startOf(in, m)
 	if err != nil {
 		return shown{}, err
 	}
@@ -155,11 +156,17 @@ func (d AGUI) repeated(c chat, m agui.InputMessage, refused error) (shown, error
 
 // reply applies answers. With a new message of the user, they must answer all that is asked:
 // nothing that still waits is given up for it.
-func (d AGUI) reply(c chat, run *project.Run, reply agui.Reply, m agui.InputMessage, sends bool) (shown, error) {
+func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, sends bool) (shown, error) {
 	if err := c.visit.May(access.Decide); err != nil && len(reply.Decisions) > 0 {
 		return shown{}, err
 	}
+	var message wire.StartRequest
 	if sends {
+		m, _ := in.User()
+		var err error
+		if message, err = startOf(in, m); err != nil {
+			return shown{}, err
+		}
 		if err := errors.Join(c.visit.May(access.Start), c.visit.Pace(), answersAll(run, reply)); err != nil {
 			return shown{}, err
 		}
@@ -172,15 +179,11 @@ func (d AGUI) reply(c chat, run *project.Run, reply agui.Reply, m agui.InputMess
 	if !sends {
 		return is, nil
 	}
-	req, err := startOf(m)
-	if err != nil {
-		return is, err
-	}
 	// the run has yet to take the answers, and still counts as waiting for them
-	s, err := c.message(wire.MessageRequest{Input: req.Input, MessageID: m.ID, OnPending: string(core.PendingAbandon)})
-	is.message = m.ID
+	s, err := c.message(wire.MessageRequest{Input: message.Input, MessageID: message.MessageID, OnPending: string(core.PendingAbandon)})
+	is.message = message.MessageID
 	if err == nil && s.Run.ID != run.ID { // the run has ended, and the next one has begun
-		is = shown{run: s.Run.ID, message: m.ID, after: -1}
+		is = shown{run: s.Run.ID, message: message.MessageID, after: -1}
 	}
 	return is, err
 }

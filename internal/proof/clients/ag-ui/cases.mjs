@@ -235,6 +235,17 @@ export function run({ client, EventSchemas, version, url }) {
       assert.equal(page.messages.filter((m) => m.role === 'user').length, 2);
       await alike(page);
     },
+    async 'a new message is shown also if what was asked is decided elsewhere meanwhile'() {
+      const page = newPage();
+      await say(page, 'pay 67 twice');
+      const [one, two] = page.pendingInterrupts;
+      assert.equal((await call(`/v1/suspensions/${one.id}`, { action: 'cancel' })).status, 202);
+      await until('one is decided', async () => (await stored(page)).pending.length === 1);
+      await say(page, 'weather in Bern', { resume: buildResumeArray(page.pendingInterrupts, { [one.id]: { status: 'cancelled' }, [two.id]: { status: 'cancelled' } }) });
+      assert.match(text(page), /It is sunny\.$/);
+      assert.equal(page.messages.filter((m) => m.role === 'user').length, 2);
+      await alike(page);
+    },
     async 'a message while an approval waits is refused'() {
       const page = newPage();
       await say(page, 'pay 61');
