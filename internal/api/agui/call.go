@@ -57,8 +57,8 @@ func (s *Stream) ended(e wire.Event) error {
 	return nil
 }
 
-// answered says whether the client has sent the call's result itself, and so has the message, unless
-// a snapshot without it came first.
+// answered says whether the client has sent the call's result itself, and so has the message. A
+// snapshot takes it away.
 func (s *Stream) answered(call string) bool {
 	c := s.run.Call(call)
 	return c != nil && c.Asked != nil && c.Asked.Kind == core.KindClient.String() && !s.whole && slices.Contains(s.view.Hold, c.Asked.Suspension.ID)
