@@ -13,9 +13,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
-// mayStart refuses a caller who is not among the starters of the agent, with
+// MayStart refuses a caller who is not among the starters of the agent, with
 // [refusal.CodeNotAStarter].
-func (f *Frontend) mayStart(ctx context.Context, c Caller, def engine.Definition) error {
+func (f *Frontend) MayStart(ctx context.Context, c Caller, def engine.Definition) error {
 	if f.starters == nil {
 		return nil
 	}

@@ -66,7 +66,7 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 		id = core.Digest([]byte(b.record))[:24]
 	}
 	pinned := engine.Definition{Tenant: head.Tenant, Name: head.Agent, Digest: head.Version}
-	if err := f.mayStart(ctx, c, pinned); err != nil {
+	if err := f.MayStart(ctx, c, pinned); err != nil {
 		return Started{}, head, err
 	}
 	question, err := f.question(ctx, head, b)

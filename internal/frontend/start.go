@@ -213,7 +213,7 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err != nil {
 		return core.Head{}, err
 	}
-	if err := f.mayStart(ctx, c, def); err != nil {
+	if err := f.MayStart(ctx, c, def); err != nil {
 		return core.Head{}, err
 	}
 	if err := f.mayAsk(ctx, c.Tenant, def, b); err != nil {

@@ -180,6 +180,27 @@ func (f *Reader) Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.
 	return page, nil
 }
 
+// Startable lists the deployed agents that the caller may start now.
+func (f *Reader) Startable(ctx context.Context, c frontend.Caller) ([]wire.Agent, error) {
+	defs, err := storecall.Try(ctx, f.Clock, func() ([]engine.Definition, error) { return f.Catalog.Deployed(ctx, c.Tenant) })
+	if err != nil {
+		return nil, err
+	}
+	var startable []wire.Agent
+	missing := f.Missing()
+	for _, def := range defs {
+		err := f.MayStart(ctx, c, def)
+		if err != nil && !errors.As(err, new(*refusal.Error)) {
+			return nil, err
+		}
+		if a := f.agent(def, missing); err == nil && a.Unavailable == "" {
+			startable = append(startable, a)
+		}
+	}
+	slices.SortFunc(startable, func(a, b wire.Agent) int { return cmp.Compare(a.Name, b.Name) })
+	return startable, nil
+}
+
 // agent describes a stored definition. One that cannot be described does not hide the others.
 func (f *Reader) agent(def engine.Definition, missing map[string]string) wire.Agent {
 	shown, err := f.Describe(def)

@@ -3,7 +3,9 @@
 package refusal
 
 import (
+	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -134,6 +136,12 @@ func Because(cause error, code Code, format string, args ...any) *Error {
 	e := New(code, format, args...)
 	e.cause = cause
 	return e
+}
+
+// Is says whether err is a refusal with one of the codes.
+func Is(err error, codes ...Code) bool {
+	e, ok := errors.AsType[*Error](err)
+	return ok && slices.Contains(codes, e.Code)
 }
 
 // BatchAnswer is what one decision of a refused batch met. Err is nil for a decision that nothing
