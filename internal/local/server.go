@@ -287,7 +287,9 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		}
 		return err
 	}}
-	api, err := o.api(ctx, httpapi.Options{Frontend: front, Protocols: protocols.All(protocols.Server{Runs: front, Reads: ended.front, Public: o.PublicURL, Auth: known.scheme()}), Webhooks: d.desk(o, endpoints.Test), Links: keys, Codes: endpoints.SendCode(), SignIn: o.signIn(), Storage: d.storage}, known)
+	spoken := protocols.All(protocols.Server{Runs: front, Reads: ended.front, Inbox: ended.front, Clock: o.clock, Version: o.Version, Public: o.PublicURL, Auth: known.scheme(),
+		Keys: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }})
+	api, err := o.api(ctx, httpapi.Options{Frontend: front, Protocols: spoken, Webhooks: d.desk(o, endpoints.Test), Links: keys, Codes: endpoints.SendCode(), SignIn: o.signIn(), Storage: d.storage}, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

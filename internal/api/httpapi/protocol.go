@@ -30,7 +30,7 @@ type Protocol interface {
 	View(about url.Values) (Viewer, error)
 
 	// Refuse words an error as the protocol has it.
-	Refuse(w http.ResponseWriter, p wire.Problem)
+	Refuse(w http.ResponseWriter, r *http.Request, p wire.Problem)
 }
 
 // ProtocolRoute is one request of a protocol.
@@ -117,7 +117,7 @@ func (a *api) refuseIn(d Protocol, w http.ResponseWriter, r *http.Request, err e
 	e, ok := problems.Refused(err)
 	refusalHeaders(w, e)
 	a.logRefused(r, e, err, ok)
-	d.Refuse(w, problems.Document(e))
+	d.Refuse(w, r, problems.Document(e))
 }
 
 // protocolNamed finds the protocol of a view's address.

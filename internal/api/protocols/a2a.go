@@ -60,7 +60,7 @@ func (d A2A) Routes() []httpapi.ProtocolRoute {
 }
 
 // Refuse implements [httpapi.Protocol]: as an error that belongs to no request.
-func (A2A) Refuse(w http.ResponseWriter, p wire.Problem) {
+func (A2A) Refuse(w http.ResponseWriter, _ *http.Request, p wire.Problem) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(failed(nil, a2a.Failure(p)))

@@ -58,7 +58,7 @@ type refusedIn struct {
 }
 
 // Refuse implements [httpapi.Protocol].
-func (AGUI) Refuse(w http.ResponseWriter, p wire.Problem) {
+func (AGUI) Refuse(w http.ResponseWriter, _ *http.Request, p wire.Problem) {
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(p.Status)
 	_, _ = w.Write(core.Encode(refusedIn{p.Code, cmp.Or(p.Detail, p.Title)}))

@@ -47,7 +47,7 @@ func (d AISDK) Routes() []httpapi.ProtocolRoute {
 }
 
 // Refuse implements [httpapi.Protocol]: the clients show the text of an answer that is no stream.
-func (AISDK) Refuse(w http.ResponseWriter, p wire.Problem) {
+func (AISDK) Refuse(w http.ResponseWriter, _ *http.Request, p wire.Problem) {
 	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
 	w.Header().Set("X-Error-Code", p.Code)
 	w.WriteHeader(p.Status)

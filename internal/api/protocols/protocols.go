@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -28,19 +29,30 @@ type Runs interface {
 
 // Server is what the protocols are served with.
 type Server struct {
-	Runs  Runs
-	Reads Reads
+	Runs    Runs
+	Reads   Reads
+	Inbox   Inbox
+	Clock   engine.Clock
+	Version string // of the program
 
 	// Public is where clients reach the server; the zero value: where they say they do.
 	Public access.PublicURL
 
 	// Auth is the scheme of the Authorization header that callers need; empty: none.
 	Auth string
+
+	// Issuers are the authorization servers where callers get a token by OAuth. None: the
+	// operator hands tokens out.
+	Issuers []string
+
+	// Keys sign what clients hand back. Nil: it is not signed, and says no more than which run
+	// is meant.
+	Keys httpapi.LinkSource
 }
 
 // All are the protocols that the server speaks beside its API.
 func All(s Server) []httpapi.Protocol {
-	return []httpapi.Protocol{AISDK{s.Runs}, AGUI{s.Runs}, CopilotKit{AGUI{s.Runs}, s.Reads}, A2A{s}}
+	return []httpapi.Protocol{AISDK{s.Runs}, AGUI{s.Runs}, CopilotKit{AGUI{s.Runs}, s.Reads}, A2A{s}, MCP{s}}
 }
 
 func number(about url.Values, name string) (int, error) {

@@ -44,7 +44,7 @@ func New(origins []string, own, open string, deny http.HandlerFunc) (Sites, erro
 // What a page may send and see beyond what browsers let every page.
 const (
 	corsMethods = "GET, POST, PATCH, DELETE"
-	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Prefer, X-AI-SDK-Version"
+	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Prefer, X-AI-SDK-Version"
 	corsExposed = "Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Workflow-Run-Id"
 	corsMaxAge  = "600"
 )

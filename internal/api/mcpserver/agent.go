@@ -1,0 +1,171 @@
+package mcpserver
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"github.com/modelcontextprotocol/go-sdk/mcp"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// callAgent starts a run, or continues the call that the state names.
+func (x *exchange) callAgent(ctx context.Context, agent string, p *mcp.CallToolParamsRaw) (*mcp.CallToolResult, error) {
+	if x.call.RequestState != "" || len(x.call.InputResponses) > 0 {
+		return x.resume(ctx, agent)
+	}
+	var in struct {
+		Input  string `json:"input"`
+		Thread string `json:"thread"`
+	}
+	if err := bodies.Decode(orEmpty(p.Arguments), &in); err != nil {
+		return x.refused(err)
+	}
+	if in.Input == "" {
+		return x.refused(invalid("input is missing; send what the agent is asked as text"))
+	}
+	run, err := x.Desk.Start(ctx, Input{Agent: agent, Text: in.Input, Thread: in.Thread, Key: x.key(p)})
+	if refusal.Is(err, refusal.CodeAgentNotFound) {
+		return nil, x.rpcError(err) // as of any tool that there is none of
+	}
+	if err != nil {
+		return x.refused(err)
+	}
+	return x.settle(ctx, run, &replies{})
+}
+
+// key is what the client says that the call is known by.
+func (x *exchange) key(p *mcp.CallToolParamsRaw) string {
+	if key, ok := p.Meta[KeyMeta].(string); ok && key != "" {
+		return key
+	}
+	return x.header.Get(keyHeader)
+}
+
+// resume decides what the client's user has answered, and waits on. The state says which run is
+// meant; the arguments of the call are those of its first round and say nothing any more.
+func (x *exchange) resume(ctx context.Context, agent string) (*mcp.CallToolResult, error) {
+	if x.call.RequestState == "" {
+		return nil, x.rpcError(invalid("inputResponses need the requestState that they came with; call the tool again without them"))
+	}
+	run, err := x.Desk.Unseal(ctx, x.call.RequestState)
+	if err != nil {
+		return nil, x.rpcError(err)
+	}
+	now, err := x.Desk.Await(ctx, run, 0)
+	if err != nil {
+		return x.refused(err)
+	}
+	if now.Agent != agent {
+		return nil, x.rpcError(invalid("the requestState is that of a call of another tool; send it to the tool that it came from"))
+	}
+	said, err := x.reply(ctx, now, x.call.InputResponses)
+	if err != nil {
+		return x.refusedOf(now, said, err)
+	}
+	return x.settle(ctx, run, said)
+}
+
+// refusedOf is a refused answer: its question is still open.
+func (x *exchange) refusedOf(run wire.Run, said *replies, err error) (*mcp.CallToolResult, error) {
+	result, err := x.refused(err)
+	if err == nil {
+		result.Content = append(result.Content, text("The question is still open. "+x.ways(run))...)
+		result.Meta = metaOf(run, said)
+	}
+	return result, err
+}
+
+// settle shows the run once it needs someone, or as it is after a while.
+func (x *exchange) settle(ctx context.Context, id string, said *replies) (*mcp.CallToolResult, error) {
+	if !x.may(access.Read) {
+		return structured(map[string]string{"run_id": id, "status": "started; who may read runs can follow it"})
+	}
+	run, err := x.Desk.Await(ctx, id, longest)
+	if err != nil {
+		return x.refused(err)
+	}
+	if run.Status == core.RunDone.String() {
+		return x.ended(run, said), nil
+	}
+	if asked := x.questions(run, said); x.asks && len(asked) > 0 {
+		state, err := x.Desk.Seal(ctx, id)
+		if err != nil {
+			return x.refused(err)
+		}
+		return &mcp.CallToolResult{InputRequests: asked, RequestState: state, Meta: metaOf(run, said)}, nil
+	}
+	if x.tasks {
+		// the run is stored, so that tasks/get finds it
+		x.task = x.taskOf(run, created)
+		x.task.Meta = metaOf(run, said)
+		return &mcp.CallToolResult{}, nil
+	}
+	return x.waiting(run, said), nil
+}
+
+// replies are what became of the answers in a request.
+type replies struct {
+	// the questions that are not asked again in the same call: they were answered, and others
+	// must answer too, or the user has put them off
+	over map[string]bool
+
+	// what was answered, stored or not
+	answers []wire.DecisionAnswer
+}
+
+// reply decides about the open calls of a run as the responses say, one after the other. An answer
+// that came too late, or twice, or to no question of the run, changes nothing, and its client is
+// shown what counts. One that isn't allowed, or isn't clear, is the error; those before it are
+// stored.
+func (x *exchange) reply(ctx context.Context, run wire.Run, responses map[string]response) (*replies, error) {
+	said := &replies{over: map[string]bool{}}
+	for _, sus := range slices.Sorted(maps.Keys(responses)) {
+		d, answered, err := responses[sus].decision(pendingOf(run, sus))
+		if err != nil {
+			return said, err
+		}
+		said.over[sus] = true
+		if !answered {
+			continue
+		}
+		d.Target = sus
+		answer, err := x.Desk.Decide(ctx, run.ID, d)
+		if err != nil {
+			if answer, err = unused(sus, err); err != nil {
+				return said, err
+			}
+		}
+		said.answers = append(said.answers, answer)
+	}
+	return said, nil
+}
+
+func pendingOf(run wire.Run, sus string) *wire.Pending {
+	for i, p := range run.Pending {
+		if p.Suspension.ID == sus {
+			return &run.Pending[i]
+		}
+	}
+	return nil
+}
+
+// closed are the codes of answers to questions that are not open.
+var closed = []refusal.Code{refusal.CodeAlreadyDecided, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended,
+	refusal.CodeArgumentsChanged, refusal.CodeRunDone, refusal.CodeCallNotFound}
+
+// unused is an answer to a question that is not open, or was never asked.
+func unused(sus string, err error) (wire.DecisionAnswer, error) {
+	if !refusal.Is(err, closed...) {
+		return wire.DecisionAnswer{}, err
+	}
+	e, _ := problems.Refused(err)
+	doc := problems.Document(e)
+	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: sus, Same: e.Same, Winner: e.Winner}, nil
+}
