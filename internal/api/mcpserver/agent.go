@@ -136,11 +136,9 @@ func (x *exchange) reply(ctx context.Context, run wire.Run, responses map[string
 			continue
 		}
 		d.Target = sus
-		answer, err := x.Desk.Decide(ctx, run.ID, d)
+		answer, err := x.decideOn(ctx, run.ID, d)
 		if err != nil {
-			if answer, err = unused(sus, err); err != nil {
-				return said, err
-			}
+			return said, err
 		}
 		said.answers = append(said.answers, answer)
 	}
@@ -160,12 +158,17 @@ func pendingOf(run wire.Run, sus string) *wire.Pending {
 var closed = []refusal.Code{refusal.CodeAlreadyDecided, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended,
 	refusal.CodeArgumentsChanged, refusal.CodeRunDone, refusal.CodeCallNotFound}
 
-// unused is an answer to a question that is not open, or was never asked.
-func unused(sus string, err error) (wire.DecisionAnswer, error) {
+// decideOn takes a decision about a suspension. That its question isn't open is no error.
+func (x *exchange) decideOn(ctx context.Context, run string, d wire.Decision) (answer wire.DecisionAnswer, err error) {
+	// what the API takes for the id of a call was never asked here
+	err = refusal.New(refusal.CodeCallNotFound, "the run has no such question")
+	if _, is := core.SuspensionSeq(d.Target); is {
+		answer, err = x.Desk.Decide(ctx, run, d)
+	}
 	if !refusal.Is(err, closed...) {
-		return wire.DecisionAnswer{}, err
+		return answer, err
 	}
 	e, _ := problems.Refused(err)
 	doc := problems.Document(e)
-	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: sus, Same: e.Same, Winner: e.Winner}, nil
+	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: d.Target, Same: e.Same, Winner: e.Winner}, nil
 }

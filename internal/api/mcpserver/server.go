@@ -207,6 +207,10 @@ func (x *exchange) within(outer context.Context) mcp.Middleware {
 					result, err = nil, x.failing(fmt.Errorf("mcpserver: panic: %v", p))
 				}
 			}()
+			// the SDK would fail
+			if p, is := req.GetParams().(*taskParams); is && p == nil {
+				return nil, &jsonrpc.Error{Code: jsonrpc.CodeInvalidParams, Message: "the request has no params"}
+			}
 			ctx, cancel := context.WithCancel(ctx)
 			defer cancel()
 			defer context.AfterFunc(outer, cancel)()
