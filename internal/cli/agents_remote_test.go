@@ -3,6 +3,7 @@ package cli_test
 import (
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 	"testing"
 
@@ -61,4 +62,53 @@ func TestAnswersOfAnAgentElsewhereThatNoToolCallsAreAProblem(t *testing.T) {
 	o := here(t, "", "agents", "check")
 	o.wantExit(t, cmdline.ExitFailed)
 	contains(t, o.stdout, `agents/tests/editor.yaml:3: no agent in agents has a tool "revue" with a2a; correct the name, or remove its answers`)
+}
+
+// TestACallOfAnAgentRan also with the arguments that an approver put in place of the model's, and
+// not if its agent could not start.
+func TestACallOfAnAgentRan(t *testing.T) {
+	emptyFolder(t)
+	put(t, "agents/guide.yaml", `model:
+  provider: scripted
+  turns:
+    - given: {no_result: true}
+      calls:
+        - {tool: greet, arguments: {city: Rome}}
+        - {tool: hail, arguments: {city: Oslo}}
+        - {tool: greet, arguments: {city: Bonn}}
+        - {tool: wave, arguments: {city: Bern}}
+    - say: done
+tools:
+  - {name: greet, agent: greeter, input: "{city}"}
+  - {name: hail, a2a: {url: "https://hail.example.com"}, input: "{city}"}
+  - {name: wave, agent: waver, input: "{city}"}
+permissions: {allow: [greet], ask: [hail, wave]}
+max_children: 3
+`)
+	put(t, "agents/greeter.yaml", `model: {provider: scripted, turns: [{given: {user: Bonn}, calls: [{tool: gone}]}, {given: {user: '(?P<c>.*)'}, say: "Ciao ${c}"}]}
+stop: [{stop_on_tool: gone}]
+`)
+	put(t, "agents/waver.yaml", talker)
+	put(t, "agents/tests/guide.yaml", `remote:
+  hail: [{input: Oslo, result: Hei}, {error: The hailer is on leave.}]
+tests:
+  - name: all of them
+    steps:
+      - run: go
+      - decide: {approve: hail, arguments: {city: Lund}}
+      - decide: {approve: wave}
+      - expect:
+          status: done
+          calls:
+            - {tool: greet, ran: {city: Rome}, result: Ciao Rome, failed: false}
+            - {tool: hail, arguments: {city: Oslo}, ran: {city: Lund}, failed: true}
+            - {tool: greet, ran: {city: Bonn}, result: /stop_on_tool/, failed: true}
+            - {tool: wave, ran: {city: Bern}}
+`)
+	o := here(t, "", "agents", "test")
+	o.wantExit(t, cmdline.ExitFailed)
+	contains(t, o.stdout, `expected  wave, run with {"city":"Bern"}`, `found     wave {"city":"Bern"}, not run, with the result`)
+	if strings.Contains(o.stdout, "calls 1") || strings.Contains(o.stdout, "calls 2") || strings.Contains(o.stdout, "calls 3") {
+		t.Error(o.stdout)
+	}
 }

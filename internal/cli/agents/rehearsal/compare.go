@@ -2,9 +2,11 @@ package rehearsal
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -13,6 +15,7 @@ import (
 
 // made is a call of the model that has its result.
 type made struct {
+	at        int // among all calls of the thread
 	tool      string
 	arguments json.RawMessage // as the model asked
 	ran       json.RawMessage // what the tool was given; nil if it was not called
@@ -152,40 +155,45 @@ func showMade(c made) string {
 	return text
 }
 
-// calls are those the model made since the last thing that was said, and that have a result, in the
-// order of the results.
+// calls are those of the model that got a result since the last thing that was said, in the order
+// in which the model asked for them: that of the results differs from run to run if several work at
+// the same time.
 func (p *player) calls(ctx context.Context) ([]made, error) {
 	messages, err := client.Collect(p.client.Messages(ctx, p.run.ThreadID, client.MessageOptions{}))
 	if err != nil {
 		return nil, err
 	}
-	started, err := p.started(ctx)
+	ran, err := p.ran(ctx)
 	if err != nil {
 		return nil, err
 	}
-	asked := map[string]wire.ToolCall{}
+	asked, count := map[string]made{}, 0 // the last call of each id
 	var calls []made
-	for _, m := range messages[min(p.since, len(messages)):] {
+	for i, m := range messages {
 		for _, call := range m.ToolCalls {
-			asked[call.ID] = call
+			asked[call.ID] = made{at: count, arguments: call.Arguments}
+			count++
 		}
-		if m.CallID != "" && !m.Pending {
-			call := made{tool: m.Tool, arguments: asked[m.CallID].Arguments, result: m.Text + core.AddedToResult(m.RanWith, m.Added), failed: m.Error}
-			if other, ran := started[m.CallID]; ran {
+		if m.CallID == "" || m.Pending || i < p.since {
+			continue
+		}
+		call := asked[m.CallID]
+		call.tool, call.result, call.failed = m.Tool, m.Text+core.AddedToResult(m.RanWith, m.Added), m.Error
+		if edited, ok := ran[m.CallID]; ok {
+			call.ran = edited
+			if edited == nil {
 				call.ran = orNull(call.arguments)
-				if other != nil {
-					call.ran = other
-				}
 			}
-			calls = append(calls, call)
 		}
+		calls = append(calls, call)
 	}
+	slices.SortStableFunc(calls, func(x, y made) int { return cmp.Compare(x.at, y.at) })
 	return calls, nil
 }
 
-// started returns the run's calls whose tool ran, with the arguments that an approver substituted;
-// nil if no approver edited them.
-func (p *player) started(ctx context.Context) (map[string]json.RawMessage, error) {
+// ran returns the run's calls that ran, here or as a run of another agent, with the arguments that
+// an approver substituted; nil if no approver edited them.
+func (p *player) ran(ctx context.Context) (map[string]json.RawMessage, error) {
 	calls := map[string]json.RawMessage{}
 	for cursor := ""; ; {
 		page, err := p.client.EventPage(ctx, p.run.ID, client.EventQuery{After: cursor})
@@ -195,10 +203,22 @@ func (p *player) started(ctx context.Context) (map[string]json.RawMessage, error
 		for _, e := range page.Items {
 			var call struct {
 				ID        string          `json:"call_id"`
-				Arguments json.RawMessage `json:"arguments"`
+				Arguments json.RawMessage `json:"arguments"` // of call.started
+				RanWith   json.RawMessage `json:"ran_with"`
+				Applied   bool            `json:"applied"` // of child.ended
+				Outcome   string          `json:"outcome"`
 			}
-			if e.Type == "call.started" && json.Unmarshal(e.Data, &call) == nil {
+			if json.Unmarshal(e.Data, &call) != nil {
+				continue
+			}
+			_, began := calls[call.ID]
+			switch {
+			case e.Type == "call.started":
 				calls[call.ID] = call.Arguments
+			case e.Type == "child.ended" && call.Applied && call.Outcome != string(core.CallOutcomeChildUnavailable):
+				calls[call.ID] = nil
+			case began && call.RanWith != nil: // the result of a call of an agent
+				calls[call.ID] = call.RanWith
 			}
 		}
 		if cursor = page.Next; len(page.Items) == 0 || page.Done {

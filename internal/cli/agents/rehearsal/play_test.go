@@ -114,3 +114,33 @@ func TestARefusalOfTheServerEndsTheTest(t *testing.T) {
 		t.Errorf("%+v", r.Failure)
 	}
 }
+
+// TestCallsAreInTheOrderOfTheModel: those that work at the same time end in any order.
+func TestCallsAreInTheOrderOfTheModel(t *testing.T) {
+	ask := func(id, city string) wire.ToolCall {
+		return wire.ToolCall{ID: id, Name: "greet", Arguments: json.RawMessage(`{"city":"` + city + `"}`)}
+	}
+	messages := []wire.Message{ // with ids that come again
+		{Role: "assistant", ToolCalls: []wire.ToolCall{ask("c1", "Rome"), ask("c2", "Oslo")}},
+		{Role: "tool", CallID: "c2", Tool: "greet", Text: "Hei"},
+		{Role: "tool", CallID: "c1", Tool: "greet", Text: "Ciao"},
+		{Role: "assistant", ToolCalls: []wire.ToolCall{ask("c2", "Bonn"), ask("c1", "Bern")}},
+		{Role: "tool", CallID: "c1", Tool: "greet", Text: "Salü"},
+		{Role: "tool", CallID: "c2", Tool: "greet", Text: "Hallo"},
+	}
+	c := stage(t, func(r *http.Request) (int, any) {
+		if strings.HasSuffix(r.URL.Path, "/messages") {
+			return 200, client.Page[wire.Message]{Items: messages}
+		}
+		return 200, wire.Run{ID: "run_1", ThreadID: "thr_1", Status: "done"}
+	})
+	expected := ""
+	for _, city := range []string{"Rome, result: Ciao", "Oslo, result: Hei", "Bonn, result: Hallo", "Bern, result: Salü"} {
+		name, result, _ := strings.Cut(city, ", ")
+		expected += "{tool: greet, arguments: {city: " + name + "}, " + result + "}, "
+	}
+	r := play(t, c, "tests: [{name: a, steps: [{run: hi}, {expect: {calls: ["+expected+"]}}]}]", time.Minute)
+	if !r.OK {
+		t.Errorf("%+v", r.Failure)
+	}
+}
