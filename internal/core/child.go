@@ -1,6 +1,7 @@
 package core
 
 import (
+	"cmp"
 	"crypto/sha256"
 	"encoding/base32"
 	"encoding/json"
@@ -47,6 +48,8 @@ type TreeUsage struct {
 	OutputTokens int64 `json:"o,omitempty"`
 	Cost         int64 `json:"c,omitempty"` // millionths of a dollar
 	Unpriced     bool  `json:"u,omitempty"` // the cost of some answer is not known
+	// the agent that got such an answer; empty in what an older program wrote
+	UnpricedAgent string `json:"a,omitempty"`
 	// the allowances of children that were given up: it is not known what they spent of them
 	Forfeited int64 `json:"f,omitempty"`
 }
@@ -55,13 +58,16 @@ type TreeUsage struct {
 func (u TreeUsage) Plus(v TreeUsage) TreeUsage {
 	add := func(a, b int64) int64 { return min(a+min(max(b, 0), math.MaxInt64/4), math.MaxInt64/4) }
 	return TreeUsage{Runs: u.Runs + v.Runs, InputTokens: add(u.InputTokens, v.InputTokens), OutputTokens: add(u.OutputTokens, v.OutputTokens),
-		Cost: add(u.Cost, v.Cost), Unpriced: u.Unpriced || v.Unpriced,
+		Cost: add(u.Cost, v.Cost), Unpriced: u.Unpriced || v.Unpriced, UnpricedAgent: cmp.Or(u.UnpricedAgent, v.UnpricedAgent),
 		Forfeited: add(u.Forfeited, v.Forfeited)}
 }
 
 // Tree is what the run has used, together with the runs below it that have ended.
 func (r Record) Tree() TreeUsage {
 	own := TreeUsage{Runs: 1, InputTokens: r.InputTokens, OutputTokens: r.OutputTokens, Cost: r.Cost, Unpriced: r.Step > 0 && !r.Priced}
+	if own.Unpriced {
+		own.UnpricedAgent = r.Agent
+	}
 	return own.Plus(r.Below)
 }
 

@@ -10,6 +10,8 @@ type Progress struct {
 	Awake  int64 // ms since the run began, without the time it was suspended
 	Errors int   // rounds in a row in which every tool that was executed failed
 	Turn   Turn
+	// if Cost is not known, the agent whose model made it so; empty if that is not known either
+	UnpricedAgent string
 	// what the rounds before asked for, oldest first, as stoprule.Signature says it
 	Rounds []string
 }

@@ -12,13 +12,14 @@ import (
 func Of(h core.Head, limit core.CostLimit) Budget {
 	tree := h.Record().Tree()
 	return Budget{spent: core.USD(tree.Cost).Plus(core.USD(tree.Forfeited)), known: h.Priced && !h.Below.Unpriced, own: limit.Most.Times(1 + h.CostRaises),
-		allowance: core.USD(h.Allowance), ask: limit.Ask}
+		allowance: core.USD(h.Allowance), ask: limit.Ask, unpriced: tree.UnpricedAgent}
 }
 
 // Budget is what limits the cost of a run.
 type Budget struct {
 	spent, own, allowance core.USD
 	known, ask            bool
+	unpriced              string // the agent that made it unknown
 }
 
 // Spent is what the run and the runs below it that have ended have cost, and what those that were
@@ -30,16 +31,16 @@ func (b Budget) Own() core.USD { return b.own }
 
 // Reached says whether a limit is used up, and why.
 func (b Budget) Reached() (detail string, reached bool) {
-	if detail, reached = stoprule.CostReached(b.allowance, b.spent, b.known); reached {
+	if detail, reached = stoprule.CostReached(b.allowance, b.spent, b.known, b.unpriced); reached {
 		return detail, true
 	}
-	return stoprule.CostReached(b.own, b.spent, b.known)
+	return stoprule.CostReached(b.own, b.spent, b.known, b.unpriced)
 }
 
 // MayAsk says whether a person may allow the run more: if its cost is known, and what is used up is
 // not its allowance.
 func (b Budget) MayAsk() bool {
-	_, given := stoprule.CostReached(b.allowance, b.spent, true)
+	_, given := stoprule.CostReached(b.allowance, b.spent, true, "")
 	return b.known && !given && b.ask
 }
 

@@ -17,7 +17,7 @@ func (p *scriptPlayer) childEnds(rest string) {
 		if usd, err := core.ParseUSD(cost[1:]); err == nil {
 			result.Usage.Cost = int64(usd)
 		} else {
-			result.Usage.Unpriced = true // $?
+			result.Usage.Unpriced, result.Usage.UnpricedAgent = true, "researcher" // $?
 		}
 		if rest = ""; ok {
 			rest = text

@@ -8,7 +8,7 @@ import (
 func (d *draft) progress(t core.Turn) core.Progress {
 	tree := d.h.Record().Tree()
 	return core.Progress{Steps: d.h.Step, Tokens: tree.InputTokens + tree.OutputTokens,
-		Cost: core.USD(tree.Cost), Priced: d.h.Priced && !d.h.Below.Unpriced, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
+		Cost: core.USD(tree.Cost), Priced: d.h.Priced && !d.h.Below.Unpriced, UnpricedAgent: tree.UnpricedAgent, Awake: d.awake(), Errors: d.h.Errors, Turn: t, Rounds: d.h.Rounds}
 }
 
 // awake returns how long the run has been active, without its waits.
