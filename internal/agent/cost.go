@@ -18,7 +18,12 @@ type CostBudget struct {
 // LimitsCost says whether something in the definition limits what runs cost. The model's price
 // must be known for that.
 func (d Definition) LimitsCost() bool {
-	return d.Budget.Cost.Run > 0 || d.Budget.Cost.Day > 0 || slices.ContainsFunc(d.Stop, func(s stoprule.Spec) bool { return s.USD > 0 })
+	return d.Budget.Cost.Day > 0 || d.LimitsRunCost()
+}
+
+// LimitsRunCost says whether something limits what a run and the runs below it cost.
+func (d Definition) LimitsRunCost() bool {
+	return d.Budget.Cost.Run > 0 || slices.ContainsFunc(d.Stop, func(s stoprule.Spec) bool { return s.USD > 0 })
 }
 
 // Prices is an operator's table: what models cost whose agents don't say it, by provider and by the

@@ -34,7 +34,6 @@ func TestCheckFindsCallsOfAgentsThatCannotWork(t *testing.T) {
 		`agents/a3.yaml:2: in the chain a1 -> a2 -> a3 -> research this call is number 3, and max_depth allows fewer, so it always fails; set max_depth: 3 in a1, or call fewer agents in a row`,
 		`agents/broken.yaml:2: unknown field "tols" in an agent; `,
 		`agents/desk.yaml:3: this directory has no agent "reserch"; did you mean "research"? name one it has (a1, a2, a3, broken, desk, research, reviewer, writer), or create it`,
-		`agents/desk.yaml:7: the agent "reviewer" has no finish, so it leaves no output; add finish to it, or remove result for its last text`,
 		`agents/desk.yaml:9: the agent "writer" is not for tenant default, who may use desk; add them to its tenants`,
 		`agents/reviewer.yaml:2: reviewer calls itself; set max_depth if that is intended, or remove the tool`,
 	}
@@ -47,6 +46,26 @@ func TestCheckFindsCallsOfAgentsThatCannotWork(t *testing.T) {
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Error(diff)
 	}
+}
+
+func TestCheckNotesCallsThatMakeALimitedCostUnknown(t *testing.T) {
+	emptyFolder(t)
+	const priced = "model: {provider: scripted, price: {input: 1, output: 1}, turns: [{say: hello}]}\n"
+	put(t, "agents/desk.yaml", priced+"budget: {cost: {run: 0.5}}\ntools: [{name: research, agent: planner, input: '{q}'}]\n")
+	put(t, "agents/planner.yaml", priced+"tools: [{name: read, agent: reader, input: '{q}'}, {name: ask, agent: expert, input: '{q}'}]\n")
+	put(t, "agents/reader.yaml", talker)
+	put(t, "agents/expert.yaml", "model: {provider: openai, base_url: 'https://m.example.com', model: m1}\n")
+	put(t, "agents/other.yaml", talker+"tools: [{name: read, agent: reader, input: '{q}'}]\n")
+	o := checkWith(t)
+	o.wantExit(t, cmdline.ExitOK)
+	contains(t, o.stdout, `agents/desk.yaml: note: the tool research leads to the agent "reader", which has no price: what a run costs isn't known then, so it ends with max_cost; set model.price in reader`+"\n",
+		`agents/desk.yaml: note: the tool research leads to the agent "expert", which has no price: what a run costs isn't known then, so it ends with max_cost; set model.price in expert, or list its model in the file of --prices`+"\n")
+	if n := strings.Count(o.stdout, "note:"); n != 2 {
+		t.Errorf("%d notes:\n%s", n, o.stdout)
+	}
+	o = checkWith(t, "--strict", "agents/desk.yaml")
+	o.wantExit(t, cmdline.ExitFailed)
+	contains(t, o.stdout, `agents/desk.yaml:1: the tool research leads to the agent "reader"`)
 }
 
 // TestCheckOfOneFileLooksAtItsDirectory also sees that only the file's own problems are reported.

@@ -2,21 +2,20 @@ package agents
 
 import (
 	"cmp"
-	"fmt"
 	"path/filepath"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
-	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/agent/callgraph"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// calls reports tools of the agents whose calls of other agents cannot work. An agent calls those
-// of its directory, so the other files there are read, too. Their own problems are not reported.
-func calls(agents []agentfile.Surveyed) (problems []agentfile.Problem, err error) {
+// calls reports tools of the agents whose calls of other agents cannot work, and notes those that
+// make a limited cost unknown. An agent calls those of its directory, so the other files there are
+// read, too. Their own problems are not reported.
+func calls(agents []agentfile.Surveyed) (problems []agentfile.Problem, notes []note, err error) {
 	var dirs []string
 	for _, d := range agents {
 		if dir := filepath.Dir(d.File); callsAgents(d.Definition) && !slices.Contains(dirs, dir) {
@@ -26,7 +25,7 @@ func calls(agents []agentfile.Surveyed) (problems []agentfile.Problem, err error
 	for _, dir := range dirs {
 		files, err := agentfile.ReadFiles(dir)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 		defined, unreadable := agentfile.Sort(files)
 		all := callgraph.Agents{Defined: defined, Home: access.Tenant}
@@ -35,8 +34,13 @@ func calls(agents []agentfile.Surveyed) (problems []agentfile.Problem, err error
 		}
 		here := slices.DeleteFunc(slices.Clone(agents), func(d agentfile.Surveyed) bool { return filepath.Dir(d.File) != dir })
 		problems = append(problems, callsAmong(here, all)...)
+		for _, p := range all.Unpriced() {
+			if i := slices.IndexFunc(here, func(d agentfile.Surveyed) bool { return d.Name == p.Agent }); i >= 0 {
+				notes = append(notes, note{here[i].File, p.Text})
+			}
+		}
 	}
-	return problems, nil
+	return problems, notes, nil
 }
 
 func callsAgents(d agent.Definition) bool {
@@ -53,7 +57,6 @@ func callsAmong(agents []agentfile.Surveyed, all callgraph.Agents) (problems []a
 				problems = append(problems, agentfile.NewProblem(d.File, line, p.Text))
 			}
 		}
-		problems = append(problems, outputless(d, all.Defined)...)
 	}
 	return problems
 }
@@ -76,23 +79,6 @@ func deployedCalls(agents []agentfile.Surveyed, kept []engine.Definition, tenant
 		}
 	}
 	return callsAmong(agents, all)
-}
-
-// outputless reports tools that ask for the output of an agent that leaves none. Without the word,
-// such a tool takes the last text.
-func outputless(d agentfile.Surveyed, defined []agent.Definition) (problems []agentfile.Problem) {
-	for _, t := range d.Tools {
-		if t.Agent == nil || t.Agent.A2A != nil { // one elsewhere doesn't say
-			continue
-		}
-		word, line := d.ToolMember(t.Name, "result")
-		callee := slices.IndexFunc(defined, func(d agent.Definition) bool { return d.Name == t.Agent.Name })
-		if word == form.ResultOutput && callee >= 0 && defined[callee].Finish == nil {
-			problems = append(problems, agentfile.NewProblem(d.File, line,
-				fmt.Sprintf("the agent %q has no finish, so it leaves no output; add finish to it, or remove result for its last text", t.Agent.Name)))
-		}
-	}
-	return problems
 }
 
 // byPlace sorts problems by file and line.

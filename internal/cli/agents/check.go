@@ -38,6 +38,7 @@ Notes are not errors. A note reports:
     schema accepts undeclared arguments (additionalProperties)
   - a policy that approves calls if no one answers
   - an agent with no limit on rounds, tokens or time
+  - a limit of costs, if the agent calls one that has no price
   - what an effect with detect finds in its workspace
 
 A server doesn't serve an agent that lacks one of the first three. With --strict, every
@@ -115,11 +116,11 @@ func (a *app) check(names []string, policyFile string, strict bool) (checked, er
 		found.tests += len(script.Tests)
 		found.problems = append(found.problems, problems...)
 	}
-	of, err := calls(agents)
+	of, unpriced, err := calls(agents)
 	if err != nil {
 		return found, err
 	}
-	found.problems = append(found.problems, of...)
+	found.problems, found.notes = append(found.problems, of...), append(found.notes, unpriced...)
 	problems, err = a.lacking(agents, policy)
 	found.problems = append(found.problems, problems...)
 	found.notes = append(found.notes, a.demands(agents)...)
