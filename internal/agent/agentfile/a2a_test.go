@@ -97,7 +97,7 @@ func TestMistakesInAnAgentElsewhereAreNamed(t *testing.T) {
 		{"no input and no parameters", tool("a2a: {url: 'https://b/'}"), `a.yaml:4: a tool with a2a needs input or parameters; write input: "{question}" for one argument`},
 		{"an empty input", tool("a2a: {url: 'https://b/'}\n    input: ' '"), "a.yaml:5: input is empty; write the first message"},
 		{"a secret in the input", tool("a2a: {url: 'https://b/'}\n    input: 'use {secret:KEY}'"), "a.yaml:5: input is a message that models read and the journal keeps, so it cannot hold a secret"},
-		{"an agent of the directory too", tool("a2a: {url: 'https://b/'}\n    agent: b\n    input: '{q}'"), `a.yaml:3: tool "a" needs exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded`},
+		{"an agent of the directory too", tool("a2a: {url: 'https://b/'}\n    agent: b\n    input: '{q}'"), `a.yaml:3: tool "a" has agent and a2a; it needs exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded`},
 		{"a request too", tool("a2a: {url: 'https://b/'}\n    http: {url: 'https://b/'}\n    input: '{q}'"), "needs exactly one of go"},
 		{"a relative url", a2a("url: /agent"), "a.yaml:4: url must be absolute, as in https://api.example.com/v1"},
 		{"another scheme", a2a("url: 'grpc://b/'"), `url begins with "grpc"; it must be http or https`},

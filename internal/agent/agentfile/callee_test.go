@@ -109,7 +109,7 @@ func TestMistakesInAnAgentToolAreNamed(t *testing.T) {
 		{"another word for the result", tool("agent: b\n    input: '{q}'\n    result: last"), "a.yaml:6: the result of a tool with agent is output"},
 		{"a word for the result of a client tool", tool("client: true\n    result: final"), "a.yaml:5: result: not a JSON Schema"},
 		{"a result of a function", tool("go: b\n    result: {type: object}"), "only client tools and tools with agent or a2a have a result"},
-		{"two bodies", tool("agent: b\n    input: '{q}'\n    client: true"), "needs exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded"},
+		{"two bodies", tool("agent: b\n    input: '{q}'\n    client: true"), "has agent and client; it needs exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded"},
 		{"an agent and answers", tool("agent: b\n    input: '{q}'\n    recorded: [{result: 1}]"), "needs exactly one of go"},
 		{"delivery", tool("agent: b\n    input: '{q}'\n    delivery: at_least_once"), `a.yaml:3: a call of tool "a" starts one run of an agent, also after a crash; remove delivery and idempotent`},
 		{"idempotent", tool("agent: b\n    input: '{q}'\n    idempotent: false"), "remove delivery and idempotent"},

@@ -163,15 +163,18 @@ func (s *source) tool(n *yaml.Node) agent.Tool {
 
 // checkBody checks that the tool has one implementation, and only the members that go with it.
 func (s *source) checkBody(n *yaml.Node, o *object, t agent.Tool) {
-	bodies := 0
-	for _, given := range []bool{t.Go != "", o.Member("http") != nil, o.Member("lambda") != nil, o.Member("mcp") != nil, o.Member("agent") != nil, o.Member("a2a") != nil, t.Client, o.Member("recorded") != nil} {
-		if given {
-			bodies++
+	const one = "needs exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded"
+	var bodies []string
+	for _, body := range []string{"go", "http", "lambda", "mcp", "agent", "a2a", "client", "recorded"} {
+		if o.Member(body) != nil && (body != "client" || t.Client) && (body != "go" || t.Go != "") {
+			bodies = append(bodies, body)
 		}
 	}
 	switch {
-	case bodies != 1:
-		s.Refuse(n, "tool %q needs exactly one of go, http, lambda, mcp, agent, a2a, client: true and recorded", t.Name)
+	case len(bodies) == 0:
+		s.Refuse(n, "tool %q "+one, t.Name)
+	case len(bodies) > 1:
+		s.Refuse(n, "tool %q has %s; it "+one, t.Name, strings.Join(bodies, " and "))
 	case o.Member("recorded") != nil && len(t.Recorded) == 0:
 		s.Refuse(n, "tool %q has no recorded answers; give at least one", t.Name)
 	case t.Go != "" && t.Parameters != nil:
