@@ -491,6 +491,11 @@ func TestAnInterruptGoesDownTheTreeAndEndsThere(t *testing.T) {
 		if f.head(thread).Interrupt() == "" {
 			t.Fatalf("%s is not paused", thread)
 		}
+		// a child takes no messages
+		said := strings.Join(f.events(thread, core.EventCallSuspended), "\n")
+		if offered := strings.Contains(said, "a message resumes it"); offered != (thread == trunk) {
+			t.Errorf("%s offers to resume by message: %v", thread, offered)
+		}
 	}
 	f.must(f.decide(leaf, "x", core.ActionResume)) // it is kept until the tree goes on
 	f.work()

@@ -12,8 +12,14 @@ import (
 // Placeholder is the content of a tool message whose result is still pending.
 const Placeholder = "This call waits for an answer; its result will follow."
 
-// Interrupted is the message of a run that was interrupted.
-const Interrupted = "The run was interrupted. Resume it to continue; a message resumes it too, unless a call waits for a decision."
+// Interrupted is the message of a run that was interrupted. The thread of a child takes no
+// messages.
+func Interrupted(child bool) string {
+	if child {
+		return "The run was interrupted. Resume it to continue."
+	}
+	return "The run was interrupted. Resume it to continue; a message resumes it too, unless a call waits for a decision."
+}
 
 // Refusal is the result of a call whose wait was answered with cancel.
 func Refusal(k core.Kind, reason string) string {

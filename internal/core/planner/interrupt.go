@@ -93,7 +93,7 @@ func (d *draft) passOnWait(c core.Call) {
 
 // interrupt suspends the run until it is resumed. Work that has begun finishes first.
 func (d *draft) interrupt() error {
-	return d.suspendRun(core.KindInterrupt, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue", Message: phrase.Interrupted}})
+	return d.suspendRun(core.KindInterrupt, core.SuspendTicket{ResumeMode: core.UseDecisionAsToolResult, Suspension: core.Suspension{Action: "continue", Message: phrase.Interrupted(d.h.Parent != nil)}})
 }
 
 // whileInterrupted starts nothing: running bodies finish, then the run waits.
