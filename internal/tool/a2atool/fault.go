@@ -117,7 +117,7 @@ func (c *call) transported(ctx context.Context, a *answer, err error) *fault {
 	case a.status == 0 && c.unsent() && forbidden(err) != "":
 		return &fault{kind: refused, why: "can't be called: " + forbidden(err), cause: err}
 	case a.status == 0 && errors.Is(err, remote.ErrSlow):
-		return &fault{why: remote.Silence(err, c.to.Limit(), ""), cause: a.err}
+		return &fault{why: c.silence(err), cause: a.err}
 	case a.status == 0:
 		return &fault{why: remote.Unreached(err, c.to.Limit(), ""), cause: err}
 	case a.status != http.StatusOK:
@@ -125,7 +125,7 @@ func (c *call) transported(ctx context.Context, a *answer, err error) *fault {
 	case errors.Is(a.err, errLong):
 		return &fault{kind: unreadable, why: fmt.Sprintf("gave an answer of more than %d bytes", a.most)}
 	case a.err != nil:
-		return &fault{why: remote.Silence(err, c.to.Limit(), remote.Broke), cause: a.err}
+		return &fault{why: c.silence(err), cause: a.err}
 	case core.TooDeep(a.body):
 		return &fault{kind: unreadable, why: "gave an answer that is nested too deeply"}
 	}
@@ -143,6 +143,14 @@ func forbidden(err error) string {
 		return ""
 	}
 	return refusal.Error()
+}
+
+// silence is why a request that may have arrived has no whole answer.
+func (c *call) silence(err error) string {
+	if errors.Is(err, remote.ErrSlow) {
+		return fmt.Sprintf("did not answer within %s", c.to.Limit())
+	}
+	return "began to answer, and " + remote.Broke
 }
 
 // The statuses that a gateway may answer with, or that ask to come again, and those that are about

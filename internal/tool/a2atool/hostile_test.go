@@ -181,7 +181,7 @@ func TestASlowAnswerEnds(t *testing.T) {
 			return true
 		})
 		r, err := w.peer().Look(t.Context(), about(w.known()))
-		if err == nil || name != "a refusal" && !strings.Contains(err.Error(), "no answer came within 5s") {
+		if err == nil || name != "a refusal" && !strings.Contains(err.Error(), " did not answer within 5s.") {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}

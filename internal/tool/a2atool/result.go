@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"unicode"
+	"unicode/utf8"
 
 	"github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -255,9 +257,13 @@ func (c *call) failed(f *fault) peer.Report {
 	return peer.Report{State: peer.Failed, Task: c.task, Code: f.code(), Detail: c.says(f.why), Open: open && !f.ended}
 }
 
-// says is a sentence about the agent.
+// says is a sentence about the agent. What it quotes of the agent at its end may be one already.
 func (c *call) says(why string) string {
-	return c.line("The agent at "+c.home.Host+" "+why+".", mostDetail)
+	why = strings.TrimSpace(why)
+	if last, _ := utf8.DecodeLastRuneInString(why); !unicode.Is(unicode.Sentence_Terminal, last) {
+		why += "."
+	}
+	return c.line("The agent at "+c.home.Host+" "+why, mostDetail)
 }
 
 // hide returns text of the agent in a form that can be stored and shown.

@@ -135,6 +135,17 @@ func TestNamesOfTheAgentAreLimited(t *testing.T) {
 	}
 }
 
+// TestAQuotedSentenceEndsOnce: what the agent says has its own full stop, or none.
+func TestAQuotedSentenceEndsOnce(t *testing.T) {
+	for said, want := range map[string]string{"I only do plumbing.": ": I only do plumbing.", "Which colour? ": ": Which colour?", "No luck": ": No luck.", "無理。": ": 無理。", "": "the task failed."} {
+		w := newWorld(t, nil, false)
+		r, err := w.looks(`"status":{"state":"TASK_STATE_FAILED","message":{"messageId":"1","role":"ROLE_AGENT","parts":[{"text":"` + said + `"}]}}`)
+		if err != nil || !strings.HasSuffix(r.Detail, want) {
+			t.Errorf("%q: %q, %v", said, r.Detail, err)
+		}
+	}
+}
+
 // TestAReportIsLimited: texts may grow when secrets in them get their names.
 func TestAReportIsLimited(t *testing.T) {
 	secrets := strings.Repeat(token+" ", 500)
