@@ -84,7 +84,7 @@ var logged = map[string]string{
 	"a preview could not be made":                                                               "The approver sees only the arguments. Check the tool that makes the [preview](../reference/agent-file.md#previews).",
 	"cannot read the agent's memory":                                                            "Check the agent's memory. The run continues without it.",
 	"cannot store in the agent's memory":                                                        "Check the agent's memory. The run continues; the note is lost.",
-	"not sent":                                                                                  "-A notification failed; it is sent again with the run's next step.",
+	"not sent":                                                                                  "What `kind` names, such as a notice or the stop of a remote task, failed. It is retried.",
 	"further threads could not be woken":                                                        "-More failures in this sweep than are listed.",
 	"a due thread could not be woken; the next sweep tries again":                               "A deadline, or recovery after a crash, is late. Check the store.",
 	"some due entries could not be read; the next sweep tries again":                            "Deadlines and crash recovery are late. Check the store.",

@@ -22,7 +22,7 @@ func (a *activation) send(ctx context.Context, keys []string) error {
 			}
 			sent.Failed = failure
 		} else if err := a.sendOne(ctx, key, out); err != nil {
-			a.e.o.Logger.Warn("not sent", "run", a.view.Head.Run, "entry", key, "error", err)
+			a.e.o.Logger.Warn("not sent", "run", a.view.Head.Run, "kind", out.Kind, "entry", key, "error", err)
 			a.view.NotSent = true
 			continue
 		}
