@@ -36,6 +36,7 @@ var layers = []struct {
 	{"adapters, which don't import one another", []string{"internal/store/", "internal/queue/", "internal/model/", "internal/tool/", "internal/tool", "internal/hook", "internal/secret/ssmsecret",
 		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live",
 		"internal/notify/webhook", "internal/notify/slack", "internal/notify/teams", "internal/notify/template"}},
+	{"agents and approvals as tools of MCP", []string{"internal/api/mcpserver"}},
 	{"protocols of other clients, on the API", []string{"internal/api/protocols"}},
 	{"public Go API, and registry of your tools and hooks", []string{".", "internal/program"}},
 	{"wiring: chooses the adapters", []string{"internal/aws", "internal/local", "internal/binding"}},

@@ -304,7 +304,7 @@ func TestA2AClientsFollowToTheStreams(t *testing.T) {
 	stay := &http.Client{CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 	for name, at := range map[string]*desk{"here": d, "elsewhere": d.behind()} {
 		c := at.goClient()
-		states, output := streamed(t, c, &sdk.SendMessageRequest{Message: sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("pay 50"))})
+		states, _ := streamed(t, c, &sdk.SendMessageRequest{Message: sdk.NewMessage(sdk.MessageRoleUser, sdk.NewTextPart("pay 50"))})
 		if want := "WORKING INPUT_REQUIRED"; states != want {
 			t.Errorf("%s: %s, want %s", name, states, want)
 		}
@@ -315,7 +315,7 @@ func TestA2AClientsFollowToTheStreams(t *testing.T) {
 		open := list.Tasks[0]
 		id := open.Status.Message.Parts[1].Data().(map[string]any)["decisionId"]
 		answer := sdk.NewMessageForTask(sdk.MessageRoleUser, open, sdk.NewDataPart(map[string]any{"decisionId": id, "approved": true}))
-		if states, output = streamed(t, c, &sdk.SendMessageRequest{Message: answer}); states != "WORKING COMPLETED" || output != "Paid 50." {
+		if states, output := streamed(t, c, &sdk.SendMessageRequest{Message: answer}); states != "WORKING COMPLETED" || output != "Paid 50." {
 			t.Errorf("%s: %s %s", name, states, output)
 		}
 		body := `{"jsonrpc":"2.0","id":"x","method":"SendStreamingMessage","params":` + says("m-"+name, "hello", "") + `}`

@@ -313,7 +313,9 @@ func TestATaskThatWasFoundIsLookedAt(t *testing.T) {
 // guardedAway refuses every connection, as the guard of addresses does.
 type guardedAway struct{}
 
-func (guardedAway) RoundTrip(*http.Request) (*http.Response, error) { return nil, netguard.ErrForbidden }
+func (guardedAway) RoundTrip(*http.Request) (*http.Response, error) {
+	return nil, netguard.ErrForbidden
+}
 
 func TestAnAddressThatMayNotBeCalledFailsAtOnce(t *testing.T) {
 	w := newWorld(t, nil, false)
