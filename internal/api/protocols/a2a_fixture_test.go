@@ -69,7 +69,7 @@ var shared struct {
 	next atomic.Int64
 }
 
-const mostTenants = 64
+const mostTenants = 1000
 
 func TestMain(m *testing.M) {
 	flag.Parse()

@@ -106,10 +106,10 @@ var varying = []struct {
 	name string
 }{
 	{regexp.MustCompile(`sus_[0-9a-z]+_[a-z2-7]+_[a-z2-7]{24,}`), "QUESTION"},
-	{regexp.MustCompile(`[a-z2-7]{24,}`), "THREAD"},
 	{regexp.MustCompile(`ask_[0-9a-f]{24}`), "ASK"},
 	{regexp.MustCompile(`v1:[0-9a-f]{64}`), "FINGERPRINT"},
 	{regexp.MustCompile(`sha256:[0-9a-f]{64}`), "VERSION"},
+	{regexp.MustCompile(`[a-z2-7]{24,}`), "THREAD"},
 	{regexp.MustCompile(`\d{4}-\d\d-\d\dT[0-9:.]+Z`), "TIME"},
 	{regexp.MustCompile(`127\.0\.0\.1:\d+`), "HOST"},
 	{regexp.MustCompile(`dec_[0-9a-z]+`), "DECISION"},

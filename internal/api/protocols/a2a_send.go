@@ -44,7 +44,7 @@ func (h *a2aRequest) send(m a2a.Sent) (sent, error) {
 	if err != nil {
 		return sent{}, err
 	}
-	if m.ContextID != "" && h.thread(m.ContextID) != run.ThreadID {
+	if m.ContextID != "" && !h.leads(m.ContextID, run.ThreadID) {
 		return sent{}, invalid("the task %s is in another context; omit the contextId, or send that of the task", m.TaskID)
 	}
 	f, err := h.fold(run.ID, "")
@@ -68,10 +68,7 @@ func (h *a2aRequest) start(m a2a.Sent) (sent, error) {
 	if err != nil {
 		return sent{}, err
 	}
-	req := wire.StartRequest{Agent: h.v.PathValue("agent"), Input: input, MessageID: m.ID}
-	if req.Metadata, err = merged(m.Metadata, m.ContextID); err != nil {
-		return sent{}, invalid("%v", err)
-	}
+	req := wire.StartRequest{Agent: h.v.PathValue("agent"), Input: input, MessageID: m.ID, Metadata: m.Metadata}
 	if err := h.place(&req, m); err != nil {
 		return sent{}, err
 	}
@@ -98,28 +95,33 @@ func inContext(err error) error {
 }
 
 // place says in which thread the task is. Without a context the message names a new one, so that a
-// repeat finds it.
-func (h *a2aRequest) place(req *wire.StartRequest, m a2a.Sent) error {
+// repeat finds it. A client may call a context what it likes, also by the id of a thread that isn't
+// one of the agent's here: the contexts of another server look alike.
+func (h *a2aRequest) place(req *wire.StartRequest, m a2a.Sent) (err error) {
 	c := h.v.Caller()
-	var t wire.Thread
-	var err error
-	switch {
-	case m.ContextID == "":
+	if m.ContextID == "" {
 		req.ThreadKey = "a2a:" + core.Digest([]byte(c.By+"\x00"+req.Agent+"\x00"+m.ID))
 		return nil
-	case isThreadID(m.ContextID):
-		req.ThreadID = m.ContextID
-		if t, err = h.d.Reads.Thread(h.v.Context(), c, m.ContextID); err != nil {
-			return err
-		}
-	default:
-		req.ThreadKey = m.ContextID
-		t, err = h.d.Runs.ThreadByKey(h.v.Context(), c, m.ContextID)
-		if isRefusal(err, refusal.CodeThreadNotFound) {
+	}
+	if isThreadID(m.ContextID) {
+		t, err := h.d.Reads.Thread(h.v.Context(), c, m.ContextID)
+		if err == nil && t.Agent == req.Agent {
+			req.ThreadID = m.ContextID
 			return nil
 		}
+		if err != nil && !isRefusal(err, refusal.CodeThreadNotFound) {
+			return err
+		}
 	}
-	if err == nil && t.Agent != req.Agent {
+	req.ThreadKey = m.ContextID
+	if req.Metadata, err = merged(m.Metadata, m.ContextID); err != nil {
+		return invalid("%v", err)
+	}
+	t, err := h.d.Runs.ThreadByKey(h.v.Context(), c, m.ContextID)
+	switch {
+	case isRefusal(err, refusal.CodeThreadNotFound):
+		return nil
+	case err == nil && t.Agent != req.Agent:
 		return invalid("the context belongs to another agent; omit the contextId, or choose another one")
 	}
 	return err

@@ -90,19 +90,16 @@ const contextKey = "a2a_context_id"
 func (h *a2aRequest) context(run wire.Run) string {
 	var meta map[string]json.RawMessage
 	var in string
-	if json.Unmarshal(run.Metadata, &meta) == nil && json.Unmarshal(meta[contextKey], &in) == nil && h.thread(in) == run.ThreadID {
+	if json.Unmarshal(run.Metadata, &meta) == nil && json.Unmarshal(meta[contextKey], &in) == nil && h.leads(in, run.ThreadID) {
 		return in
 	}
 	return run.ThreadID
 }
 
-// thread is the thread of a context.
-func (h *a2aRequest) thread(in string) string {
-	if isThreadID(in) {
-		return in
-	}
-	return frontend.KeyedThread(h.v.Caller().Tenant, in)
-}
+// leads says whether a context is the thread: under its id, or under the key that a client gave it.
+func (h *a2aRequest) leads(in, thread string) bool { return in == thread || h.keyed(in) == thread }
+
+func (h *a2aRequest) keyed(in string) string { return frontend.KeyedThread(h.v.Caller().Tenant, in) }
 
 func isThreadID(in string) bool { return strings.HasPrefix(in, "thr_") }
 
@@ -278,7 +275,10 @@ func (h *a2aRequest) list(in string, list query.List) (wire.Page[wire.Run], erro
 	if in == "" {
 		return h.d.Reads.Runs(h.v.Context(), h.v.Caller(), list)
 	}
-	runs, err := h.d.Reads.ThreadRuns(h.v.Context(), h.v.Caller(), h.thread(in), list)
+	runs, err := h.d.Reads.ThreadRuns(h.v.Context(), h.v.Caller(), h.keyed(in), list)
+	if isRefusal(err, refusal.CodeThreadNotFound) && isThreadID(in) {
+		runs, err = h.d.Reads.ThreadRuns(h.v.Context(), h.v.Caller(), in, list)
+	}
 	if isRefusal(err, refusal.CodeThreadNotFound) {
 		return wire.Page[wire.Run]{}, nil
 	}
@@ -287,9 +287,6 @@ func (h *a2aRequest) list(in string, list query.List) (wire.Page[wire.Run], erro
 
 // merged is the metadata of a run: the client's, and its name for the context.
 func merged(client json.RawMessage, in string) (json.RawMessage, error) {
-	if in == "" || isThreadID(in) {
-		return client, nil
-	}
 	meta := map[string]json.RawMessage{}
 	if !core.IsNull(client) {
 		var sent map[string]json.RawMessage

@@ -48,7 +48,6 @@ func TestA2AForgeriesDoNothing(t *testing.T) {
 	}{
 		"a task that the client made up":       {says("f1", "hello", `,"taskId":"my-task"`), notFound},
 		"a task of another shape":              {says("f2", "hello", `,"taskId":"run_aaaaaaaaaaaaaaaaaaaaaaaa_0"`), notFound},
-		"a context of no one":                  {says("f3", "hello", `,"contextId":"thr_aaaaaaaaaaaaaaaaaaaaaaaa"`), invalidParams},
 		"the context of another task":          {answersIn("f4", open.ID, other.ContextID, yes+`}`), invalidParams},
 		"an unknown question":                  {answers("f5", open.ID, `{"decisionId":"sus_1_aaaa_bbbb","approved":true}`), invalidParams},
 		"the question of another task":         {answers("f6", other.ID, yes+`}`), invalidParams},
@@ -91,6 +90,10 @@ func TestA2AForgeriesDoNothing(t *testing.T) {
 		}
 	}
 	for _, one := range []task{open, other, picking} {
+		// a run records that a result was refused
+		if _, err := d.api().WaitRun(t.Context(), one.ID); err != nil {
+			t.Fatal(err)
+		}
 		now := d.task(d.rpc("GetTask", `{"id":"`+one.ID+`"}`))
 		if now.Status.State != "TASK_STATE_INPUT_REQUIRED" || !slices.EqualFunc(now.asks(), one.asks(), func(a, b question) bool { return a.ID == b.ID }) {
 			t.Errorf("%s is %+v", one.ID, now.Status)

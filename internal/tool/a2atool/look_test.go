@@ -278,3 +278,28 @@ func TestACallEndsWithItsContext(t *testing.T) {
 }
 
 var _ a2asrv.AgentExecutor = (*world)(nil)
+
+// TestAnAgentWhosePeopleDecideIsAtWork: it waits for what is answered where it runs. Any other
+// question would have to be answered from here.
+func TestAnAgentWhosePeopleDecideIsAtWork(t *testing.T) {
+	question := func(kind string) *a2a.Part {
+		return a2a.NewDataPart(map[string]any{"decisionId": "sus_1", "kind": kind})
+	}
+	for _, c := range []struct {
+		parts []*a2a.Part
+		want  peer.State
+	}{
+		{[]*a2a.Part{question("approval")}, peer.Working},
+		{[]*a2a.Part{question("approval"), question("unknown_outcome"), question("interrupt")}, peer.Working},
+		{[]*a2a.Part{question("approval"), question("input")}, peer.Failed},
+		{[]*a2a.Part{question("client")}, peer.Failed},
+		{[]*a2a.Part{question("approval"), a2a.NewDataPart(map[string]any{"kind": "approval"})}, peer.Failed},
+		{[]*a2a.Part{a2a.NewDataPart("approval")}, peer.Failed},
+	} {
+		w := newWorld(t, nil, false)
+		w.act = w.stays(a2a.TaskStateInputRequired, append([]*a2a.Part{a2a.NewTextPart("May I?")}, c.parts...)...)
+		if got := w.look(w.send(asks())); got.State != c.want || !strings.Contains(got.Detail, "May I?") {
+			t.Errorf("%v: %+v", c.parts, got)
+		}
+	}
+}

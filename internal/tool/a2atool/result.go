@@ -83,16 +83,51 @@ func (c *call) report(ctx context.Context, t *a2a.Task, raw json.RawMessage, id 
 		return peer.Report{State: peer.Working, Task: c.task, Detail: c.line(said, mostDetail)}, nil
 	case a2a.TaskStateCompleted:
 		return c.completed(ctx, x, id)
+	case a2a.TaskStateInputRequired:
+		if x.Status.Message.decidedThere() {
+			return peer.Report{State: peer.Working, Task: c.task, Detail: c.line(said, mostDetail)}, nil
+		}
+		return c.notDone(state, said), nil
 	default:
-		f, known := failures[state]
-		if !known { // by a newer version of the protocol
+		if _, known := failures[state]; !known { // by a newer version of the protocol
 			return peer.Report{}, &fault{why: "reported a state that this program does not know: " + c.line(state.String(), mostWord)}
 		}
-		if said != "" {
-			f.why += ": " + said
-		}
-		return peer.Report{State: peer.Failed, Task: c.task, Code: f.code, Detail: c.says(f.why), Open: f.open}, nil
+		return c.notDone(state, said), nil
 	}
+}
+
+// notDone is the report of a task that is in one of the states of failures.
+func (c *call) notDone(state a2a.TaskState, said string) peer.Report {
+	f := failures[state]
+	if said != "" {
+		f.why += ": " + said
+	}
+	return peer.Report{State: peer.Failed, Task: c.task, Code: f.code, Detail: c.says(f.why), Open: f.open}
+}
+
+// decidedThere says whether the agent waits only for what people decide where it runs, as agents of
+// Dormouse do: then it is at work, and no answer is expected from here. Other questions get none.
+func (m content) decidedThere() bool {
+	asks := 0
+	for _, p := range m.Parts {
+		var q struct {
+			ID   string `json:"decisionId"`
+			Kind string `json:"kind"`
+		}
+		if p.Data == nil {
+			continue
+		}
+		if json.Unmarshal(p.Data, &q) != nil || q.ID == "" {
+			return false
+		}
+		switch q.Kind {
+		case core.KindApproval.String(), core.KindUnknownOutcome.String(), core.KindInterrupt.String():
+			asks++
+		default:
+			return false
+		}
+	}
+	return asks > 0
 }
 
 // completed is the report of a completed task. Most agents put the result into artifacts; its
