@@ -34,7 +34,7 @@ func testFamily() core.Family {
 	return core.Family{
 		Parent: &core.Parent{Thread: above, Run: core.RunID(above, 41), Call: "toolu_01A09q90qw90lq917835lq9", Sus: core.SuspensionID(above, 7, strings.Repeat("x7", 13)),
 			Depth: 2, Deepest: 4, Final: true},
-		Children: 3, Allowance: 2_500_000, Below: core.TreeUsage{Runs: 4, InputTokens: 120_000, OutputTokens: 3400, Cost: 812_345, Unpriced: true},
+		Children: 3, Allowance: 2_500_000, Below: core.TreeUsage{Runs: 4, InputTokens: 120_000, OutputTokens: 3400, Cost: 812_345, Unpriced: true, UnpricedAgent: "researcher"},
 		Peer: &peer.Work{Tool: "elsewhere", Once: true, Until: 9_000, Token: "token", Sent: 3, Looks: 7, Silent: 8_000, Stops: 2, Over: true,
 			Task: peer.Task{ID: "task", Context: "context", Endpoint: "https://agents.example.com", Pushes: true}}}
 }
