@@ -57,8 +57,14 @@ func (v *Visit) Caller() frontend.Caller {
 // May is an error unless the caller has one of these roles.
 func (v *Visit) May(roles ...access.Role) error { return authorize(principal(v.Request), roles) }
 
-// Pace counts what the request starts against the rate of its tenant.
-func (v *Visit) Pace() error { return v.api.pace(principal(v.Request).Tenant) }
+// MayStart is an error unless the caller may start work now. One without the role takes nothing of
+// the rate of its tenant.
+func (v *Visit) MayStart() error {
+	if err := v.May(access.Start); err != nil {
+		return err
+	}
+	return v.api.pace(principal(v.Request).Tenant)
+}
 
 // ReadBody reads one JSON object into to. Members that to lacks are left out: a client may send
 // more than the server understands.

@@ -61,7 +61,7 @@ func (h *a2aRequest) send(m a2a.Sent) (sent, error) {
 
 // start begins a task.
 func (h *a2aRequest) start(m a2a.Sent) (sent, error) {
-	if err := errors.Join(h.v.May(access.Start), h.v.Pace()); err != nil {
+	if err := h.v.MayStart(); err != nil {
 		return sent{}, err
 	}
 	input, err := m.Input(takesFile)
@@ -175,7 +175,7 @@ func asked(run wire.Run, suspension string) *wire.Pending {
 // say gives the run a message. If it asks, the message answers what a tool asks the user, and
 // nothing else.
 func (h *a2aRequest) say(to sent, run wire.Run, f *a2a.Fold, m a2a.Sent) (sent, error) {
-	if err := errors.Join(h.v.May(access.Start), h.v.Pace()); err != nil {
+	if err := h.v.MayStart(); err != nil {
 		return sent{}, err
 	}
 	input, err := m.Input(takesFile)

@@ -123,7 +123,7 @@ func startOf(_ agui.Input, m agui.InputMessage) (wire.StartRequest, error) {
 
 // submit gives the conversation the user's message.
 func (d AGUI) submit(c chat, in agui.Input, m agui.InputMessage) (shown, error) {
-	if err := errors.Join(c.visit.May(access.Start), c.visit.Pace()); err != nil {
+	if err := c.visit.MayStart(); err != nil {
 		return shown{}, err
 	}
 	req, err := startOf(in, m)
@@ -167,7 +167,7 @@ func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, s
 		if message, err = startOf(in, m); err != nil {
 			return shown{}, err
 		}
-		if err := errors.Join(c.visit.May(access.Start), c.visit.Pace(), answersAll(run, reply)); err != nil {
+		if err := errors.Join(c.visit.MayStart(), answersAll(run, reply)); err != nil {
 			return shown{}, err
 		}
 	}

@@ -100,7 +100,7 @@ func chatOf(req aisdk.Request) string {
 
 // submit gives the conversation a user's message.
 func (d AISDK) submit(c chat, m aisdk.Message, req aisdk.Request) (string, url.Values, error) {
-	if err := errors.Join(c.visit.May(access.Start), c.visit.Pace()); err != nil {
+	if err := c.visit.MayStart(); err != nil {
 		return "", nil, err
 	}
 	input := m.Input()
@@ -133,7 +133,7 @@ func (d AISDK) reply(c chat, m aisdk.Message) (string, url.Values, error) {
 
 // again retries a run that failed. One that succeeded has had its effects, and stays.
 func (d AISDK) again(c chat) (string, url.Values, error) {
-	if err := errors.Join(c.visit.May(access.Start), c.visit.Pace()); err != nil {
+	if err := c.visit.MayStart(); err != nil {
 		return "", nil, err
 	}
 	t, err := c.thread()

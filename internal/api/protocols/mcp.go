@@ -125,7 +125,7 @@ func (d desk) Agents(ctx context.Context) ([]wire.Agent, error) {
 }
 
 func (d desk) Start(ctx context.Context, in mcpserver.Input) (run string, err error) {
-	if err := errors.Join(d.visit.May(access.Start), d.visit.Pace()); err != nil {
+	if err := d.visit.MayStart(); err != nil {
 		return "", err
 	}
 	req := wire.StartRequest{Agent: in.Agent, Input: core.Encode(in.Text)}
