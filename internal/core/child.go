@@ -71,9 +71,11 @@ func (r Record) Tree() TreeUsage {
 	return own.Plus(r.Below)
 }
 
-// SchemaOf is the form in which a head is stored: runs without a family are readable for programs
-// that know none.
+// SchemaOf is the form in which a head is stored: the oldest that has what is in it.
 func SchemaOf(h Head) int {
+	if h.Supplied != "" {
+		return SchemaSupplied
+	}
 	if h.Parent != nil || h.Children > 0 {
 		return SchemaFamily
 	}

@@ -11,10 +11,12 @@ import (
 // The forms of a stored head. Programs that don't know a form leave its heads alone.
 const (
 	SchemaAlone  = 1 // a run without a parent that has started no child
-	SchemaFamily = 2 // any other
+	SchemaFamily = 2 // a run with one of them
+	// a run whose start supplied tools, context or state, with or without a family
+	SchemaSupplied = 3
 
 	// SchemaVersion is the newest form that this program reads. It writes that of [SchemaOf].
-	SchemaVersion = SchemaFamily
+	SchemaVersion = SchemaSupplied
 )
 
 // Head is the one small record of a thread: what is true now. Nothing in it grows with the age of
@@ -186,10 +188,12 @@ type Origin struct {
 	Metadata json.RawMessage `json:"meta,omitempty"`
 	// the payload with the targets of notices that the start named; empty: none
 	Notify string `json:"ntf,omitempty"`
-	Born   int64  `json:"born"`
-	At     int64  `json:"at"`   // of the last write of the owner
-	Seq0   int64  `json:"seq0"` // the run's segments are those after Seq0
-	Ev0    int64  `json:"ev0"`  // and its events those after Ev0
+	// the payload with the tools, context and state that the start supplied; empty: none
+	Supplied string `json:"sup,omitempty"`
+	Born     int64  `json:"born"`
+	At       int64  `json:"at"`   // of the last write of the owner
+	Seq0     int64  `json:"seq0"` // the run's segments are those after Seq0
+	Ev0      int64  `json:"ev0"`  // and its events those after Ev0
 }
 
 // ResponseState is what the end of a run means to its caller.

@@ -13,6 +13,8 @@ const (
 	RoleTool      Role = "tool"
 	// the runtime's own notices to the model; not shown as part of the conversation
 	RoleSystem Role = "system"
+	// what the client of a run supplied for the model: in prompts, and never in the journal
+	RoleContext Role = "context"
 )
 
 // ToolCall is one call as the model asked for it. Arguments are in the canonical form of

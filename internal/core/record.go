@@ -18,6 +18,7 @@ type Record struct {
 	Metadata json.RawMessage `json:"meta,omitempty"`
 	Narrow   json.RawMessage `json:"narrow,omitempty"`
 	Notify   string          `json:"ntf,omitempty"`
+	Supplied string          `json:"sup,omitempty"`
 	Finish   string          `json:"fin,omitempty"`
 	Counters
 	Family
@@ -33,6 +34,6 @@ type Record struct {
 // Record is the run that the head holds now.
 func (h Head) Record() Record {
 	return Record{Run: h.Run, Thread: h.Thread, Agent: h.Agent, Version: h.Version, Status: h.Visible(), End: h.End,
-		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Narrow: h.Narrow, Notify: h.Notify, Finish: h.Finish, Counters: h.Counters, Family: h.Family, Round: h.Round,
+		Response: h.Response, RetryOf: h.RetryOf, Metadata: h.Metadata, Narrow: h.Narrow, Notify: h.Notify, Supplied: h.Supplied, Finish: h.Finish, Counters: h.Counters, Family: h.Family, Round: h.Round,
 		Born: h.Born, At: h.At, Seq0: h.Seq0, Seq: h.Seq, Ev0: h.Ev0, Ev: h.Ev}
 }

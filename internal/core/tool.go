@@ -36,8 +36,10 @@ type ToolSpec struct {
 	// JSON Schema of what a client answers
 	Result   json.RawMessage `json:"result,omitempty"`
 	Delivery Delivery        `json:"delivery,omitempty"`
-	Client   bool            `json:"client,omitempty"`    // the API client runs it
-	ReadOnly bool            `json:"read_only,omitempty"` // it changes nothing in the world
+	Client   bool            `json:"client,omitempty"` // the API client runs it
+	// the start of the run supplied it
+	Supplied bool `json:"supplied,omitempty"`
+	ReadOnly bool `json:"read_only,omitempty"` // it changes nothing in the world
 	// another agent: a call starts a run of it, see [ChildSpec]
 	Agent bool `json:"agent,omitempty"`
 	// built in: it ends the run with an output

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/hot"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo/headform"
 )
@@ -64,13 +65,13 @@ const (
 // keys.
 type rest struct {
 	stored
-	engine.HotMembers
-	Idem    *engine.Hidden `json:"idem,omitempty"`
-	End     *engine.Hidden `json:"end,omitempty"`
-	Version *engine.Hidden `json:"av,omitempty"`
-	At      *engine.Hidden `json:"at,omitempty"`
-	Seq0    *engine.Hidden `json:"seq0,omitempty"`
-	Ev0     *engine.Hidden `json:"ev0,omitempty"`
+	hot.Members
+	Idem    *hot.Hidden `json:"idem,omitempty"`
+	End     *hot.Hidden `json:"end,omitempty"`
+	Version *hot.Hidden `json:"av,omitempty"`
+	At      *hot.Hidden `json:"at,omitempty"`
+	Seq0    *hot.Hidden `json:"seq0,omitempty"`
+	Ev0     *hot.Hidden `json:"ev0,omitempty"`
 	Oldest  string         `json:"as,omitempty"` // only if the index has it in another form
 	// in short
 	Parent *headform.Parent `json:"pa,omitempty"`
@@ -171,8 +172,8 @@ func unlessEmpty(s string) types.AttributeValue {
 // restOfCall is a call without the values that conditions read.
 type restOfCall struct {
 	core.Call
-	Status *engine.Hidden `json:"st,omitempty"`
-	Sus    *engine.Hidden `json:"sus,omitempty"`
+	Status *hot.Hidden `json:"st,omitempty"`
+	Sus    *hot.Hidden `json:"sus,omitempty"`
 }
 
 func callsOf(h core.Head) types.AttributeValue {

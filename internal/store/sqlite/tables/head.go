@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/hot"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
@@ -22,8 +23,8 @@ const HeadColumns = `heads.tenant, heads.thread, heads.run, heads.agent, heads.v
 // body is the part of a head that has no column of its own.
 type body struct {
 	stored
-	engine.HotMembers
-	Oldest *engine.Hidden `json:"as,omitempty"`
+	hot.Members
+	Oldest *hot.Hidden `json:"as,omitempty"`
 }
 
 type stored struct{ core.Head }

@@ -1,10 +1,11 @@
-package engine
+// Package hot names the members of a head that every store keeps apart, in columns or attributes,
+// since conditions or indexes read them.
+package hot
 
-// HotMembers are the members of a head that every store keeps apart, in columns or attributes,
-// since conditions or indexes read them. A store embeds it in what it encodes as the rest of a
+// Members has a place for each of them. A store embeds it in what it encodes as the rest of a
 // head, one level above the head itself: JSON takes the shallower of two members, and one that is
 // nil is left out.
-type HotMembers struct {
+type Members struct {
 	Tenant    *Hidden `json:"tenant,omitempty"`
 	Thread    *Hidden `json:"thread,omitempty"`
 	Run       *Hidden `json:"run,omitempty"`

@@ -1,4 +1,4 @@
-package engine_test
+package hot_test
 
 import (
 	"encoding/json"
@@ -7,14 +7,14 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/core/hot"
 )
 
 // TestHotMembersAreMembersOfAHead: a member that was renamed in the head alone would be stored
 // twice, and read from the wrong place.
 func TestHotMembersAreMembersOfAHead(t *testing.T) {
 	head := jsonNames(reflect.TypeFor[core.Head]())
-	for name := range jsonNames(reflect.TypeFor[engine.HotMembers]()) {
+	for name := range jsonNames(reflect.TypeFor[hot.Members]()) {
 		if !head[name] {
 			t.Errorf("a head has no member %q", name)
 		}
@@ -36,7 +36,7 @@ func TestWhatIsHotIsNotInTheRest(t *testing.T) {
 	type stored struct{ core.Head }
 	rest := struct {
 		stored
-		engine.HotMembers
+		hot.Members
 	}{stored: stored{core.Head{Identity: core.Identity{Tenant: "acme", Thread: "thr_a", Idem: "d"}, Inbox: map[string]core.Signal{"k": {}}}}}
 	var members map[string]json.RawMessage
 	if err := json.Unmarshal(core.Encode(rest), &members); err != nil {
@@ -45,7 +45,7 @@ func TestWhatIsHotIsNotInTheRest(t *testing.T) {
 	if string(members["idem"]) != `"d"` {
 		t.Errorf("the rest lacks what is not hot: %v", members)
 	}
-	for name := range jsonNames(reflect.TypeFor[engine.HotMembers]()) {
+	for name := range jsonNames(reflect.TypeFor[hot.Members]()) {
 		if _, there := members[name]; there {
 			t.Errorf("%q is in the rest", name)
 		}
