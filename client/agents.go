@@ -22,6 +22,8 @@ type Agent struct {
 	Tools []Tool `json:"tools"`
 	// Why the agent can't be started now. Its open runs wait. Empty if it can be started.
 	Unavailable string `json:"unavailable,omitempty"`
+	// What requests may supply: "client_tools", "context" and "state".
+	Accepts []string `json:"accepts,omitempty"`
 }
 
 // Tool is a tool of an agent.

@@ -28,16 +28,6 @@ type RunEndedData struct {
 	Via string `json:"via,omitempty"`
 }
 
-// RunStartedData is the data of run.started.
-type RunStartedData struct {
-	// The principal, such as "token:anna". Empty if callers have no names.
-	By string `json:"by,omitempty"`
-	// The entry point, such as "api", "link" or "queue".
-	Via string `json:"via,omitempty"`
-	// The run that this one retries.
-	RetryOf string `json:"retry_of,omitempty"`
-}
-
 // TurnStartedData is the data of turn.started.
 type TurnStartedData struct {
 	// What started the turn. "input": the input of the run; "retry": the run retries an earlier

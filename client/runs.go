@@ -46,21 +46,24 @@ type StartRequest struct {
 	// Your id for the conversation, at most 255 bytes. The conversation is created if it
 	// doesn't exist. Can't be combined with ThreadID.
 	ThreadKey string `json:"thread_key,omitempty"`
-	// Your id for the input, at most 128 bytes. Within a conversation it works like an
-	// idempotency key. A request with both is refused.
+	// Your id for the input, at most 128 bytes; see [MessageRequest.MessageID].
 	MessageID string `json:"message_id,omitempty"`
 	// Stored and returned with the run. At most 2,048 bytes as compact JSON.
 	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// What to do if the run of ThreadID is open: "refuse" this request (default), "abandon" the
-	// suspended calls, or "queue" the input until the run ends.
+	// What to do if the run of ThreadID is open; see [OnPendingRefuse].
 	OnPending string `json:"on_pending,omitempty"`
-	// Further restrictions for this run, on top of the agent's own rules. At most 1,024 bytes
-	// as compact JSON. Rules have the form of agent files. "allow" is accepted and ignored.
+	// Further restrictions for this run, as rules of agent files. At most 1,024 bytes.
 	Permissions json.RawMessage `json:"permissions,omitempty"`
 	// false: the run neither reads nor writes the agent's memory.
 	Memory *bool `json:"memory,omitempty"`
 	// Who is notified of this run, beside the targets of the agent. At most 5.
 	Notify []NotifyTarget `json:"notify,omitempty"`
+	// Tools that the client runs, for an agent that accepts them. At most 32, and 32,768 bytes.
+	ClientTools []ClientTool `json:"client_tools,omitempty"`
+	// What the model is told as the client's words. At most 32 items, and 32,768 bytes.
+	Context []ContextItem `json:"context,omitempty"`
+	// The value of the key dormouse.client when the run starts. At most 16,384 bytes.
+	State json.RawMessage `json:"state,omitempty"`
 }
 
 // ResumeRequest resumes an interrupted run; see [Client.Resume]. All fields are optional.

@@ -29,6 +29,8 @@ type Definition struct {
 	Starters []string `json:"starters,omitempty"`
 	// callers who may say that a call runs; none: every caller who may decide
 	Approvers []string `json:"approvers,omitempty"`
+	// what starts may supply, of [Acceptable]; none: nothing
+	Accepts []string `json:"accepts,omitempty"`
 	// who decides about calls whose rules don't say it; nil: the approvers, each alone
 	Approval     *vote.Policy `json:"approval,omitempty"`
 	Model        Model        `json:"model"`
@@ -126,6 +128,9 @@ type Tool struct {
 	Deadline *Deadline `json:"deadline,omitempty"`
 	// nil: approvers see the arguments alone
 	Preview *Preview `json:"preview,omitempty"`
+
+	// by the start of the run, see [Definition.With]; not a part of the definition
+	Supplied bool `json:"-"`
 }
 
 // Digest names this version: "sha256:" and the hash of its canonical JSON.

@@ -17,6 +17,8 @@ type Layers struct {
 	Deployed *Definition
 	Policy   *Permissions
 	Narrow   *Permissions
+
+	withdrawn *Permissions // see [Definition.withdrawn]
 }
 
 // gatekeeper holds a definition and its layers ready to judge calls.
@@ -30,6 +32,7 @@ type gatekeeper struct {
 }
 
 func newGatekeeper(d Definition, layers Layers) gatekeeper {
+	layers.withdrawn = d.withdrawn(layers.Deployed)
 	g := gatekeeper{pinned: d, layers: layers, own: d.Permissions.ready(), subjects: map[string]subject{}}
 	for _, t := range d.Tools {
 		g.subjects[t.Name] = d.Subject(t.Name)
@@ -38,7 +41,7 @@ func newGatekeeper(d Definition, layers Layers) gatekeeper {
 		l := layers.Deployed.Permissions.ready()
 		g.deployed = &l
 	}
-	for _, p := range []*Permissions{layers.Policy, layers.Narrow} {
+	for _, p := range []*Permissions{layers.Policy, layers.Narrow, layers.withdrawn} {
 		if p != nil {
 			g.narrower = append(g.narrower, p.ready())
 		}
@@ -153,7 +156,7 @@ func (g gatekeeper) refusesAlways(tool string) bool {
 	if g.layers.Deployed != nil {
 		all = append(all, g.layers.Deployed.Permissions)
 	}
-	for _, p := range []*Permissions{g.layers.Policy, g.layers.Narrow} {
+	for _, p := range []*Permissions{g.layers.Policy, g.layers.Narrow, g.layers.withdrawn} {
 		if p != nil {
 			all = append(all, Permissions{Block: p.Block, Deny: p.Deny})
 		}

@@ -7,7 +7,7 @@ import (
 
 // The kinds of tools beside those that a rule can name as a target.
 const (
-	kindClient   = "client"
+	KindClient   = "client"
 	kindRecorded = "recorded"
 )
 
@@ -34,7 +34,7 @@ func (d Definition) Reach(tool string) (kind, target string, ok bool) {
 	case t.Agent != nil:
 		return kindAgent, t.Agent.Name, true
 	case t.Client:
-		return kindClient, "", true
+		return KindClient, "", true
 	}
 	return kindRecorded, "", true
 }

@@ -68,7 +68,7 @@ func (r *Rules) add(spec core.ToolSpec, t Tool) error {
 // call may run twice even though a person approved it must be said as idempotent, and is not meant
 // by at_least_once alone.
 func (t Tool) spec(functions map[string]core.ToolSpec) (core.ToolSpec, bool) {
-	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Result: t.Result, Client: t.Client, ReadOnly: t.ReadOnly, Agent: t.Agent != nil}
+	spec := core.ToolSpec{Name: t.Name, Description: t.Description, Parameters: t.Parameters, Result: t.Result, Client: t.Client, ReadOnly: t.ReadOnly, Agent: t.Agent != nil, Supplied: t.Supplied}
 	delivery := t.Delivery
 	if t.Go != "" {
 		f, ok := functions[t.Go]

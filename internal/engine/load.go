@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
 // prepare loads what the run is pinned to and the round it is in.
@@ -21,7 +22,13 @@ func (a *activation) prepare(ctx context.Context) error {
 		a.agent.Rules, a.view.Rules = noRules{}, noRules{}
 		return a.loadRound(ctx)
 	}
-	agent, err := retrying(ctx, a.e, func() (Agent, error) { return a.e.o.Agents.Load(ctx, Pin{h.Tenant, h.Agent, h.Version, h.Narrow}) })
+	given, err := a.supplied(ctx)
+	if err != nil {
+		return err
+	}
+	agent, err := retrying(ctx, a.e, func() (Agent, error) {
+		return a.e.o.Agents.Load(ctx, Pin{h.Tenant, h.Agent, h.Version, h.Narrow, given})
+	})
 	switch {
 	case errors.Is(err, ErrNotFound):
 		a.e.o.Logger.Error("the run's version of the agent can't run", "run", h.Run, "agent", h.Agent, "version", h.Version, "error", err)
@@ -36,9 +43,23 @@ func (a *activation) prepare(ctx context.Context) error {
 	if h.Peer != nil { // nothing of the definition is for it but where the agent is
 		agent = Agent{Rules: noRules{}, Peers: agent.Peers}
 	}
-	a.agent, a.view.Rules = agent, a.e.ruled(agent)
+	a.agent, a.view.Rules, a.view.Supplied = agent, a.e.ruled(agent), agent.Supplied
 	a.view.Hooked = hooked(agent, a.remembers())
 	return a.loadRound(ctx)
+}
+
+// supplied reads what the start of the run supplied. It was stored before the run. Without it the
+// run does not go on: a call of one of its tools would be taken for one of a tool that is gone.
+func (a *activation) supplied(ctx context.Context) (supplied.Input, error) {
+	h := a.view.Head
+	if h.Supplied == "" {
+		return supplied.Input{}, nil
+	}
+	stored, err := retrying(ctx, a.e, func() ([]byte, error) { return a.e.o.Store.Payload(ctx, h.Tenant, h.Thread, h.Supplied) })
+	if err != nil {
+		return supplied.Input{}, fmt.Errorf("reading what the start of the run supplied: %w", err)
+	}
+	return supplied.Read(stored, h.Supplied)
 }
 
 // parked is how long a run waits for its agent before it looks again.

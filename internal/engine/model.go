@@ -45,7 +45,7 @@ func (a *activation) askModel(ctx context.Context, r plans.Request) error {
 
 func (a *activation) prompt(log []core.Message, r plans.Request) Prompt {
 	h := a.view.Head
-	p := Prompt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Step: r.Step, Instructions: a.agent.Instructions, Messages: core.Transcript(log)}
+	p := Prompt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Step: r.Step, Instructions: a.agent.Instructions, Messages: a.view.Supplied.Show(core.Transcript(log), h.Run, h.Born)}
 	for _, text := range r.Context {
 		p.Messages = append(p.Messages, core.Message{Role: core.RoleSystem, Parts: core.TextParts(text), RunID: h.Run, At: a.view.Now})
 	}

@@ -30,7 +30,9 @@ func (a *activation) startHeld(ctx context.Context, held core.Held) error {
 	}
 	next := h.Succeed(version, input, a.view.Now)
 	next.Held = h.Held[1:]
-	next.Narrow, next.NoMemory = h.Narrow, h.NoMemory // the message was sent to this run
+	// the message was sent to this run
+	next.Narrow, next.NoMemory, next.Supplied = h.Narrow, h.NoMemory, h.Supplied
+	next.Schema = core.SchemaOf(next)
 	prior := h
 	prior.Status = core.RunDone
 	req := StartRequest{Head: next, Prior: &prior, Owned: true, Seen: h.Sigs, Due: a.view.Now + pause.RetryDue, Wake: &Delay{}}

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
 // Store is what a worker needs of a store. Every method is safe for concurrent use, by several
@@ -114,10 +115,11 @@ type Random interface {
 // Agents finds pinned definitions.
 type Agents interface {
 	// Load returns the agent version that a run is pinned to, narrowed by what the deployed
-	// version now denies, by the policy for all agents, and by the run's own permissions. It
-	// returns [ErrNotFound] if that version, or a part that it needs, is gone for good;
-	// [*AgentUnavailableError] if it is missing temporarily; and [ErrUnavailable] if the store
-	// can't answer.
+	// version now denies, by the policy for all agents, and by the run's own permissions. The
+	// tools that the start supplied are added, but for those that the version does not accept
+	// or whose names it uses: no tool of the version is ever replaced. It returns [ErrNotFound]
+	// if that version, or a part that it needs, is gone for good; [*AgentUnavailableError] if
+	// it is missing temporarily; and [ErrUnavailable] if the store can't answer.
 	Load(ctx context.Context, pin Pin) (Agent, error)
 
 	// Newest is the version that a new run of the agent starts with. [ErrNotFound] if there is
@@ -129,6 +131,7 @@ type Agents interface {
 type Pin struct {
 	Tenant, Name, Version string
 	Narrow                json.RawMessage // permissions of this run alone; nil for none
+	Supplied              supplied.Input  // by the start of this run
 }
 
 // Agent is a pinned definition with everything behind it.
@@ -140,7 +143,8 @@ type Agent struct {
 	Tools        map[string]Tool // the bodies; a client tool has none
 	Peers        map[string]Peer // the agents that run elsewhere, by the tool that calls them
 	Hooks        []Hook
-	Memory       Memory // nil: nothing is remembered
+	Memory       Memory         // nil: nothing is remembered
+	Supplied     supplied.Input // that of the pin, as far as the version accepts it
 }
 
 // Model answers with the next turn. The same prompt may be asked again after a crash.

@@ -76,7 +76,7 @@ func (f *Frontend) mayAsk(ctx context.Context, tenant string, def engine.Definit
 	if core.IsNull(call.Arguments) {
 		call.Arguments = json.RawMessage(`{}`)
 	}
-	_, err := f.check(ctx, tenant, core.Record{Agent: def.Name, Version: def.Digest, Narrow: b.narrow}, call)
+	_, err := f.check(ctx, engine.Pin{Tenant: tenant, Name: def.Name, Version: def.Digest, Narrow: b.narrow}, call)
 	if err == nil || errors.Is(err, engine.ErrUnavailable) {
 		return err
 	}

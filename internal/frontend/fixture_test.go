@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -76,7 +77,7 @@ func (x *fixture) over(db *sqlite.DB, wrap func(frontend.Store) frontend.Store) 
 	}
 	opts := frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: x.waker,
 		Clock: x.clock, Random: x.random, Quota: x.quota,
-		Check: func(_ context.Context, _ string, _ core.Record, call core.ToolCall) (notBy string, err error) {
+		Check: func(_ context.Context, _ engine.Pin, call core.ToolCall) (notBy string, err error) {
 			if x.check != nil {
 				err = x.check(call)
 			}

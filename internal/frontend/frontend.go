@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/family"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
@@ -71,7 +72,12 @@ type Options struct {
 	// [engine.ErrUnavailable] means that the check can't be made now. notBy names who must not
 	// approve the call with these arguments, as in [core.SuspendTicket]. A nil Check accepts
 	// all arguments.
-	Check func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
+	Check func(ctx context.Context, pin engine.Pin, call core.ToolCall) (notBy string, err error)
+
+	// Accepts says, in words for the caller, why a run of a version can't start with what was
+	// supplied; nil if it can. The body of the definition is there. A nil Accepts accepts
+	// nothing.
+	Accepts func(engine.Definition, supplied.Input) error
 
 	// Starters are the callers who may start runs of a version of an agent and send them
 	// messages; none: every caller with the role. Without it every caller may. The body of the
@@ -146,7 +152,8 @@ type Frontend struct {
 	Live      Live
 	Describe  func(engine.Definition) (wire.Agent, error)
 	Missing   func() map[string]string
-	check     func(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error)
+	check     func(ctx context.Context, pin engine.Pin, call core.ToolCall) (notBy string, err error)
+	accepts   func(engine.Definition, supplied.Input) error
 	starters  func(context.Context, engine.Definition) ([]string, error)
 	narrow    func(raw json.RawMessage) error
 	asking    ask.Policies
@@ -159,7 +166,7 @@ type Frontend struct {
 func New(opts Options) *Frontend {
 	f := &Frontend{Store: opts.Store, Catalog: opts.Catalog, waker: opts.Waker, Random: opts.Random,
 		LinkStore: opts.Links, limits: opts.Limits.orDefaults(), quota: quota.Gate{Bounds: opts.Quota}, Live: opts.Live, Describe: opts.Describe,
-		check: opts.Check, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable,
+		check: opts.Check, accepts: opts.Accepts, starters: opts.Starters, narrow: opts.Narrow, Missing: opts.Unavailable,
 		asking: opts.Asking, dayBudget: opts.DayBudget, tenantDay: opts.TenantDay, today: &spending.Today{Runs: pages{opts.Store, opts.Clock}}}
 	if f.LinkStore == nil {
 		f.LinkStore = noLinks{}

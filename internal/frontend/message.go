@@ -110,7 +110,7 @@ func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
 	case h.Run != run || !h.Open() || h.End != nil:
 		return errMoved
 	case !b.message && !b.fits(h):
-		return runOpen(h.Run, "the thread's open run takes the input as a message, but no other agent, metadata, permissions or memory; send only the input, or wait until the run is done")
+		return runOpen(h.Run, "the thread's open run takes the input as a message, but no other agent, metadata, permissions, memory, client_tools, context or state; send only the input, or wait until the run is done")
 	case refuses && h.Pending > 0:
 		return runOpen(h.Run, "the thread's run waits for a decision; submit one, cancel the run, or set on_pending to abandon or queue")
 	case b.on == core.PendingQueue && len(h.Held) >= f.limits.Held:

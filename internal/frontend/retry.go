@@ -37,6 +37,9 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 			return Started{}, err
 		}
 		b.metadata, b.narrow, b.noMemory, b.notify = p.Head.Metadata, p.Head.Narrow, p.Head.NoMemory, p.Head.Notify
+		if b.given, err = f.giveAgain(ctx, c.Tenant, p.Record); err != nil {
+			return Started{}, err
+		}
 		s, _, err := f.follow(ctx, c, p.Head, b)
 		if !errors.Is(err, errMoved) {
 			return s, err

@@ -9,7 +9,7 @@ import (
 
 // room reserves what a request is about to store, until leave is called.
 func (f *Frontend) room(ctx context.Context, c Caller, b beginning, runs int) (leave func(), err error) {
-	return f.quota.Enter(ctx, c.Tenant, quota.Stored{Bytes: int64(len(b.parts) + len(b.metadata) + len(b.narrow) + len(b.targets)), Runs: runs})
+	return f.quota.Enter(ctx, c.Tenant, quota.Stored{Bytes: int64(len(b.parts) + len(b.metadata) + len(b.narrow) + len(b.targets) + len(b.given.stored)), Runs: runs})
 }
 
 // roomOnThread is room for a request on a thread. A repeat of a stored request stores nothing, so

@@ -20,7 +20,11 @@ func (f *Frontend) checkArguments(ctx context.Context, c Caller, r core.Record, 
 		return "", nil
 	}
 	edited := core.ToolCall{ID: call.CallID, Name: call.ToolName, Arguments: d.Arguments}
-	notBy, err = storecall.Try(ctx, f.Clock, func() (string, error) { return f.check(ctx, c.Tenant, r, edited) })
+	pin, err := f.pinOf(ctx, c.Tenant, r)
+	if err != nil {
+		return "", err
+	}
+	notBy, err = storecall.Try(ctx, f.Clock, func() (string, error) { return f.check(ctx, pin, edited) })
 	if err == nil || ctx.Err() != nil || errors.As(err, new(*refusal.Error)) {
 		return notBy, err
 	}

@@ -71,12 +71,14 @@ type beginning struct {
 
 	targets json.RawMessage // under notify; nil if they are stored already
 
+	given given // what the start supplies
+
 	messageID string // as the caller named its input; empty: it has no name
 }
 
 // fits reports whether an open run could take the request for a new run as a message.
 func (b beginning) fits(h core.Head) bool {
-	return b.agent == h.Agent && b.metadata == nil && b.narrow == nil && b.notify == "" && !b.noMemory
+	return b.agent == h.Agent && b.metadata == nil && b.narrow == nil && b.notify == "" && !b.noMemory && b.given.digest == ""
 }
 
 // Start starts a run. With a key it does so once: a repeat with the same content returns the run
@@ -127,6 +129,9 @@ func (f *Frontend) readStart(c Caller, key string, req wire.StartRequest) (begin
 		return b, err
 	}
 	if b.notify, b.targets, err = readNotify(req.Notify); err != nil {
+		return b, err
+	}
+	if b.given, err = readGiven(req); err != nil {
 		return b, err
 	}
 	b.digest, err = digest(req)
@@ -219,10 +224,16 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err := f.mayAsk(ctx, c.Tenant, def, b); err != nil {
 		return core.Head{}, err
 	}
+	if err := f.mayBring(def, b.given); err != nil {
+		return core.Head{}, err
+	}
 	if err := f.inBudget(ctx, c, def); err != nil {
 		return core.Head{}, err
 	}
 	if err := f.putTargets(ctx, c.Tenant, thread, b); err != nil {
+		return core.Head{}, err
+	}
+	if err := f.putGiven(ctx, c.Tenant, thread, b.given); err != nil {
 		return core.Head{}, err
 	}
 	now := f.Now()
@@ -230,10 +241,12 @@ func (f *Frontend) newHead(ctx context.Context, c Caller, thread string, b begin
 	if err != nil {
 		return core.Head{}, err
 	}
-	return core.Head{Identity: core.Identity{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest, Schema: core.SchemaAlone},
-		Status: core.RunCreated, Origin: core.Origin{Metadata: b.metadata, Notify: b.notify, RetryOf: b.retryOf, Born: now, At: now}, Permissions: core.Permissions{Narrow: b.narrow, NoMemory: b.noMemory},
+	head := core.Head{Identity: core.Identity{Tenant: c.Tenant, Thread: thread, Agent: b.agent, Version: def.Digest},
+		Status: core.RunCreated, Origin: core.Origin{Metadata: b.metadata, Notify: b.notify, Supplied: b.given.digest, RetryOf: b.retryOf, Born: now, At: now}, Permissions: core.Permissions{Narrow: b.narrow, NoMemory: b.noMemory},
 		Calls: map[string]core.Call{}, Waits: core.Waits{TimedOut: map[string]int{}}, Out: map[string]core.Out{},
-		Inbox: map[string]core.Signal{core.KeyStart: input}}, nil
+		Inbox: map[string]core.Signal{core.KeyStart: input}}
+	head.Schema = core.SchemaOf(head)
+	return head, nil
 }
 
 func (f *Frontend) started(ctx context.Context, head core.Head, woken bool) (Started, error) {
@@ -370,6 +383,6 @@ func (f *Frontend) nextHead(ctx context.Context, c Caller, prior core.Head, b be
 	}
 	next := prior.Succeed(h.Version, h.Inbox[core.KeyStart], h.Born)
 	next.Agent, next.Metadata, next.Narrow, next.NoMemory, next.RetryOf = h.Agent, h.Metadata, h.Narrow, h.NoMemory, h.RetryOf
-	next.Notify = h.Notify
+	next.Notify, next.Supplied, next.Schema = h.Notify, h.Supplied, h.Schema
 	return next, nil
 }

@@ -6,7 +6,6 @@ package program
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"maps"
@@ -17,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -257,7 +257,7 @@ func (a *Agents) check(loaded []agent.Definition) error {
 				wrong = append(wrong, &engine.LacksError{Text: lacks})
 			}
 		}
-		if _, err := a.build(d, agent.Layers{}); err != nil {
+		if _, err := a.build(d, supplied.Input{}, agent.Layers{}); err != nil {
 			wrong = append(wrong, err)
 		}
 	}
@@ -288,7 +288,9 @@ func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error)
 	a.mu.Lock()
 	found, ok := a.known[key]
 	a.mu.Unlock()
-	if ok {
+	// what starts supply is theirs to choose, and could fill the memory
+	own := !pin.Supplied.Empty()
+	if ok && !own {
 		return found, nil
 	}
 	pinned, err := a.stored.Definition(ctx, pin.Tenant, pin.Name, pin.Version)
@@ -301,11 +303,13 @@ func (a *Agents) Load(ctx context.Context, pin engine.Pin) (engine.Agent, error)
 			return engine.Agent{}, err
 		}
 	}
-	made, err := a.assemble(pinned, current, pin.Narrow)
+	made, err := a.assemble(pinned, current, pin)
 	if err != nil {
 		return engine.Agent{}, err
 	}
-	a.keep(key, made)
+	if !own {
+		a.keep(key, made)
+	}
 	return made, nil
 }
 
@@ -326,13 +330,13 @@ func (a *Agents) keep(key versions, made engine.Agent) {
 	a.known[key] = made
 }
 
-func (a *Agents) assemble(pinned, current engine.Definition, narrow json.RawMessage) (engine.Agent, error) {
+func (a *Agents) assemble(pinned, current engine.Definition, pin engine.Pin) (engine.Agent, error) {
 	d, err := agent.Decode(pinned.Body)
 	if err != nil {
 		return engine.Agent{}, err
 	}
 	if d.Name == ask.Agent {
-		return a.asks(d, narrow)
+		return a.asks(d, pin.Narrow)
 	}
 	var layers agent.Layers
 	if current.Digest != "" {
@@ -342,14 +346,14 @@ func (a *Agents) assemble(pinned, current engine.Definition, narrow json.RawMess
 		}
 		layers.Deployed = &deployed
 	}
-	if !core.IsNull(narrow) {
-		own, err := agentfile.ParseNarrow(narrow)
+	if !core.IsNull(pin.Narrow) {
+		own, err := agentfile.ParseNarrow(pin.Narrow)
 		if err != nil {
 			return engine.Agent{}, fmt.Errorf("agent %s: a run's own permissions: %w", d.Name, err)
 		}
 		layers.Narrow = &own
 	}
-	return a.build(d, layers)
+	return a.build(d, pin.Supplied, layers)
 }
 
 // Newest implements [engine.Agents].

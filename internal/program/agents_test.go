@@ -119,7 +119,7 @@ func TestEditedArgumentsAreHeldToTheToolAndToWhatIsRefused(t *testing.T) {
 		{"a version that is not there", "pay", `{"amount":7}`, "sha256:gone", "no longer available"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			_, err := a.Check(t.Context(), access.Tenant, core.Record{Agent: "desk", Version: tt.version},
+			_, err := a.Check(t.Context(), engine.Pin{Tenant: access.Tenant, Name: "desk", Version: tt.version},
 				core.ToolCall{ID: "c1", Name: tt.tool, Arguments: json.RawMessage(tt.arguments)})
 			if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%v, want %q", err, tt.want)
@@ -131,7 +131,7 @@ func TestEditedArgumentsAreHeldToTheToolAndToWhatIsRefused(t *testing.T) {
 func TestEditedArgumentsKeepWhomTheirRulesBar(t *testing.T) {
 	a, pin := resolver(t, desk+"  ask:\n    - pay\n    - {tool: pay, when: {argument: amount, above: 10}, not_by: starter}\n")
 	for arguments, want := range map[string]string{`{"amount":7}`: "", `{"amount":11}`: core.NotByStarter} {
-		notBy, err := a.Check(t.Context(), access.Tenant, core.Record{Agent: "desk", Version: pin.Version},
+		notBy, err := a.Check(t.Context(), engine.Pin{Tenant: access.Tenant, Name: "desk", Version: pin.Version},
 			core.ToolCall{ID: "c1", Name: "pay", Arguments: json.RawMessage(arguments)})
 		if err != nil || notBy != want {
 			t.Errorf("%s: %q, %v", arguments, notBy, err)

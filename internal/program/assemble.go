@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
@@ -25,16 +26,17 @@ import (
 // build connects a definition with its implementation. If something essential is missing, it
 // returns an [engine.ErrNotFound]: a run must not continue without the gates that it started with.
 // A missing function only fails its calls.
-func (a *Agents) build(d agent.Definition, layers agent.Layers) (engine.Agent, error) {
+func (a *Agents) build(d agent.Definition, given supplied.Input, layers agent.Layers) (engine.Agent, error) {
 	if err := a.missing(d); err != nil {
 		return engine.Agent{}, err
 	}
 	layers.Policy = a.Policy
-	rules, err := a.Prices.Priced(d).Rules(a.Tools.Specs(), layers)
+	full, accepted := a.Prices.Priced(d).With(given)
+	rules, err := full.Rules(a.Tools.Specs(), layers)
 	if err != nil {
 		return engine.Agent{}, err
 	}
-	made := engine.Agent{Instructions: d.Instructions, Rules: rules, Offered: rules.Offered(), Hooks: a.hooks(d, rules)}
+	made := engine.Agent{Instructions: d.Instructions, Rules: rules, Offered: rules.Offered(), Hooks: a.hooks(d, rules), Supplied: accepted}
 	if a.Idle {
 		return made, nil
 	}
@@ -297,13 +299,14 @@ func Workspace(dir string, e agent.Effect) string {
 }
 
 // effect returns the hook of an effect. It follows the tools that the definition names, except for
-// read-only ones, which a pattern may match as well.
+// read-only ones, which a pattern may match as well, and for tools that a start supplied: no client
+// makes a command run by the name that it gives to a tool.
 func (a *Agents) effect(e agent.Effect, rules *agent.Rules) engine.Hook {
 	spec := hook.Spec{Name: e.Name, Clock: a.Clock, Command: e.Command, Detect: e.Detect, Workspace: e.Workspace, Hidden: a.Hidden, Refuses: rules.RefusedCommand}
 	spec.Func, _ = a.Hooks.Effect(e.Go)
 	spec.Follows = func(name string) bool {
 		t, _ := rules.Tool(name)
-		return e.Follows(name) && !t.ReadOnly && !t.Finish
+		return e.Follows(name) && !t.ReadOnly && !t.Finish && !t.Supplied
 	}
 	spec.Workspace = Workspace(a.Dir, e)
 	if e.Paths != "" {

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -24,7 +25,7 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 		return wire.Agent{}, err
 	}
 	shown := wire.Agent{Name: d.Name, Version: stored.Digest, Description: d.Description, Model: d.Model.Label(),
-		Instructions: d.Instructions, Tools: []wire.Tool{}}
+		Instructions: d.Instructions, Tools: []wire.Tool{}, Accepts: d.Accepts}
 	for _, t := range d.Tools {
 		spec, _ := rules.Tool(t.Name)
 		made := wire.Tool{Name: t.Name, Description: spec.Description, Parameters: spec.Parameters, Result: spec.Result,
@@ -46,8 +47,8 @@ func (a *Agents) Describe(stored engine.Definition) (wire.Agent, error) {
 // that cannot be determined now. notBy says whom the rules that require approval for these
 // arguments bar from approving. The call is checked again before it runs, because the rules may
 // have changed.
-func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call core.ToolCall) (notBy string, err error) {
-	pinned, err := a.Load(ctx, engine.Pin{Tenant: tenant, Name: r.Agent, Version: r.Version, Narrow: r.Narrow})
+func (a *Agents) Check(ctx context.Context, pin engine.Pin, call core.ToolCall) (notBy string, err error) {
+	pinned, err := a.Load(ctx, pin)
 	switch {
 	case errors.Is(err, engine.ErrUnavailable):
 		return "", err
@@ -73,4 +74,13 @@ func (a *Agents) Check(ctx context.Context, tenant string, r core.Record, call c
 func (a *Agents) Narrow(raw json.RawMessage) error {
 	_, err := agentfile.ParseNarrow(raw)
 	return err
+}
+
+// Accepts says, in words for the caller, why a run of a version can't start with what was supplied.
+func (a *Agents) Accepts(version engine.Definition, given supplied.Input) error {
+	d, err := agent.Decode(version.Body)
+	if err != nil {
+		return err
+	}
+	return d.CheckSupplied(given)
 }

@@ -121,7 +121,7 @@ func TestADeployTakesRightsFromToolsOfOtherProcessesAndAddsNone(t *testing.T) {
 		if price, find := gate("price"), gate("find"); price != tt.price || find != tt.find {
 			t.Errorf("%s: price %s and find %s, want %s and %s", tt.deployed, price, find, tt.price, tt.find)
 		}
-		_, err = a.Check(t.Context(), access.Tenant, core.Record{Agent: "desk", Version: old.Version}, core.ToolCall{ID: "c", Name: "find", Arguments: json.RawMessage(`{"sum":50}`)})
+		_, err = a.Check(t.Context(), engine.Pin{Tenant: access.Tenant, Name: "desk", Version: old.Version}, core.ToolCall{ID: "c", Name: "find", Arguments: json.RawMessage(`{"sum":50}`)})
 		if (err == nil) != (tt.edited == "") {
 			t.Errorf("%s: edited arguments: %v", tt.deployed, err)
 		}
@@ -141,7 +141,7 @@ func TestArgumentsOfToolsOfOtherProcessesAreHeldToTheirSchema(t *testing.T) {
 			if err := made.Rules.Check(c); fits != (err == nil) {
 				t.Errorf("%s %s: %v", tool, arguments, err)
 			}
-			if _, err := a.Check(t.Context(), access.Tenant, core.Record{Agent: "desk", Version: pin.Version}, c); fits != (err == nil) {
+			if _, err := a.Check(t.Context(), engine.Pin{Tenant: access.Tenant, Name: "desk", Version: pin.Version}, c); fits != (err == nil) {
 				t.Errorf("%s %s, edited: %v", tool, arguments, err)
 			}
 		}

@@ -31,6 +31,9 @@ func (a *Agents) Tool(ctx context.Context, tenant string, r core.Record, tool st
 		return wire.ToolDetails{}, err
 	}
 	details, ok := v.tools[tool]
+	if !ok && r.Supplied != "" { // a call of a tool that nothing defines waits for no one
+		return wire.ToolDetails{Kind: agent.KindClient}, nil
+	}
 	if !ok {
 		return details, fmt.Errorf("program: version %s of agent %s has no tool %s", r.Version, r.Agent, tool)
 	}

@@ -1,11 +1,14 @@
 package agentfile
 
 import (
+	"slices"
+	"strings"
+
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
-// callers reads who may use the agent.
+// callers reads who may use the agent, and what their requests may bring along.
 func (s *source) callers(o *object, d *agent.Definition) {
 	d.Tenants = s.someNames(o, "tenants", "the tenant that deploys the agent")
 	for _, tenant := range d.Tenants {
@@ -14,6 +17,12 @@ func (s *source) callers(o *object, d *agent.Definition) {
 		}
 	}
 	d.Starters, d.Approvers = s.callerNames(o, "starters"), s.callerNames(o, "approvers")
+	d.Accepts = s.someNames(o, "accepts", "an agent that accepts none of them")
+	for i, member := range d.Accepts {
+		if !slices.Contains(agent.Acceptable, member) {
+			s.Refuse(o.Member("accepts").Content[i], "accepts: %q is not known; it is %s", member, strings.Join(agent.Acceptable, ", "))
+		}
+	}
 }
 
 // someNames reads names and refuses an empty list: it reads like "no one", while a missing list

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
@@ -26,7 +27,7 @@ func (a answer) ask(t *testing.T) (asked wire.Ask) {
 
 func TestAsksOverHTTP(t *testing.T) {
 	s := newServer(t, settings{front: func(o *frontend.Options) {
-		o.Check = func(_ context.Context, _ string, _ core.Record, call core.ToolCall) (string, error) {
+		o.Check = func(_ context.Context, _ engine.Pin, call core.ToolCall) (string, error) {
 			if strings.Contains(string(call.Arguments), "forbidden") {
 				return "", errors.New("a rule forbids the call with these arguments")
 			}

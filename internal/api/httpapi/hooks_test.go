@@ -229,7 +229,7 @@ func TestAWebhookIsHeldToStartersQuotaAndRate(t *testing.T) {
 }
 
 func TestWhatAWebhookCannotDecide(t *testing.T) {
-	refusing := func(ctx context.Context, _ string, _ core.Record, call core.ToolCall) (string, error) {
+	refusing := func(ctx context.Context, _ engine.Pin, call core.ToolCall) (string, error) {
 		if strings.Contains(string(call.Arguments), "1e6") {
 			return "", fmt.Errorf("amount is above the limit")
 		}

@@ -3,10 +3,12 @@ package httpapi
 import (
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	coreevents "github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 )
@@ -111,6 +113,8 @@ var rule = &schema{Description: "A tool name, a pattern, or an object as in agen
 var abouts = map[string]string{
 	"StartRequest":         "Starts a run.",
 	"NotifyTarget":         "Where notices of a run go, and which.",
+	"ClientTool":           "A tool that the client runs, for one run.",
+	"ContextItem":          "Something that the client tells the model, for one run.",
 	"MessageRequest":       "A user message for a conversation.",
 	"ResumeRequest":        "The body and each of its members may be omitted.",
 	"Nothing":              "No members. The body may be omitted.",
@@ -232,6 +236,16 @@ var members = map[string]member{
 	"StartRequest.permissions": {"Further restrictions for this run, on top of the agent's own rules. At most 1,024 bytes as compact JSON. Rules have the form of agent files. `allow` is accepted and ignored.", refTo("Permissions")},
 	"StartRequest.memory":      {"`false`: the run neither reads nor writes the agent's memory.", nil},
 	"StartRequest.notify":      {"Who is notified of this run, beside the targets in the agent file. At most 5.", nil},
+
+	"StartRequest.client_tools": {"Tools that the client runs, for an agent whose file `accepts` them. At most 32, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostTools), Items: refTo("ClientTool")}},
+	"StartRequest.context":      {"What the model is told as the client's words. At most 32 items, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostContext), Items: refTo("ContextItem")}},
+	"StartRequest.state":        {"The value of the key `dormouse.client` when the run starts. At most 16,384 bytes.", anyValue},
+
+	"ClientTool.name":         {"Letters, digits, - and _, at most 64. A name that looks like one of the agent's is refused.", &schema{Type: "string", Pattern: agent.ToolName.String()}},
+	"ClientTool.description":  {"What the tool does, for the model. At most 4,096 bytes.", &schema{Type: "string", MaxLength: jsonschema.Ptr(supplied.DescriptionBytes)}},
+	"ClientTool.parameters":   {"JSON Schema of the arguments, without references. Default: any object.", anyValue},
+	"ContextItem.description": {"What the value is. At most 4,096 bytes.", &schema{Type: "string", MaxLength: jsonschema.Ptr(supplied.DescriptionBytes)}},
+	"ContextItem.value":       {"Any JSON value.", anyValue},
 
 	"NotifyTarget.name":     {"Its name, unique in the list: at most 32 characters of `a-z`, `0-9`, `-` and `_`.", &schema{Type: "string", Pattern: notice.TargetName}},
 	"NotifyTarget.on":       {"What is reported. `done` is the end of the run for any reason; `failed` is an end in error, by a limit or by a rule.", &schema{Type: "array", MinItems: jsonschema.Ptr(1), UniqueItems: true, Items: enumOf(texts(notice.Kinds)...)}},
@@ -702,6 +716,7 @@ var members = map[string]member{
 	"Agent.model":        {"The model provider.", nil},
 	"Agent.instructions": {"The system prompt.", nil},
 	"Agent.tools":        {"The tools the model may call.", nil},
+	"Agent.accepts":      {"What requests may supply: `client_tools`, `context` and `state`.", &schema{Type: "array", Items: enumOf(agent.Acceptable...)}},
 	"Agent.unavailable":  {"Why the agent can't be started now. Its open runs wait. Omitted if it can be started.", nil},
 
 	"Tool.name":        {"The name of the tool.", nil},
@@ -762,6 +777,9 @@ var members = map[string]member{
 	"RunStartedData.by":       {whoBy, nil},
 	"RunStartedData.via":      {whoVia, nil},
 	"RunStartedData.retry_of": {"The run that this one retries.", runID},
+
+	"RunStartedData.client_tools": {"The tools that the request supplied. The client runs them.", nil},
+	"RunStartedData.context":      {"The context that the request supplied.", nil},
 
 	"TurnStartedData.cause": {"What started the turn. " + meant("cause", core.TurnCauses), causes},
 

@@ -76,6 +76,8 @@ type (
 	RunStatusData         = client.RunStatusData
 	SaidData              = client.SaidData
 	StartRequest          = client.StartRequest
+	ClientTool            = client.ClientTool
+	ContextItem           = client.ContextItem
 	StateDeltaData        = client.StateDeltaData
 	StateOp               = client.StateOp
 	StateSnapshotData     = client.StateSnapshotData

@@ -34,7 +34,7 @@ func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 // frontend does not watch the table: a held read polls it.
 func (p parts) frontend() *frontend.Frontend {
 	return frontend.New(frontend.Options{Store: p.Store, Links: p.Store, Catalog: p.Agents.Catalog(), Waker: p.Waker, Clock: p.Clock, Random: p.Random,
-		Describe: p.Agents.Describe, Tool: p.Agents.Tool, Check: p.Agents.Check, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow,
+		Describe: p.Agents.Describe, Tool: p.Agents.Tool, Check: p.Agents.Check, Accepts: p.Agents.Accepts, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow,
 		DayBudget: p.Agents.DayBudget, TenantDay: p.tenantDay, Asking: p.asking})
 }
 

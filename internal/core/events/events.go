@@ -2,6 +2,8 @@
 // sent to readers: members are added, and none is renamed.
 package events
 
+import "github.com/dormouse-dev/dormouse/internal/core/supplied"
+
 // InvalidAnswer is the data of a call.invalid_answer event.
 type InvalidAnswer struct {
 	CallID     string `json:"call_id"`
@@ -60,4 +62,7 @@ type RunStarted struct {
 	By      string `json:"by,omitempty"`
 	Via     string `json:"via,omitempty"`
 	RetryOf string `json:"retry_of,omitempty"`
+	// what the start supplied; its state follows in a state.delta event
+	Tools   []supplied.Tool `json:"client_tools,omitempty"`
+	Context []supplied.Item `json:"context,omitempty"`
 }

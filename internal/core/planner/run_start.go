@@ -40,7 +40,8 @@ func (d *draft) recordStart(s delivery, parts []core.Part) (retry bool) {
 	if s.Kind != core.SignalStart {
 		return false
 	}
-	d.event(core.EventRunStarted, events.RunStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf}, 0)
+	d.event(core.EventRunStarted, events.RunStarted{By: s.By, Via: s.Via, RetryOf: d.h.RetryOf, Tools: d.v.Supplied.Tools, Context: d.v.Supplied.Context}, 0)
+	d.writeState(d.v.Supplied.Writes())
 	if len(parts) > 0 {
 		return false
 	}

@@ -11,7 +11,7 @@ func (d *draft) checkState(ops []core.StateOp) error {
 	if err := core.CheckOps(ops); err != nil {
 		return err
 	}
-	if len(ops) > 0 && len(core.Encode(d.state.Apply(ops))) > core.MaxState {
+	if len(ops) > 0 && len(core.Encode(d.state.Apply(ops))) > core.MaxState+len(d.v.Supplied.State) {
 		return fmt.Errorf("the state would be larger than %d bytes", core.MaxState)
 	}
 	return nil

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
 // View is everything the planner may look at.
@@ -19,6 +20,8 @@ type View struct {
 	Rules core.Rules
 	State core.State
 	Now   int64
+
+	Supplied supplied.Input // by the start of the run, as far as its agent accepts it
 
 	Revision Revision  // of State
 	Gates    *GateMemo // what the gate has said of calls; nil: it is asked each time

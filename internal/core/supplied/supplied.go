@@ -97,7 +97,7 @@ func (in Input) Show(conversation []core.Message, run string, at int64) []core.M
 		return conversation
 	}
 	text := preface + string(escaped(core.Encode(map[string][]Item{"context": in.Context})))
-	place := slices.IndexFunc(conversation, func(m core.Message) bool { return m.RunID == run })
+	place := slices.IndexFunc(conversation, func(m core.Message) bool { return m.RunID == run && m.Role != core.RoleTool })
 	if place < 0 {
 		place = len(conversation)
 	}

@@ -22,7 +22,7 @@ func (c *call) messages() []message {
 	}
 	for _, m := range c.prompt.Messages {
 		switch m.Role {
-		case core.RoleUser:
+		case core.RoleUser, core.RoleContext:
 			w.user(m)
 		case core.RoleSystem:
 			w.text("[A notice of the runtime, not of the user]\n" + m.Text())

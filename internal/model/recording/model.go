@@ -3,6 +3,7 @@ package recording
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -13,7 +14,7 @@ import (
 const Ended = "recording_ended"
 
 // Model plays the assistant of the conversation. It answers by position: the number of messages in
-// the prompt, without notices of the runtime, selects the turn, so a repeated request gets the same
+// the prompt, without notices of the runtime and context of clients, selects the turn, so a repeated request gets the same
 // turn. If the recording has no turn of the assistant at that position, it stops with the code
 // [Ended]. Call ids are as recorded, including repeated ones.
 func (c Conversation) Model() engine.Model { return player{c} }
@@ -23,7 +24,7 @@ type player struct{ conversation Conversation }
 func (p player) Ask(_ context.Context, prompt engine.Prompt) (core.Turn, error) {
 	at := 0
 	for _, m := range prompt.Messages {
-		if m.Role != core.RoleSystem {
+		if m.Role != core.RoleSystem && m.Role != core.RoleContext {
 			at++
 		}
 	}
@@ -63,10 +64,11 @@ func Model(conversations []Conversation) engine.Model {
 type chooser map[string]Conversation
 
 func (m chooser) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, error) {
-	if len(prompt.Messages) == 0 {
+	said := slices.IndexFunc(prompt.Messages, func(m core.Message) bool { return m.Role != core.RoleContext })
+	if said < 0 {
 		return core.Turn{}, fmt.Errorf("recording: the thread is empty")
 	}
-	c, ok := m[opening(prompt.Messages[0])]
+	c, ok := m[opening(prompt.Messages[said])]
 	if !ok {
 		return core.Turn{}, &engine.ModelError{Detail: "no conversation of the recording begins like this thread; begin with a message that was " +
 			"recorded, or record a conversation that begins like it"}

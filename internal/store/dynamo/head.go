@@ -72,7 +72,7 @@ type rest struct {
 	At      *hot.Hidden `json:"at,omitempty"`
 	Seq0    *hot.Hidden `json:"seq0,omitempty"`
 	Ev0     *hot.Hidden `json:"ev0,omitempty"`
-	Oldest  string         `json:"as,omitempty"` // only if the index has it in another form
+	Oldest  string      `json:"as,omitempty"` // only if the index has it in another form
 	// in short
 	Parent *headform.Parent `json:"pa,omitempty"`
 }

@@ -84,7 +84,7 @@ func TestEveryMemberOfAHeadIsKept(t *testing.T) {
 	fill(reflect.ValueOf(&next).Elem(), 2)
 	next.Tenant, next.Thread, next.Run, next.Agent, next.Born = want.Tenant, want.Thread, want.Run, want.Agent, want.Born
 	next.Epoch, next.Rev, next.Claim = want.Epoch, want.Rev+1, want.Claim
-	next.Status = core.RunRunning // whatever else it has
+	next.Status, next.Schema = core.RunRunning, core.SchemaVersion // whatever else it has
 	next.Sigs, next.Inbox, next.Due = want.Sigs, want.Inbox, want.Due
 	next.Votes = want.Votes
 	if w, err = db.Commit(t.Context(), engine.CommitRequest{Next: next}); err != nil {

@@ -139,6 +139,7 @@ func agentPart() part {
 		"tenants":      someNames("The tenants that may use the agent; '*' for all. Default: the tenant that deploys it (--tenant, named default unless set)."),
 		"starters":     someNames("The callers who may start runs and send messages: a name as in the journal, such as token:shop, in which * is any text, or role:start. Default: every caller who may start runs."),
 		"approvers":    someNames("The callers who may approve calls: a name as in the journal, such as token:anna or link:*, or role:decide. Default: every caller who may decide. Every caller who may decide may deny. A link also counts as the token that created it."),
+		"accepts":      acceptsPart(),
 		"groups":       groupsPart(),
 		"approvals":    approvalsPart(),
 		"model":        modelPart(),
@@ -164,6 +165,11 @@ func agentPart() part {
 		"notify":       notifyPart(),
 		"results":      sizePart("How much of a tool's result is kept and shown to the model: bytes, or with KiB or MiB; from 1KiB to 1MiB, default 256KiB. The rest is cut, with a note."),
 	}, "model").holds(needsPrice())
+}
+
+func acceptsPart() part {
+	return listOf("What the request that starts a run may add, by the names of its members: client_tools, tools that the client runs; context, which the model is shown as the client's words; state, which tools and hooks find under the key dormouse.client. Default: nothing. No request replaces a tool of the agent or changes its rules.",
+		part{"type": "string", "enum": agent.Acceptable}).with(part{"uniqueItems": true, "minItems": 1})
 }
 
 func namesPart(says string) part {
