@@ -60,7 +60,7 @@ type StartRequest struct {
 	Notify []NotifyTarget `json:"notify,omitempty"`
 	// Tools that the client runs, for an agent that accepts them. At most 32, and 32,768 bytes.
 	ClientTools []ClientTool `json:"client_tools,omitempty"`
-	// What the model is told as the client's words. At most 32 items, and 32,768 bytes.
+	// What the model is shown as the client's words. At most 32 items, and 32,768 bytes.
 	Context []ContextItem `json:"context,omitempty"`
 	// The value of the key dormouse.client when the run starts. At most 16,384 bytes.
 	State json.RawMessage `json:"state,omitempty"`

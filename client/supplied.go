@@ -4,7 +4,7 @@ import "encoding/json"
 
 // ClientTool is a tool that the client runs, for one run.
 type ClientTool struct {
-	// Letters, digits, - and _, at most 64. A name that looks like one of the agent's is refused.
+	// Letters, digits, - and _, at most 64. It must not look like the name of an agent's tool.
 	Name string `json:"name"`
 	// What the tool does, for the model. At most 4,096 bytes.
 	Description string `json:"description,omitempty"`

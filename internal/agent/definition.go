@@ -59,12 +59,16 @@ type Definition struct {
 	Servers map[string]Server `json:"servers,omitempty"` // MCP servers that tools name
 	// bytes of a tool's result that are kept; 0: as many as by default
 	Results int64 `json:"results,omitempty"`
-	// how many runs may be above a child, and how many children a run may start; 0: see
-	// [core.DefaultDepth]
-	MaxDepth    int `json:"max_depth,omitempty"`
-	MaxChildren int `json:"max_children,omitempty"`
+	Tree
 	// who is notified of its runs
 	Notify []notice.Target `json:"notify,omitempty"`
+}
+
+// Tree bounds the runs that a run starts: how many may be above a child, and how many children it
+// may start. 0: see [core.DefaultDepth].
+type Tree struct {
+	MaxDepth    int `json:"max_depth,omitempty"`
+	MaxChildren int `json:"max_children,omitempty"`
 }
 
 // YieldToNewer is the [Definition.YieldWhen] of an agent whose runs make way for newer ones that

@@ -16,9 +16,9 @@ const (
 	AcceptState   = "state"
 )
 
-// Acceptable is everything that an agent can accept. An agent that says nothing accepts nothing: its
-// author has not written it for tools and words that each request may bring along, and a version
-// from before there was a choice has not either.
+// Acceptable is everything that an agent can accept. An agent that says nothing accepts nothing:
+// its author has not written it for tools and words that each request may bring along, and a
+// version from before there was a choice has not either.
 var Acceptable = []string{AcceptTools, AcceptContext, AcceptState}
 
 // CheckSupplied says, in words for the caller, why a run of this version can't start with what was

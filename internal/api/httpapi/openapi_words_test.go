@@ -238,10 +238,10 @@ var members = map[string]member{
 	"StartRequest.notify":      {"Who is notified of this run, beside the targets in the agent file. At most 5.", nil},
 
 	"StartRequest.client_tools": {"Tools that the client runs, for an agent whose file `accepts` them. At most 32, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostTools), Items: refTo("ClientTool")}},
-	"StartRequest.context":      {"What the model is told as the client's words. At most 32 items, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostContext), Items: refTo("ContextItem")}},
+	"StartRequest.context":      {"What the model is shown as the client's words. At most 32 items, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostContext), Items: refTo("ContextItem")}},
 	"StartRequest.state":        {"The value of the key `dormouse.client` when the run starts. At most 16,384 bytes.", anyValue},
 
-	"ClientTool.name":         {"Letters, digits, - and _, at most 64. A name that looks like one of the agent's is refused.", &schema{Type: "string", Pattern: agent.ToolName.String()}},
+	"ClientTool.name":         {"Letters, digits, - and _, at most 64. It must not look like the name of an agent's tool.", &schema{Type: "string", Pattern: agent.ToolName.String()}},
 	"ClientTool.description":  {"What the tool does, for the model. At most 4,096 bytes.", &schema{Type: "string", MaxLength: jsonschema.Ptr(supplied.DescriptionBytes)}},
 	"ClientTool.parameters":   {"JSON Schema of the arguments, without references. Default: any object.", anyValue},
 	"ContextItem.description": {"What the value is. At most 4,096 bytes.", &schema{Type: "string", MaxLength: jsonschema.Ptr(supplied.DescriptionBytes)}},

@@ -14,9 +14,9 @@ import (
 const Ended = "recording_ended"
 
 // Model plays the assistant of the conversation. It answers by position: the number of messages in
-// the prompt, without notices of the runtime and context of clients, selects the turn, so a repeated request gets the same
-// turn. If the recording has no turn of the assistant at that position, it stops with the code
-// [Ended]. Call ids are as recorded, including repeated ones.
+// the prompt, without notices of the runtime and the context of clients, selects the turn, so a
+// repeated request gets the same turn. If the recording has no turn of the assistant at that
+// position, it stops with the code [Ended]. Call ids are as recorded, including repeated ones.
 func (c Conversation) Model() engine.Model { return player{c} }
 
 type player struct{ conversation Conversation }
