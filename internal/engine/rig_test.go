@@ -150,7 +150,7 @@ func (r *rig) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	for _, name := range slices.Sorted(maps.Keys(r.tools)) {
 		offered = append(offered, r.tools[name].spec)
 	}
-	return engine.Agent{Instructions: "be helpful", Rules: r, Offered: offered, Model: rigModel{r}, Tools: tools, Hooks: r.hooks, Memory: r.memory}, nil
+	return engine.Agent{Instructions: "be helpful", Rules: r, Offered: offered, Model: rigModel{r}, Tools: tools, Hooks: r.hooks, Memory: r.memory, Supplied: pin.Supplied}, nil
 }
 
 func (r *rig) Tool(name string) (core.ToolSpec, bool) {
