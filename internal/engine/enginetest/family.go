@@ -20,6 +20,7 @@ var familyCases = []storeCase{
 	{"the record of a run with a family is kept with it", testFamilyRecord},
 	{"a run without a family follows one that had one", testFamilyFollowed},
 	{"a program that knows no families leaves their heads alone", testFamilyOlderProgram},
+	{"a program that does not know what starts supply leaves their runs alone", testSuppliedOlderProgram},
 	{"CH-3 a child's result is stored once, and only for the suspension it is bound to", testTell},
 	{"CH-3 32 results for one suspension at once: one is stored", testTellRace},
 	{"the results of two children land side by side", testTellTwo},

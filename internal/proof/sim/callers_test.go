@@ -140,7 +140,7 @@ func (t *thread) begin(ctx context.Context) bool {
 		req.Permissions = core.Encode(map[string][]string{"deny": {toolNames[int(t.s.seed)%len(toolNames)]}})
 	}
 	start := func(ctx context.Context) (frontend.Started, error) {
-		return t.s.front.Start(ctx, t.s.person(starter), fmt.Sprintf("start-%d", t.n), req)
+		return t.starting(ctx, fmt.Sprintf("start-%d", t.n), req)
 	}
 	t.said[text] = &saidText{}
 	twin := t.s.first != t.s && t.s.first.plan.neighbour.twin

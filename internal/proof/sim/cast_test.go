@@ -128,7 +128,7 @@ func (c *cast) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 			tools[name] = c
 		}
 	}
-	agent := engine.Agent{Rules: c.narrowed(pin.Narrow), Model: model{c, pin.Name, pin.Version}, Tools: tools}
+	agent := engine.Agent{Rules: c.narrowed(pin.Narrow), Model: model{c, pin.Name, pin.Version}, Tools: tools, Supplied: c.accepted(pin.Version, pin.Supplied)}
 	if c.s.plan.hooks {
 		agent.Hooks = []engine.Hook{hook{c}}
 	}

@@ -64,6 +64,7 @@ func (s *stage) check(ctx context.Context) {
 		s.checkAnswered(ctx, t, core.Messages(segments))
 		s.checkPauses(t, segments)
 		s.checkNarrow(ctx, t, segments)
+		s.checkSupplied(ctx, t, segments)
 		s.checkCancels(ctx, t)
 		s.checkEnds(ctx, t)
 		s.checkSignals(t, s.decisions(ctx, t.id))

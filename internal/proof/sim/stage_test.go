@@ -142,7 +142,7 @@ func (s *stage) build(ctx context.Context) {
 	}
 	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose, Recorded: casts{s}.recorded}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
 	front := desk{query.New(frontend.New(frontend.Options{Store: store, Catalog: casts{s}, Waker: queue, Clock: s.wrongClock(), Random: s.luck,
-		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}, Starters: s.Starters, Links: linkRecords{}}))}
+		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}, Starters: s.Starters, Accepts: casts{s}.Accepts, Links: linkRecords{}}))}
 	for i := range p.workers {
 		clock := s.wrongClock()
 		w := &worker{s: s, clock: clock, store: store, queue: queue}

@@ -55,6 +55,7 @@ func says(on string) func([]string) (act, error) {
 // acts are the sentences of a story's second part.
 var acts = speak([]sentence[act]{
 	{`{who} starts the run`, somebody(func(p *performance, _ []string) sending { return p.start("go") })},
+	{`{who} starts the run with (?:her|his) tool {tool}`, somebody(func(p *performance, args []string) sending { return p.startBringing("go", args[0]) })},
 	{`{who} starts the conversation {text}`, somebody(func(p *performance, args []string) sending { return p.startKeyed(args[0], "go") })},
 	{`{who} says {text} in the conversation {text}`, somebody(func(p *performance, args []string) sending { return p.startKeyed(args[1], args[0]) })},
 	{`{who} starts the next run with {text}`, somebody(func(p *performance, args []string) sending { return p.startNext(args[0]) })},
@@ -106,6 +107,11 @@ var acts = speak([]sentence[act]{
 	{`the model is asked for the {nth} time`, comesTrue(func(p *performance, args []string) bool { return len(p.cast.asks) >= ordinal(args[0]) })},
 	{`a stray wake-up comes`, func([]string) (act, error) { return strayWakeups(1), nil }},
 	{`three stray wake-ups come, and nobody works on the run`, func([]string) (act, error) { return inVain(3), nil }},
+	{`a new version is deployed`, func([]string) (act, error) {
+		return func(p *performance) doing {
+			return doing{do: func(context.Context) bool { p.cast.newer = true; return true }}
+		}, nil
+	}},
 	{`a new version is deployed that denies {tool}`, func(args []string) (act, error) {
 		return func(p *performance) doing {
 			return doing{do: func(context.Context) bool { p.cast.denied[args[0]] = true; return true }}

@@ -33,6 +33,8 @@ type storyCast struct {
 	hasty    bool      // it was asked again at once
 	denied   map[string]bool
 	errands  map[string]*storyErrand // by key
+	newer    bool                    // the second version is deployed
+	brought  bool                    // a start may supply tools, context and state
 }
 
 // storyBody is one body that ran.
@@ -57,10 +59,10 @@ func newStoryCast(p *performance) *storyCast {
 }
 
 // Newest implements [engine.Agents].
-func (c *storyCast) Newest(context.Context, string, string) (string, error) { return "v1", nil }
+func (c *storyCast) Newest(context.Context, string, string) (string, error) { return c.version(), nil }
 
 func (c *storyCast) Current(_ context.Context, tenant, name string) (engine.Definition, error) {
-	return engine.Definition{Tenant: tenant, Name: name, Digest: "v1", Body: json.RawMessage(`{}`)}, nil
+	return engine.Definition{Tenant: tenant, Name: name, Digest: c.version(), Body: json.RawMessage(`{}`)}, nil
 }
 
 func (c *storyCast) Deployed(context.Context, string) ([]engine.Definition, error) { return nil, nil }
@@ -97,8 +99,9 @@ type storyAgents struct {
 // Load implements [engine.Agents]: what the deployed version denies is denied from then on.
 func (a storyAgents) Load(_ context.Context, pin engine.Pin) (engine.Agent, error) {
 	tools := map[string]engine.Tool{}
-	for name, t := range a.p.setting.tools {
-		if !t.spec.Client {
+	known, accepted := a.toolsOf(pin)
+	for name, spec := range known {
+		if !spec.Client {
 			tools[name] = storyBodies(a)
 		}
 	}
@@ -106,7 +109,7 @@ func (a storyAgents) Load(_ context.Context, pin engine.Pin) (engine.Agent, erro
 	for name := range a.denied {
 		denied[name] = true
 	}
-	return engine.Agent{Rules: storyRules{a.p, denied}, Model: storyModel{a, a.turnsOf(pin.Name)}, Tools: tools, Peers: a.peers()}, nil
+	return engine.Agent{Rules: storyRules{a.p, denied, known}, Model: storyModel{a, a.turnsOf(pin.Name)}, Tools: tools, Peers: a.peers(), Supplied: accepted}, nil
 }
 
 // turnsOf are the turns of the agent that a tool calls, or those of the story's own.
@@ -120,25 +123,27 @@ func (a storyAgents) turnsOf(name string) []storyTurn {
 type storyRules struct {
 	p      *performance
 	denied map[string]bool
+	tools  map[string]core.ToolSpec
 }
 
 // Tool implements [core.Rules].
 func (r storyRules) Tool(name string) (core.ToolSpec, bool) {
-	t, ok := r.p.setting.tools[name]
-	if !ok {
-		return core.ToolSpec{}, false
-	}
-	return t.spec, true
+	spec, ok := r.tools[name]
+	return spec, ok
 }
 
 // Check implements [core.Rules].
 func (storyRules) Check(core.ToolCall) error { return nil }
 
 // Gate implements [core.Rules].
-func (r storyRules) Gate(call core.ToolCall, _ core.State) core.Verdict {
+func (r storyRules) Gate(call core.ToolCall, state core.State) core.Verdict {
+	r.p.cast.checkState(state)
 	t := r.p.setting.tools[call.Name]
 	if r.denied[call.Name] {
 		return core.Verdict{Effect: core.Deny, Reason: "not any more"}
+	}
+	if r.tools[call.Name].Supplied {
+		return core.Verdict{Effect: core.Allow}
 	}
 	v := core.Verdict{Effect: t.effect, Policy: t.policy(r.p.setting.approvers)}
 	if t.effect == core.Ask {
@@ -191,6 +196,7 @@ func (m storyModel) Ask(ctx context.Context, prompt engine.Prompt) (core.Turn, e
 	if why := sim.Malformed(prompt.Messages, false); why != "" {
 		c.p.wrong("I-7: %s", why)
 	}
+	c.checkBrought(prompt)
 	c.hasty = c.hasty || !c.refused.IsZero() && c.p.w.Now().Sub(c.refused) < time.Second
 	c.asks = append(c.asks, c.p.w.Now())
 	c.p.w.Note("the model is asked with %s", toldConversation(prompt.Messages))

@@ -79,6 +79,7 @@ func (p *performance) build(ctx context.Context) {
 	store, queue := p.connect(nil)
 	p.front = query.New(frontend.New(frontend.Options{Store: store, Catalog: p.cast, Waker: queue, Clock: p.w, Random: p.w,
 		Limits:   frontend.Limits{Inline: p.setting.inline, Messages: p.setting.messages, Pages: inNobodysWay},
+		Accepts:  p.cast.accepts,
 		Starters: func(context.Context, engine.Definition) ([]string, error) { return p.setting.starters, nil }}))
 	for i := range p.setting.workers {
 		p.w.Daemon(ctx, fmt.Sprintf("worker %d", i+1), p.work)

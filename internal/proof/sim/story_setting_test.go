@@ -47,6 +47,8 @@ type storyTool struct {
 	deadline core.Deadline
 	turns    []storyTurn // of the agent that it calls
 	remote   bool        // that agent runs elsewhere
+	brought  bool        // the agent does not have it, a start supplies it
+	later    bool        // the second version of the agent is the first that has it
 	losing   int         // so many of its answers to tasks are lost
 	deafTo   int         // and so many stops
 	remind   *vote.Reminders
@@ -124,6 +126,8 @@ var settings = speak([]sentence[change]{
 	{`the tool {tool} runs unasked`, ofTool(func(*storyTool, []string) {})},
 	{`the tool {tool} asks first`, ofTool(func(t *storyTool, _ []string) { t.effect = core.Ask })},
 	{`the tool {tool} is run by the client`, ofTool(func(t *storyTool, _ []string) { t.spec.Client = true })},
+	{`the tool {tool} is the client's own`, ofTool(func(t *storyTool, _ []string) { t.brought = true })},
+	{`it comes with a new version`, ofLast(func(t *storyTool, _ []string) { t.later = true })},
 	{`the tool {tool} asks something itself`, ofTool(func(t *storyTool, _ []string) { t.asks = true })},
 	{`the tool {tool} asks something itself, until it is told {text}`, ofTool(func(t *storyTool, args []string) { t.asks, t.until = true, args[0] })},
 	{`the tool {tool} calls an agent elsewhere`, ofTool(func(t *storyTool, _ []string) { t.spec.Agent, t.remote = true, true })},

@@ -310,7 +310,7 @@ func (t *thread) beginTwin(ctx context.Context, req wire.StartRequest) (frontend
 	return persist(ctx, t.s, func(ctx context.Context) (frontend.Started, error) {
 		t.s.first.luck.base = strings.TrimPrefix(first.id, core.ThreadID(""))
 		t.s.faults.Counts["twins"]++
-		return t.s.front.Start(ctx, t.s.person(starter), "", req)
+		return t.starting(ctx, "", req)
 	})
 }
 
