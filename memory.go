@@ -3,7 +3,7 @@ package dormouse
 import "context"
 
 // Effect runs after each successful call of the tools that the agent file lists for it. It doesn't
-// run for tools that are [ReadOnly].
+// run for tools that are [ReadOnly], or that a request supplied.
 //
 //	effects:
 //	  - {name: ledger, tools: [issue_refund], go: shop.ledger}

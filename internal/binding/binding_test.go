@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
@@ -180,5 +181,11 @@ func TestAProgramIsOpenedOncePerDirectory(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"one", "two"}, opened); diff != "" {
 		t.Errorf("opened (-want +got):\n%s", diff)
+	}
+}
+
+func TestThePublicNameOfTheClientsStateIsTheEngines(t *testing.T) {
+	if dormouse.ClientState != supplied.StateKey {
+		t.Errorf("%q and %q", dormouse.ClientState, supplied.StateKey)
 	}
 }
