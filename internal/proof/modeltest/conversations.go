@@ -69,11 +69,12 @@ func (s suite) conversations(t *testing.T) {
 		c := call("a", "lookup", `{}`)
 		notice := core.Message{Role: core.RoleSystem, Parts: core.TextParts("An answer came late.")}
 		empty := core.Message{Role: core.RoleAssistant}
-		p := conversation([]core.Message{user("one"), user("two"), notice,
+		context := core.Message{Role: core.RoleContext, Parts: core.TextParts("The page is orders.")}
+		p := conversation([]core.Message{context, user("one"), user("two"), context, notice,
 			spoken(core.Turn{Calls: []core.ToolCall{c}}), result(c, "r", false), notice, user("three"),
 			empty, user("four"), notice}, "lookup")
 		got := s.rig(t, ok, nil).sent(p)
-		for _, want := range []string{"one", "two", "three", "four", "An answer came late."} {
+		for _, want := range []string{"one", "two", "three", "four", "An answer came late.", "The page is orders."} {
 			if !slices.ContainsFunc(got.Messages, func(m core.Message) bool { return strings.Contains(m.Text(), want) }) {
 				t.Errorf("%q did not arrive:\n%s", want, got.Body)
 			}
