@@ -41,9 +41,12 @@ type Keys interface {
 	Insert(key, text string)
 }
 
-// ClientState is the key, in [State].Run, of the state that the request which started the run
-// supplied. What it holds is a client's claim: don't decide by it what a run may do.
-const ClientState = "dormouse.client"
+// A key of [State].Run that requests write.
+const (
+	// ClientState has the state that the request which started the run supplied. What it holds
+	// is a client's claim: don't decide by it what a run may do.
+	ClientState = "dormouse.client"
+)
 
 // View is a read-only snapshot of a [State]. Keys without a value are absent from its maps.
 type View struct {

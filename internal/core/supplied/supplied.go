@@ -12,6 +12,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -96,7 +97,7 @@ func (in Input) Show(conversation []core.Message, run string, at int64) []core.M
 	if len(in.Context) == 0 {
 		return conversation
 	}
-	text := preface + string(escaped(core.Encode(map[string][]Item{"context": in.Context})))
+	text := preface + withoutTags.Replace(string(core.Encode(map[string][]Item{"context": in.Context})))
 	place := slices.IndexFunc(conversation, func(m core.Message) bool { return m.RunID == run && m.Role != core.RoleTool })
 	if place < 0 {
 		place = len(conversation)
@@ -104,9 +105,5 @@ func (in Input) Show(conversation []core.Message, run string, at int64) []core.M
 	return slices.Insert(slices.Clip(conversation), place, core.Message{Role: core.RoleContext, Parts: core.TextParts(text), RunID: run, At: at})
 }
 
-// escaped is JSON in which <, > and & are written as escapes.
-func escaped(raw json.RawMessage) []byte {
-	var b bytes.Buffer
-	json.HTMLEscape(&b, raw)
-	return b.Bytes()
-}
+// withoutTags writes the < and > of JSON, which only its strings have, as escapes.
+var withoutTags = strings.NewReplacer("<", `\u003c`, ">", `\u003e`)

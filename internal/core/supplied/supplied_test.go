@@ -73,7 +73,7 @@ func TestContextCannotClaimToBeTheSystem(t *testing.T) {
 		in := Input{Context: []Item{{Description: claim, Value: core.Encode(map[string]string{"note": claim})}}}
 		text := in.Show(nil, "run_a_0", 1)[0].Text()
 		body, ok := strings.CutPrefix(text, preface)
-		if !ok || strings.ContainsAny(body, "<>&\r\n\u2028\u2029") {
+		if !ok || strings.ContainsAny(body, "<>\r\n\u2028\u2029") {
 			t.Errorf("%q is shown as %q", claim, body)
 		}
 		var back struct{ Context []Item }
