@@ -6,14 +6,14 @@ import (
 	"os"
 	"testing"
 
-	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/apidoc"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/httpapitest"
 )
 
 // contract is the OpenAPI document. Whatever a test of this package says to its server, and is told
 // by it, is held against it.
 var contract = func() *httpapitest.Contract {
-	c, err := httpapitest.Read(httpapi.OpenAPI())
+	c, err := httpapitest.Read(apidoc.Text())
 	if err != nil {
 		panic(err)
 	}

@@ -1,12 +1,9 @@
 package httpapi
 
 import (
-	"bytes"
 	"net/http"
 	"net/url"
 	"strings"
-
-	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
 // ownOrigin is the site of the public address. Where no token is needed there is none: a page of
@@ -42,12 +39,4 @@ func (a *api) belowPrefix(next http.Handler) http.Handler {
 		inside.URL = &at
 		next.ServeHTTP(w, &inside)
 	})
-}
-
-// described is the API's document, with the address under which people reach this server.
-func described(public access.PublicURL) []byte {
-	if public.String() == "" {
-		return openapiDocument
-	}
-	return bytes.Replace(openapiDocument, []byte(`"url": "/"`), []byte(`"url": "`+public.String()+`"`), 1)
 }
