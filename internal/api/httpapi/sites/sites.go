@@ -41,30 +41,37 @@ func New(origins []string, own, open string, deny http.HandlerFunc) (Sites, erro
 	return s, nil
 }
 
-// What a page may send and see beyond what browsers let every page.
+// What a page may send and see beyond what browsers let every page. A gateway that answers
+// preflight requests itself must allow the same.
 const (
-	corsMethods = "GET, POST, PATCH, DELETE"
-	corsHeaders = "Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Prefer, X-AI-SDK-Version"
-	corsExposed = "Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Workflow-Run-Id"
-	corsMaxAge  = "600"
+	Methods = "GET, POST, PATCH, DELETE"
+	Headers = "A2A-Extensions, A2A-Version, Authorization, Content-Type, Idempotency-Key, Last-Event-ID, Mcp-Method, Mcp-Name, Mcp-Protocol-Version, Prefer, X-AI-SDK-Version"
+	Exposed = "Location, Preference-Applied, Retry-After, WWW-Authenticate, X-Error-Code, X-Workflow-Run-Id"
+	maxAge  = "600"
+
+	// A page that was redirected to a stream sends what it sent before: all of it, such as the
+	// headers of a signature, without the Authorization that older browsers still add.
+	openHeaders = "Authorization, *"
 )
 
 // Guard lets next answer what no other site's page sent.
 func (s Sites) Guard(next http.Handler) http.Handler {
 	next = s.same.Handler(next)
-	if len(s.origins) == 0 {
-		return next
-	}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Add("Vary", "Origin")
+		if len(s.origins) > 0 {
+			h.Add("Vary", "Origin")
+		}
 		if origin := s.allowed(r); origin != "" {
 			h.Set("Access-Control-Allow-Origin", origin)
-			h.Set("Access-Control-Expose-Headers", corsExposed)
+			h.Set("Access-Control-Expose-Headers", Exposed)
 			if isPreflight(r) {
-				h.Set("Access-Control-Allow-Methods", corsMethods)
-				h.Set("Access-Control-Allow-Headers", corsHeaders)
-				h.Set("Access-Control-Max-Age", corsMaxAge)
+				h.Set("Access-Control-Allow-Methods", Methods)
+				h.Set("Access-Control-Allow-Headers", Headers)
+				if origin == "*" {
+					h.Set("Access-Control-Allow-Headers", openHeaders)
+				}
+				h.Set("Access-Control-Max-Age", maxAge)
 				w.WriteHeader(http.StatusNoContent)
 				return
 			}
@@ -73,9 +80,10 @@ func (s Sites) Guard(next http.Handler) http.Handler {
 	})
 }
 
-// allowed is the origin whose pages may read the answer; empty if none. Streams allow every origin:
-// after the redirect to a stream on another site, browsers send the origin "null". A ticket is all
-// that a reader needs, and the browser sends no cookie or token with it.
+// allowed is the origin whose pages may read the answer; empty if none. Streams allow every origin,
+// also where no site may call: after the redirect to a stream on another site, browsers send the
+// origin "null", or that of a page of this server. A ticket is all that a reader needs, and the
+// browser sends no cookie with it.
 func (s Sites) allowed(r *http.Request) string {
 	if strings.HasPrefix(r.URL.Path, s.open) {
 		return "*"
