@@ -11,8 +11,8 @@ import (
 	"github.com/aws/aws-lambda-go/lambda"
 
 	"github.com/dormouse-dev/dormouse"
-	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsruns"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 )
 
@@ -33,13 +33,5 @@ func Main(p dormouse.Program) {
 
 // assemble makes no network request.
 func assemble(p dormouse.Program, s awsenv.Settings, out io.Writer) (any, error) {
-	f, err := awsenv.NewFront(s, binding.New(p).Lambda, out)
-	if err != nil {
-		return nil, err
-	}
-	o := awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Version: s.Version, Logger: f.Logger}
-	if s.Access.Stream {
-		return awsapi.Streams(o)
-	}
-	return awsapi.Runs(o)
+	return awsruns.Open(s, binding.New(p).Lambda, out)
 }

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/protocols"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -38,7 +39,7 @@ func (t *tokens) scheme() string {
 	if t == nil {
 		return ""
 	}
-	return "Bearer"
+	return protocols.Bearer
 }
 
 // openTokens reads the file. At startup, every line must be valid, and there must be a token.

@@ -47,7 +47,7 @@ const (
 func (d MCP) Routes() []httpapi.ProtocolRoute {
 	some := []access.Role{access.Start, access.Read, access.Decide, access.Links}
 	routes := []httpapi.ProtocolRoute{{Method: http.MethodPost, Path: mcpPath, Roles: some, Serve: d.post}}
-	if d.Auth != "" {
+	if d.Auth == Bearer {
 		for _, path := range []string{metadataPath, metadataPath + mcpPath} {
 			routes = append(routes, httpapi.ProtocolRoute{Method: http.MethodGet, Path: path, Serve: d.metadata})
 		}
@@ -63,7 +63,7 @@ func (MCP) View(url.Values) (httpapi.Viewer, error) {
 // Refuse implements [httpapi.Protocol]: the error is of the request as a whole, and of no message
 // in it.
 func (d MCP) Refuse(w http.ResponseWriter, r *http.Request, p wire.Problem) {
-	if p.Status == http.StatusUnauthorized && d.Auth != "" {
+	if p.Status == http.StatusUnauthorized && d.Auth == Bearer {
 		w.Header().Set("WWW-Authenticate", `Bearer resource_metadata="`+d.address(r, metadataPath+mcpPath)+`"`)
 	}
 	w.Header().Set("Content-Type", "application/json")

@@ -6,6 +6,7 @@ package protocols
 
 import (
 	"context"
+	"net/http"
 	"net/url"
 	"strconv"
 
@@ -39,7 +40,8 @@ type Server struct {
 	// Public is where clients reach the server; the zero value: where they say they do.
 	Public access.PublicURL
 
-	// Auth is the scheme of the Authorization header that callers need; empty: none.
+	// Auth is the scheme of the Authorization header that callers need, such as [Bearer];
+	// empty: none.
 	Auth string
 
 	// Issuers are the authorization servers where callers get a token by OAuth. None: the
@@ -51,9 +53,27 @@ type Server struct {
 	Keys httpapi.LinkSource
 }
 
+// Bearer is the scheme of tokens, as OAuth has them.
+const Bearer = "Bearer"
+
 // All are the protocols that the server speaks beside its API.
 func All(s Server) []httpapi.Protocol {
 	return []httpapi.Protocol{AISDK{s.Runs}, AGUI{s.Runs}, CopilotKit{AGUI{s.Runs}, s.Reads}, A2A{s}, MCP{s}}
+}
+
+// Routes are the routes of all protocols, for a gateway in front of a server that takes tokens. The
+// gateway passes on what older clients of MCP try as well: they know by the server's 405 to go on
+// without streams and sessions.
+func Routes() (all []httpapi.RouteInfo) {
+	for _, p := range All(Server{Auth: Bearer}) {
+		for _, rt := range p.Routes() {
+			all = append(all, httpapi.RouteInfo{Method: rt.Method, Path: rt.Path, Part: httpapi.PartRuns, Public: len(rt.Roles) == 0})
+		}
+	}
+	for _, method := range []string{http.MethodGet, http.MethodDelete} {
+		all = append(all, httpapi.RouteInfo{Method: method, Path: mcpPath, Part: httpapi.PartRuns})
+	}
+	return all
 }
 
 func number(about url.Values, name string) (int, error) {

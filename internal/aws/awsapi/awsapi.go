@@ -32,11 +32,13 @@ type Options struct {
 	Links func(context.Context) (access.LinkKeys, error)
 	// SignIn is the provider at which people sign in who answer by a link; nil for none. It
 	// needs Public.
-	SignIn  people.SignIn
-	Public  access.PublicURL // links begin with it
-	Codes   httpapi.SendCode // mails the one-time codes of links; nil for none
-	Version string
-	Logger  *slog.Logger // for faults and for one line per request
+	SignIn people.SignIn
+	Public access.PublicURL // links begin with it
+	Codes  httpapi.SendCode // mails the one-time codes of links; nil for none
+	// Protocols makes the protocols of chat clients, which sign with these keys; nil for none
+	Protocols func(httpapi.LinkSource) []httpapi.Protocol
+	Version   string
+	Logger    *slog.Logger // for faults and for one line per request
 }
 
 // Gateway handles events of API Gateway's HTTP API.
@@ -45,7 +47,7 @@ type Gateway = func(context.Context, events.APIGatewayV2HTTPRequest) (events.API
 // URL handles events of the function URL.
 type URL = func(context.Context, events.LambdaFunctionURLRequest) (*events.LambdaFunctionURLStreamingResponse, error)
 
-// Runs serves the API except for decisions and streams.
+// Runs serves the API except for decisions and streams, and the protocols of chat clients.
 func Runs(o Options) (Gateway, error) { return o.gateway(httpapi.PartRuns) }
 
 // Decisions serves suspensions and the decisions on them.
@@ -77,8 +79,12 @@ func (o Options) gateway(part httpapi.Part) (Gateway, error) {
 }
 
 func (o Options) served(part httpapi.Part) httpapi.Options {
-	log := lambdahttp.Logger(o.Logger)
-	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: o.keys(), SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
+	log, keys := lambdahttp.Logger(o.Logger), o.keys()
+	var spoken []httpapi.Protocol
+	if o.Protocols != nil {
+		spoken = o.Protocols(keys)
+	}
+	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: keys, Protocols: spoken, SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
 		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
 }
 

@@ -19,12 +19,13 @@ var (
 	modulesWithAgents = append(modules, "go.yaml.in/yaml/v3", "golang.org/x/text")
 	modulesWithHTTP   = append(modulesWithAgents, "golang.org/x/time")
 
-	// Of the function that works alone: what it calls, and what the official libraries of MCP
-	// and A2A are made of.
-	modulesWithReach = slices.Concat(modulesWithHTTP, []string{"github.com/a2aproject/a2a-go/v2", "github.com/google/uuid", "golang.org/x/mod", "github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",
-		"github.com/aws/aws-sdk-go-v2/service/bedrockruntime", "github.com/aws/aws-sdk-go-v2/service/lambda", "github.com/aws/aws-sdk-go-v2/service/ssm",
-		"github.com/modelcontextprotocol/go-sdk", "github.com/segmentio/asm", "github.com/segmentio/encoding", "github.com/yosida95/uritemplate/v3",
-		"golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/sys"})
+	// The official libraries of MCP and A2A, and what they are made of.
+	modulesWithProtocols = slices.Concat(modulesWithHTTP, []string{"github.com/a2aproject/a2a-go/v2", "github.com/google/uuid", "github.com/modelcontextprotocol/go-sdk",
+		"github.com/segmentio/asm", "github.com/segmentio/encoding", "github.com/yosida95/uritemplate/v3", "golang.org/x/oauth2", "golang.org/x/sync", "golang.org/x/sys"})
+
+	// Of the function that works alone: what it calls, in these protocols as well.
+	modulesWithReach = slices.Concat(modulesWithProtocols, []string{"golang.org/x/mod", "github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",
+		"github.com/aws/aws-sdk-go-v2/service/bedrockruntime", "github.com/aws/aws-sdk-go-v2/service/lambda", "github.com/aws/aws-sdk-go-v2/service/ssm"})
 )
 
 // modulesWithSenders are of the function that delivers notices.
@@ -53,23 +54,27 @@ var senders = []string{"internal/aws/awsnotify", "internal/notify/webhook", "int
 
 var web = []string{"internal/api/httpapi", "internal/aws/awsapi", "internal/api/lambdahttp"}
 
+// chats are the protocols of chat clients, which the function that serves runs links alone. .ci/sam
+// holds what they add to its size.
+var chats = []string{"internal/aws/awsruns", "internal/api/protocols", "internal/api/mcpserver", "internal/api/aisdk", "internal/api/agui", "internal/api/a2a", "internal/api/project"}
+
 func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 	for _, tt := range []struct {
 		function string
 		modules  []string
 		not      []string
 	}{
-		{"step", modulesWithReach, slices.Concat(noFunction, web, senders)},
+		{"step", modulesWithReach, slices.Concat(noFunction, web, senders, chats)},
 		// it answers requests for test notices
-		{"notify", modulesWithSenders, slices.Concat(noFunction, steps)},
-		{"hook", append(modulesWithHTTP, "github.com/aws/aws-sdk-go-v2/service/ssm"), slices.Concat(noFunction, steps, []string{"internal/aws/awsnotify",
+		{"notify", modulesWithSenders, slices.Concat(noFunction, steps, chats)},
+		{"hook", append(modulesWithHTTP, "github.com/aws/aws-sdk-go-v2/service/ssm"), slices.Concat(noFunction, steps, chats, []string{"internal/aws/awsnotify",
 			"internal/notify/webhook", "internal/notify/teams", "internal/notify/ses", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
-		{"sweep", modules, slices.Concat(noFunction, agents, reach, web)},
-		{"api", modulesWithHTTP, slices.Concat(noFunction, reach, senders)},
+		{"sweep", modules, slices.Concat(noFunction, agents, reach, web, chats)},
+		{"api", modulesWithProtocols, slices.Concat(noFunction, reach, senders)},
 		// it signs people in, and mails one-time codes
 		{"decision", slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/service/ssm", "github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4",
 			"golang.org/x/oauth2", "github.com/aws/aws-sdk-go-v2/service/sesv2", "github.com/aws/aws-sdk-go-v2/internal/v4a"}),
-			slices.Concat(noFunction, steps, slices.DeleteFunc(slices.Clone(senders), func(name string) bool { return name == "internal/notify/ses" }))},
+			slices.Concat(noFunction, steps, chats, slices.DeleteFunc(slices.Clone(senders), func(name string) bool { return name == "internal/notify/ses" }))},
 	} {
 		t.Run(tt.function, func(t *testing.T) {
 			for _, line := range linked(t, tt.function) {

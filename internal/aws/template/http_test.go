@@ -3,15 +3,21 @@ package template
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/sites"
+	"github.com/dormouse-dev/dormouse/internal/api/protocols"
 )
 
 var httpChecks = []check{
 	{"the routes are those of the API, each to its function, and open only where the API says so", routeWrongs, []breakage{
 		{"RouteKey: POST /v1/runs/{id}/cancel", "RouteKey: POST /v1/runs/{id}/stop"},
 		{"RouteKey: GET /healthz", "RouteKey: GET /v1/runs/{id}"},
+		{"RouteKey: POST /mcp", "RouteKey: PUT /mcp"},
+		{"RouteKey: POST /ai-sdk/{agent}\n", "RouteKey: POST /ai-sdk/{agent+}\n"},
+		{"    Condition: Jwt\n    Properties:\n      ApiId: !Ref HttpApi\n      RouteKey: GET /.well-known", "    Properties:\n      ApiId: !Ref HttpApi\n      RouteKey: GET /.well-known"},
 		{"Target: !Sub integrations/${DecisionIntegration}", "Target: !Sub integrations/${ApiIntegration}"},
 		{"AuthorizationType: !If [Jwt, JWT, AWS_IAM]", "AuthorizationType: NONE"},
 		{"AuthorizationType: NONE", "AuthorizationType: AWS_IAM"},
@@ -22,6 +28,10 @@ var httpChecks = []check{
 		{"FunctionName: !Ref ApiFunction.Alias", "FunctionName: !Ref ApiFunction"},
 		{"PayloadFormatVersion: \"2.0\"", "PayloadFormatVersion: \"1.0\""},
 		{"${HttpApi}/*", "${Table}/*"}}},
+	{"pages of other sites may send and see what the program lets them, and what signs a request", corsWrongs, []breakage{
+		{"AllowMethods: [GET, POST, PATCH, DELETE]", "AllowMethods: [GET, POST, DELETE]"},
+		{", x-ai-sdk-version", ""}, {", x-amz-content-sha256", ", x-other"}, {", x-workflow-run-id", ""},
+		{"AllowOrigins: !Ref Origins", "AllowOrigins: [\"*\"]"}}},
 	{"requests are throttled, and logged without the paths of links", stageWrongs, []breakage{
 		{"ThrottlingRateLimit: !Ref RequestsPerSecond, ", ""},
 		{"\"route\":\"$context.routeKey\"", "\"path\":\"$context.path\""},
@@ -38,7 +48,7 @@ func routeWrongs(t Template) (wrong []string) {
 		}
 		have[name] = r
 	}
-	for _, info := range httpapi.Routes() {
+	for _, info := range slices.Concat(httpapi.Routes(), protocols.Routes()) {
 		if info.Part == httpapi.PartStreams { // served by the function's own URL
 			continue
 		}
@@ -55,9 +65,37 @@ func routeWrongs(t Template) (wrong []string) {
 		if auth := authorization(r); auth != authorizationOf(info) {
 			say("%s is let in by %s, and must be by %s", name, auth, authorizationOf(info))
 		}
+		if only := member(r.Body, "Condition"); (only == "Jwt") != strings.Contains(name, "/.well-known/oauth-") {
+			say("%s is there with the condition %v, and only what clients of OAuth read may have Jwt", name, only)
+		}
 	}
 	for name := range have {
 		say("the API has no route %s", name)
+	}
+	return wrong
+}
+
+// signing are the headers of a request that a page signs with AWS credentials, beside
+// Authorization.
+var signing = []string{"x-amz-date", "x-amz-security-token", "x-amz-content-sha256"}
+
+// corsWrongs: API Gateway answers preflight requests itself, and leaves the program's answer out.
+func corsWrongs(t Template) (wrong []string) {
+	cors := List(t.Resource("HttpApi").Get("CorsConfiguration", "Fn::If"))
+	if len(cors) != 3 || cors[0] != "HasOrigins" || refOf(member(cors[1], "AllowOrigins")) != "Origins" {
+		return []string{"pages of other sites are let in by something else than Origins"}
+	}
+	for name, want := range map[string][]string{"AllowMethods": strings.Split(sites.Methods, ", "), "ExposeHeaders": strings.Split(strings.ToLower(sites.Exposed), ", "),
+		"AllowHeaders": append(strings.Split(strings.ToLower(sites.Headers), ", "), signing...)} {
+		var have []string
+		for _, one := range List(member(cors[1], name)) {
+			have = append(have, fmt.Sprint(one))
+		}
+		slices.Sort(have)
+		slices.Sort(want)
+		if !slices.Equal(have, want) {
+			wrong = append(wrong, fmt.Sprintf("%s is %v, and must be %v", name, have, want))
+		}
 	}
 	return wrong
 }

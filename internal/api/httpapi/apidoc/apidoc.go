@@ -27,7 +27,8 @@ var Text = sync.OnceValue(func() []byte {
 		text, err = io.ReadAll(r)
 	}
 	if err != nil {
-		panic(fmt.Sprintf("apidoc: the document that is linked can't be read: %v", err)) // a test reads it
+		// a test reads it
+		panic(fmt.Sprintf("apidoc: the document that is linked can't be read: %v", err))
 	}
 	return text
 })

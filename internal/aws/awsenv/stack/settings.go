@@ -63,6 +63,7 @@ type Intake struct {
 type Access struct {
 	Auth                    string // [JWT] or [IAM]; empty in functions without callers
 	TenantClaim, RolesClaim string // for [JWT]
+	Issuer                  string // for [JWT]: who issues tokens; empty: not said
 	Tenant                  string // for [IAM]
 	IAMRoles                access.IAMRoles
 	Names                   Names
@@ -217,6 +218,7 @@ func (r *reader) access() Access {
 	case JWT:
 		a.TenantClaim = r.need("DORMOUSE_TENANT_CLAIM", "the claim of the token that names the caller's tenant")
 		a.RolesClaim = r.need("DORMOUSE_ROLES_CLAIM", "the claim of the token that lists the caller's roles")
+		a.Issuer = r.url("DORMOUSE_JWT_ISSUER")
 	case IAM:
 		a.Tenant = r.need("DORMOUSE_TENANT", "the tenant of all callers that IAM admits")
 		var err error
