@@ -4,6 +4,7 @@ import (
 	"slices"
 	"strconv"
 	"strings"
+	"unicode/utf8"
 )
 
 // Clip cuts text to so many characters, and marks the cut.
@@ -12,6 +13,17 @@ func Clip(text string, most int) string {
 		return string(runes[:most]) + "…"
 	}
 	return text
+}
+
+// ClipBytes cuts text to at most so many bytes, not within a character.
+func ClipBytes(text string, most int) string {
+	if len(text) <= most {
+		return text
+	}
+	for most > 0 && !utf8.RuneStart(text[most]) {
+		most--
+	}
+	return text[:most]
 }
 
 // The types of a [Part].

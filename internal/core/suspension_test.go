@@ -119,14 +119,4 @@ func TestIDs(t *testing.T) {
 			}
 		}
 	})
-	t.Run("a repeated call id gets the next free suffix", func(t *testing.T) {
-		used := map[string]bool{}
-		var got []string
-		for _, id := range []string{"a", "a", "a_2", "a", "", ""} {
-			got = append(got, UniqueCallID(used, id))
-		}
-		if want := []string{"a", "a_2", "a_2_2", "a_3", "call", "call_2"}; !reflect.DeepEqual(got, want) {
-			t.Errorf("got %v, want %v", got, want)
-		}
-	})
 }

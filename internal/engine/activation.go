@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
+	"github.com/dormouse-dev/dormouse/internal/engine/warm"
 )
 
 // activation is one invocation's work on a run it has claimed.
@@ -19,6 +20,7 @@ type activation struct {
 	e      *Engine
 	began  time.Time
 	view   plans.View
+	thread *warm.Thread // what this process knows of the journal
 	agent  Agent
 	report Report
 
@@ -42,7 +44,7 @@ type activation struct {
 }
 
 func newActivation(e *Engine, head core.Head) *activation {
-	return &activation{e: e, began: e.o.Clock.Now(), view: plans.View{
+	return &activation{e: e, began: e.o.Clock.Now(), thread: e.threads.Take(warm.Key{Tenant: head.Tenant, Thread: head.Thread}), view: plans.View{
 		Head:       head,
 		Limits:     e.o.Limits,
 		Gates:      plans.NewGateMemo(),

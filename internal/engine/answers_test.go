@@ -93,7 +93,7 @@ func TestAnAnswerThatWasCutOffRunsNothing(t *testing.T) {
 	r.wantRan()
 	r.wantAsked(1)
 	r.wantConversation("user: hi", "assistant[c1]: I pay no", "tool(c1): Not run: the run ended first (stopped: max_tokens).")
-	wellFormed(t, core.Transcript(r.log()))
+	wellFormed(t, core.TranscriptOf(r.log()))
 }
 
 func TestAnAnswerThatWasCutOffWithoutCallsIsNoNaturalEnd(t *testing.T) {

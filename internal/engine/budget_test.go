@@ -25,7 +25,7 @@ func many(tool string, first, n int) core.Turn {
 func (r *rig) wantSpent(let, refused int) {
 	r.t.Helper()
 	n := 0
-	for _, m := range core.Transcript(r.log()) {
+	for _, m := range core.TranscriptOf(r.log()) {
 		if strings.HasPrefix(m.Text(), "budget_exhausted: ") && m.Error {
 			n++
 		}
@@ -172,7 +172,7 @@ func (r *rig) wantFinished(id string, state core.ResponseState) {
 	if h := r.head(); h.Finish != id || h.Response != state {
 		r.t.Errorf("finished by %q, response %q; want %q, %q", h.Finish, h.Response, id, state)
 	}
-	wellFormed(r.t, core.Transcript(r.log()))
+	wellFormed(r.t, core.TranscriptOf(r.log()))
 }
 
 func TestFinish(t *testing.T) {

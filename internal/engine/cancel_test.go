@@ -145,7 +145,7 @@ func TestCancel(t *testing.T) {
 		r.work()
 		r.wantRun(core.RunDone, core.Cancelled)
 		r.wantCalls(map[string]core.CallStatus{"c1": core.CallCancelled, "c2": core.CallCancelled, "c3": core.CallCancelled})
-		wellFormed(t, core.Transcript(r.log()))
+		wellFormed(t, core.TranscriptOf(r.log()))
 		if r.count(core.EventCallCancelled) != 3 {
 			t.Errorf("%d calls cancelled", r.count(core.EventCallCancelled))
 		}

@@ -28,6 +28,9 @@ func (a *activation) commit(ctx context.Context, c *plans.Commit) error {
 	}
 	a.report.Commits++
 	a.view = a.view.After(w.Head, c)
+	if c.Segment != nil {
+		a.thread.Committed(*c.Segment)
+	}
 	a.announce(c.Segment)
 	a.endLive()
 	if c.Wake != nil && !w.Woken {

@@ -189,7 +189,7 @@ func TestOutsideCancel(t *testing.T) {
 		if h := r.head(); len(m.given) != 0 || h.Response != "" || h.Finish != "" {
 			t.Errorf("memory %v, response %q", m.given, h.Response)
 		}
-		wellFormed(t, core.Transcript(r.log()))
+		wellFormed(t, core.TranscriptOf(r.log()))
 	})
 	t.Run("C169 between two bodies: the first keeps its result, the second does not run", func(t *testing.T) {
 		c := &control{}

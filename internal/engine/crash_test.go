@@ -207,8 +207,8 @@ func TestCrashAtEveryPoint(t *testing.T) {
 func TestRecovery(t *testing.T) {
 	t.Run("HF5 lost while a body runs: the model is not asked again", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
-		// claim, drain, journal, turn, ✗ result
-		b := &breaking{Store: r.db, at: 5, before: true, how: dies}
+		// claim, drain, turn, ✗ result
+		b := &breaking{Store: r.db, at: 4, before: true, how: dies}
 		r.store = b
 		r.build(engine.Options{})
 		r.start("hi")
@@ -272,8 +272,8 @@ func TestRecovery(t *testing.T) {
 		} {
 			r := newRig(t, calls(call("c1", "once", `{}`)), says("done"))
 			r.tool("once", toolRule{effect: core.Allow, spec: core.ToolSpec{Delivery: core.AtMostOnce}})
-			// claim, drain, journal, turn with intent, ✗ result
-			r.store = &breaking{Store: r.db, at: 5, before: true, how: dies}
+			// claim, drain, turn with intent, ✗ result
+			r.store = &breaking{Store: r.db, at: 4, before: true, how: dies}
 			r.build(engine.Options{})
 			r.start("hi")
 			if !r.stepOrDie() {

@@ -229,8 +229,8 @@ func TestDeadlines(t *testing.T) {
 		r.deadlines = map[core.Kind]core.Deadline{core.KindUnknownOutcome: {Within: hour}}
 		r.tool("pay", toolRule{effect: core.Allow, spec: core.ToolSpec{Delivery: core.AtMostOnce}})
 		r.start("pay")
-		// claim, drain, journal, turn and intent, ✗ result
-		r.store = &breaking{Store: r.db, at: 5, before: true, how: dies}
+		// claim, drain, turn and intent, ✗ result
+		r.store = &breaking{Store: r.db, at: 4, before: true, how: dies}
 		r.build(engine.Options{})
 		if !r.stepOrDie() {
 			t.Fatal("the process was not lost")

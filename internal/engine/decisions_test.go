@@ -434,7 +434,7 @@ func TestModelView(t *testing.T) {
 			"assistant[call_1] | tool(call_1): " + core.NoResult + " | user: b"},
 	} {
 		t.Run(c.name, func(t *testing.T) {
-			view := core.Transcript(c.log)
+			view := core.TranscriptOf(c.log)
 			var lines []string
 			for _, m := range view {
 				lines = append(lines, line(m))

@@ -171,7 +171,7 @@ func TestHooksEndARun(t *testing.T) {
 			if got := r.resultOf("c0"); got != c.result {
 				t.Errorf("the call's result is %q, want %q", got, c.result)
 			}
-			wellFormed(t, core.Transcript(r.log()))
+			wellFormed(t, core.TranscriptOf(r.log()))
 		})
 	}
 	t.Run("C161 a hook stops the run after the turn: no tool, no second request", func(t *testing.T) {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/engine/warm"
 )
 
 // Options are an engine's surroundings. Store, Waker, Agents, Clock and Random are required.
@@ -58,21 +59,28 @@ type Options struct {
 
 	Limits plans.Limits
 
+	// Warm is how many bytes of journals are kept for the next steps of their threads.
+	Warm int
+
 	Scheduler Scheduler // nil: goroutines
 	Slots     Slots     // nil: there is no bound on how many activations compute at once
 	Tracer    Tracer    // nil: nothing is traced
 }
 
 // Engine does steps. Safe for concurrent use.
-type Engine struct{ o Options }
+type Engine struct {
+	o       Options
+	threads *warm.Threads
+}
 
 // New fills in what o leaves open: a lease of 2 minutes, a margin of 10 s, a grain of 5 s, a watch
-// of 1 s, the default limits.
+// of 1 s, the default limits, 32 MiB of journals.
 func New(o Options) *Engine {
 	o.Lease = cmp.Or(o.Lease, 2*time.Minute)
 	o.Margin = cmp.Or(o.Margin, 10*time.Second)
 	o.Grain = cmp.Or(o.Grain, 5*time.Second)
 	o.Watch = cmp.Or(o.Watch, time.Second)
+	o.Warm = cmp.Or(o.Warm, 32<<20)
 	o.Limits = cmp.Or(o.Limits, plans.DefaultLimits)
 	if o.Scheduler == nil {
 		o.Scheduler = goroutines{}
@@ -83,7 +91,7 @@ func New(o Options) *Engine {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Engine{o}
+	return &Engine{o, warm.NewThreads(o.Warm)}
 }
 
 // Step works on the thread of a wake-up: it claims the run, does one step and releases it. A nil
@@ -122,6 +130,7 @@ func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 		log.Warn("step given up", "error", err)
 		return a.report, err
 	}
+	e.threads.Keep(warm.Key{Tenant: head.Tenant, Thread: head.Thread}, a.thread)
 	a.report.Outcome = Released
 	log.Debug("step done", "status", a.report.Status, "commits", a.report.Commits, "bodies", a.report.Bodies)
 	return a.report, nil

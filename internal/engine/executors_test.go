@@ -72,7 +72,7 @@ func (s script) perform(t *testing.T, rng *rand.Rand, terms core.Terms) *rig {
 		}
 	}
 	r.wantEnd(core.NaturalEnd, "")
-	wellFormed(t, core.Transcript(r.log()))
+	wellFormed(t, core.TranscriptOf(r.log()))
 	return r
 }
 

@@ -296,7 +296,7 @@ func TestAModelIsAskedWhileCallsWait(t *testing.T) {
 		if said := slices.Contains(r.conversation(), "assistant: two of three are done"); !said {
 			t.Errorf("conversation %v", r.conversation())
 		}
-		wellFormed(t, core.Transcript(r.log()))
+		wellFormed(t, core.TranscriptOf(r.log()))
 	})
 }
 

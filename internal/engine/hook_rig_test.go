@@ -171,7 +171,7 @@ func (r *rig) writing(name string, write func(*engine.Pad)) {
 // resultOf is the text of a call's result as the model sees it.
 func (r *rig) resultOf(callID string) string {
 	r.t.Helper()
-	for _, m := range core.Transcript(r.log()) {
+	for _, m := range core.TranscriptOf(r.log()) {
 		if m.CallID == callID {
 			return m.Text()
 		}

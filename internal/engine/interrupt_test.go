@@ -159,7 +159,7 @@ func TestInterrupt(t *testing.T) {
 	})
 	t.Run("an at-least-once body that a lost process began waits as well", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
-		r.store = &breaking{Store: r.db, at: 5, before: true, how: dies}
+		r.store = &breaking{Store: r.db, at: 4, before: true, how: dies}
 		r.build(engine.Options{})
 		r.start("hi")
 		if !r.stepOrDie() {

@@ -166,7 +166,7 @@ func TestAStepIsTracedAndAccountedFor(t *testing.T) {
 	r.build(engine.Options{Tracer: traced})
 	r.start("go")
 	first := r.step()
-	if want := []string{"claim", "commit", "journal", "model", "commit", "tool echo", "commit"}; !slices.Equal(traced.log, want) {
+	if want := []string{"claim", "commit", "model", "commit", "tool echo", "commit"}; !slices.Equal(traced.log, want) {
 		t.Errorf("traced %q, want %q", traced.log, want)
 	}
 	if first.InputTokens != 70 || first.OutputTokens != 9 || first.Bodies != 1 || !first.Asked || first.Step != 1 || first.Thread != r.thread {

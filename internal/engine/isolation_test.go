@@ -54,7 +54,7 @@ func TestHooksAreIsolatedInWhatTheyWrite(t *testing.T) {
 				r.wantEnd(core.Failed, "state_conflict")
 			}
 			r.wantState(core.RunScope, "k", "")
-			wellFormed(t, core.Transcript(r.log()))
+			wellFormed(t, core.TranscriptOf(r.log()))
 		})
 		t.Run(phase.String()+": hooks that add to one number do not conflict", func(t *testing.T) {
 			r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))

@@ -197,7 +197,7 @@ func TestStopFromOutside(t *testing.T) {
 				t.Errorf("the result of %s is %q", id, got)
 			}
 		}
-		wellFormed(t, core.Transcript(r.log()))
+		wellFormed(t, core.TranscriptOf(r.log()))
 		if r.decideOn("c1", sus, resume("d", `true`)) == nil || r.cancel() == nil {
 			t.Error("something was accepted after the end")
 		}

@@ -196,7 +196,7 @@ func TestAnAttemptThatFailsEndsAndTheNextOneBegins(t *testing.T) {
 func TestAnAttemptThatIsGivenUpWithoutACommitEnds(t *testing.T) {
 	l := &listener{}
 	r := listening(t, l, failingAtFirst(nil))
-	r.store = &breaking{Store: r.db, before: true, how: func() error { return errors.New("lost") }, also: []int{4}}
+	r.store = &breaking{Store: r.db, before: true, how: func() error { return errors.New("lost") }, also: []int{3}}
 	r.build(engine.Options{Live: l})
 	_, err := r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread})
 	if got := l.heard(); err == nil || len(got) == 0 || got[len(got)-1] != "end 1.0" {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
+	"github.com/dormouse-dev/dormouse/internal/engine/warm"
 )
 
 // prepare loads what the run is pinned to and the round it is in.
@@ -143,21 +144,23 @@ func (a *activation) refresh(ctx context.Context) error {
 	return nil
 }
 
-// journal reads the segments from..head.seq and holds them to the chain of stamps that the head
-// ends.
+// journal is the segments from..head.seq, held to the chain of stamps that the head ends.
 func (a *activation) journal(ctx context.Context, from int64) ([]core.Segment, error) {
+	return a.thread.Since(a.view.Head, from, a.reading(ctx))
+}
+
+// transcript is what was said so far.
+func (a *activation) transcript(ctx context.Context) (*core.Transcript, error) {
+	return a.thread.Transcript(a.view.Head, a.reading(ctx))
+}
+
+func (a *activation) reading(ctx context.Context) warm.Read {
 	h := a.view.Head
-	from = max(from, 1)
-	segments, err := traced(ctx, a.e, "journal", func(ctx context.Context) ([]core.Segment, error) {
-		return retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, from, h.Seq) })
-	})
-	if err != nil {
-		return nil, fmt.Errorf("reading the journal: %w", err)
+	return func(from int64) ([]core.Segment, error) {
+		return traced(ctx, a.e, "journal", func(ctx context.Context) ([]core.Segment, error) {
+			return retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, from, h.Seq) })
+		})
 	}
-	if err := core.CheckChain(h, from, segments); err != nil {
-		return nil, err
-	}
-	return segments, nil
 }
 
 // segment reads one segment that the head has named.

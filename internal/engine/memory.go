@@ -55,12 +55,12 @@ func withMemory[T any](ctx context.Context, a *activation, req MemoryRequest, do
 
 // conversation is what was said so far, with a start that is not committed yet.
 func (a *activation) conversation(ctx context.Context) (MemoryRequest, error) {
-	segments, err := a.journal(ctx, 1)
+	said, err := a.transcript(ctx)
 	if err != nil {
 		return MemoryRequest{}, err
 	}
 	h := a.view.Head
-	messages := core.Transcript(core.Messages(segments))
+	messages := said.Messages()
 	for _, s := range h.Inbox {
 		if s.Kind == core.SignalStart {
 			messages = append(messages, a.input(s)...)

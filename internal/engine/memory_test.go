@@ -255,22 +255,27 @@ func (d *deadly) Commit(ctx context.Context, req engine.MemoryRequest) error {
 // A store that answers badly for longer than a read is tried is no memory that fails: the next
 // activation offers the conversation again.
 func TestAJournalThatCannotBeReadIsNoFailureOfTheMemory(t *testing.T) {
-	for name, at := range map[string]func(h core.Head) bool{
-		"at the start": func(h core.Head) bool { return h.End == nil },
-		"at the end":   func(h core.Head) bool { return h.End != nil },
-	} {
+	for name, atEnd := range map[string]bool{"at the start": false, "at the end": true} {
 		t.Run(name, func(t *testing.T) {
 			m := &memory{}
 			r := newRig(t, says("done"))
 			r.memory = m
-			store := &unreadable{Store: r.db, at: at, head: r.head}
+			r.start("hi")
+			if atEnd {
+				r.store = lostAtTheEnd{r.db}
+				r.build(engine.Options{})
+				if !r.stepOrDie() {
+					t.Fatal("the process was not lost")
+				}
+				r.clock.Advance(3 * time.Minute)
+			}
+			store := &unreadable{Store: r.db, down: true}
 			r.store = store
 			r.build(engine.Options{})
-			r.start("hi")
 			if _, err := r.eng.Step(r.ctx, engine.Wakeup{Tenant: "t", Thread: r.thread}); !errors.Is(err, errUnreadable) {
 				t.Fatalf("the step ended with %v", err)
 			}
-			store.at = nil
+			store.down = false
 			r.recover()
 			r.wantEnd(core.NaturalEnd, "")
 			if m.recalls != 1 || len(m.given) != 1 || len(r.failures()) != 0 {
@@ -280,17 +285,27 @@ func TestAJournalThatCannotBeReadIsNoFailureOfTheMemory(t *testing.T) {
 	}
 }
 
+// lostAtTheEnd is the store of a process that is lost once the end of its run is committed.
+type lostAtTheEnd struct{ engine.Store }
+
+func (s lostAtTheEnd) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
+	w, err := s.Store.Commit(ctx, req)
+	if err == nil && w.Head.End != nil {
+		panic(lost{})
+	}
+	return w, err
+}
+
 var errUnreadable = errors.New("the store does not answer")
 
-// unreadable is a store whose journal cannot be read while the head is at a certain point.
+// unreadable is a store whose journal cannot be read while it is down.
 type unreadable struct {
 	engine.Store
-	at   func(core.Head) bool
-	head func() core.Head
+	down bool
 }
 
 func (s *unreadable) Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
-	if s.at != nil && s.at(s.head()) {
+	if s.down {
 		return nil, errUnreadable
 	}
 	return s.Store.Segments(ctx, tenant, thread, from, to)

@@ -10,12 +10,11 @@ import (
 
 // askModel calls the model with the whole conversation, as the hooks have shaped the request.
 func (a *activation) askModel(ctx context.Context, r plans.Request) error {
-	segments, err := a.journal(ctx, 1)
+	said, err := a.transcript(ctx)
 	if err != nil {
 		return err
 	}
-	log := core.Messages(segments)
-	prompt := a.prompt(log, r)
+	prompt := a.prompt(said.Messages(), r)
 	a.speaker = a.speak(r.Step)
 	heard := &heard{clock: a.e.o.Clock, next: a.speaker.take}
 	prompt.Say = heard.take
@@ -36,16 +35,16 @@ func (a *activation) askModel(ctx context.Context, r plans.Request) error {
 	}
 	turn.AskedAt, turn.FirstAt, turn.EndedAt = asked, heard.firstAt(), a.now()
 	if err == nil {
-		a.view.Turn, a.view.UsedCallIDs = &turn, core.UsedCallIDs(log)
+		a.view.Turn, a.view.UsedCallID = &turn, said.Used
 		a.view.Yielded = a.yields(ctx)
 		return nil
 	}
 	return a.noTurn(ctx, err)
 }
 
-func (a *activation) prompt(log []core.Message, r plans.Request) Prompt {
+func (a *activation) prompt(said []core.Message, r plans.Request) Prompt {
 	h := a.view.Head
-	p := Prompt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Step: r.Step, Instructions: a.agent.Instructions, Messages: a.view.Supplied.Show(core.Transcript(log), h.Run, h.Born)}
+	p := Prompt{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Step: r.Step, Instructions: a.agent.Instructions, Messages: a.view.Supplied.Show(said, h.Run, h.Born)}
 	for _, text := range r.Context {
 		p.Messages = append(p.Messages, core.Message{Role: core.RoleSystem, Parts: core.TextParts(text), RunID: h.Run, At: a.view.Now})
 	}

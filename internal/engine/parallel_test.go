@@ -88,7 +88,7 @@ func TestParallelRounds(t *testing.T) {
 				t.Errorf("end %+v", end)
 			}
 			r.wantNoConflictingWrite(spec.Delivery)
-			wellFormed(t, core.Transcript(r.log()))
+			wellFormed(t, core.TranscriptOf(r.log()))
 		})
 	}
 	t.Run("cancelled while two bodies write one key: the cancel is what ended the run", func(t *testing.T) {
@@ -107,7 +107,7 @@ func TestParallelRounds(t *testing.T) {
 		r.wantRun(core.RunDone, core.Cancelled)
 		r.wantState(core.RunScope, "n", "")
 		r.wantCalls(map[string]core.CallStatus{"c1": core.CallCancelled, "c2": core.CallCancelled})
-		wellFormed(t, core.Transcript(r.log()))
+		wellFormed(t, core.TranscriptOf(r.log()))
 	})
 	t.Run("C64 both add to one number: no conflict", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "count", `{}`), call("c2", "count", `{}`)), says("done"))

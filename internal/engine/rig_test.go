@@ -407,7 +407,7 @@ func (r *rig) count(t core.EventType) (n int) {
 
 // conversation is the model's view in one line a message.
 func (r *rig) conversation() (lines []string) {
-	for _, m := range core.Transcript(r.log()) {
+	for _, m := range core.TranscriptOf(r.log()) {
 		lines = append(lines, line(m))
 	}
 	return lines

@@ -39,7 +39,7 @@ func TestStops(t *testing.T) {
 		if h := r.head(); h.Step != 3 || h.Calls["c2"].Status != core.CallCancelled {
 			t.Errorf("%d steps, calls %+v", h.Step, h.Calls)
 		}
-		wellFormed(t, core.Transcript(r.log()))
+		wellFormed(t, core.TranscriptOf(r.log()))
 	})
 	t.Run("C140 the text of the turn that is stopped is kept", func(t *testing.T) {
 		r := stopped(t, []core.Turn{{Text: "let me see", Calls: []core.ToolCall{call("c1", "echo", `{}`)}}}, stoprule.Spec{Type: "max_rounds", Rounds: 1})

@@ -48,7 +48,7 @@ func TestNothingRunsOfAnAnswerThatWasCutOffWhateverElseThereIs(t *testing.T) {
 			r.wantEnd(core.Stopped, "max_tokens")
 			r.wantRan()
 			r.wantAsked(1)
-			for _, m := range core.Transcript(r.log()) {
+			for _, m := range core.TranscriptOf(r.log()) {
 				if m.Role == core.RoleTool && !strings.HasPrefix(m.Text(), "Not run: ") {
 					t.Errorf("the call %s came to %q", m.CallID, m.Text())
 				}

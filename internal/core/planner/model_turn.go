@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/callid"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
@@ -72,13 +73,13 @@ func (d *draft) takeRequest() (plans.Request, error) {
 // newRound makes the turn the current round. Calls of earlier rounds that still wait stay with it.
 // faults says of each call what is wrong with its arguments.
 func (d *draft) newRound(t core.Turn, faults []string, request plans.Request) error {
-	used := core.CloneMap(d.v.UsedCallIDs)
+	used := &callid.Used{Before: d.v.UsedCallID}
 	old := d.keepOpen(used)
 	calls := make([]core.ToolCall, len(t.Calls))
 	renamed := map[string][]string{}
 	for i, c := range t.Calls {
 		given := c.ID
-		c.ID = core.UniqueCallID(used, c.ID)
+		c.ID = used.Unique(c.ID)
 		renamed[given] = append(renamed[given], c.ID)
 		calls[i] = c
 		if faults[i] != "" {
@@ -117,7 +118,7 @@ func (d *draft) newRound(t core.Turn, faults []string, request plans.Request) er
 }
 
 // keepOpen lets go of the settled calls of the round before and returns those that go on waiting.
-func (d *draft) keepOpen(used map[string]bool) (open []core.ToolCall) {
+func (d *draft) keepOpen(used *callid.Used) (open []core.ToolCall) {
 	for _, call := range d.round.Calls {
 		c, tracked := d.h.Calls[call.ID]
 		if !tracked || c.Status.Terminal() {
@@ -126,7 +127,7 @@ func (d *draft) keepOpen(used map[string]bool) (open []core.ToolCall) {
 		if c.TurnSegment == 0 && !c.Synthetic {
 			d.change(call.ID, func(c *core.Call) { c.TurnSegment = d.h.Round })
 		}
-		used[call.ID] = true
+		used.Take(call.ID)
 		open = append(open, call)
 	}
 	for id, c := range d.h.Calls {

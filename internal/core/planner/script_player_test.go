@@ -125,7 +125,7 @@ func (p *scriptPlayer) carryOut(v *plans.View, plan plans.Plan, limit *scriptLim
 		if limit.hit("crash-in", "model") {
 			return p.lost("model")
 		}
-		v.ModelAsked, v.UsedCallIDs = true, core.UsedCallIDs(core.Messages(p.journal))
+		v.ModelAsked, v.UsedCallID = true, usedIn(core.Messages(p.journal))
 		p.acts(&p.speak)
 		p.answer(v)
 		return "model", false

@@ -9,6 +9,7 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/callid"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
@@ -98,12 +99,19 @@ func FuzzStoredSegments(f *testing.F) {
 		_ = core.ReadRound(h, segments)
 		comesBack(t, core.ReadState(h, segments))
 		log := core.Messages(segments)
-		used := core.UsedCallIDs(log)
-		if unique := core.UniqueCallID(used, id); unique == "" || core.UsedCallIDs(log)[unique] {
+		used := callid.Used{Before: usedIn(log)}
+		if unique := used.Unique(id); unique == "" || usedIn(log)(unique) {
 			t.Fatalf("the id %q is empty or used", unique)
 		}
-		checkTranscript(t, core.Transcript(log), true)
+		checkTranscript(t, core.TranscriptOf(log), true)
 	})
+}
+
+// usedIn says which ids the calls of a log have.
+func usedIn(log []core.Message) func(id string) bool {
+	var t core.Transcript
+	t.Add(log...)
+	return t.Used
 }
 
 // checkTranscript: behind each turn stands one result for each of its calls, in their order, and no
@@ -182,7 +190,7 @@ func carryOut(t *testing.T, v *plans.View, plan plans.Plan, segments []core.Segm
 		*v = v.After(comesBack(t, plan.Head), plan)
 		return !plan.Over
 	case plans.AskModel:
-		v.ModelAsked, v.UsedCallIDs = true, core.UsedCallIDs(core.Messages(segments))
+		v.ModelAsked, v.UsedCallID = true, usedIn(core.Messages(segments))
 		v.Turn = &core.Turn{Text: "hm", Calls: []core.ToolCall{{ID: "c", Name: "ask_x"}, {ID: "c", Name: "lookup"}}}
 	case plans.RunBodies:
 		for _, run := range plan {

@@ -239,7 +239,7 @@ func (s *stage) activation() {
 			}
 		case plans.AskModel:
 			log := s.log()
-			v.ModelAsked, v.UsedCallIDs = true, core.UsedCallIDs(log)
+			v.ModelAsked, v.UsedCallID = true, usedIn(log)
 			if v.Turn = s.ask(log); v.Turn == nil {
 				long := strings.Repeat(s.result+" ", 100_000/(len(s.result)+1))
 				v.Failure = &plans.ModelFailure{Reason: core.Reason{Kind: core.Stopped, Code: long, Detail: long}}
@@ -317,7 +317,7 @@ func (s *stage) log() []core.Message { return core.Messages(s.journal) }
 
 // ask gives the turn a few times, then an empty one, or none at all.
 func (s *stage) ask(log []core.Message) *core.Turn {
-	checkTranscript(s.t, core.Transcript(log), s.rules.Terms().Continue)
+	checkTranscript(s.t, core.TranscriptOf(log), s.rules.Terms().Continue)
 	turns := 0
 	for _, m := range log {
 		if m.Role == core.RoleAssistant {
@@ -366,7 +366,7 @@ func (s *stage) ended() {
 		s.t.Fatalf("done without a reason: %s", core.Encode(s.head))
 	}
 	log := s.log()
-	checkTranscript(s.t, core.Transcript(log), false)
+	checkTranscript(s.t, core.TranscriptOf(log), false)
 	asked, results, placeholders := map[string]int{}, map[string]int{}, map[string]int{}
 	for _, m := range log {
 		for _, c := range m.Calls {

@@ -8,15 +8,16 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/callid"
 	"github.com/dormouse-dev/dormouse/internal/core/inbox"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
 func TestCallIDsAreShortTextHoweverLongAModelMakesThem(t *testing.T) {
-	used := map[string]bool{}
+	var used callid.Used
 	seen := map[string]bool{}
 	for _, id := range []string{strings.Repeat("x", 1<<20), strings.Repeat("x", 1<<20), strings.Repeat("ä", 100), "\xff", "\xfe", ""} {
-		got := core.UniqueCallID(used, id)
+		got := used.Unique(id)
 		if len(got) > 64 || !utf8.ValidString(got) || got == "" || seen[got] {
 			t.Errorf("%.20q became %q", id, got)
 		}

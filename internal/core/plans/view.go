@@ -28,13 +28,13 @@ type View struct {
 
 	Hooked map[core.Phase]bool // phases in which some hook wants to be called
 
-	Limits      Limits
-	Notices     notice.Set                 // what anyone has subscribed to
-	Payloads    map[string]json.RawMessage // what the signals in the inbox refer to, by digest
-	UsedCallIDs map[string]bool            // call ids the thread has used; needed with Turn
-	Fresh       func() string              // unguessable text, new each time
-	Agents      map[string]FoundAgent      // what [FindAgent] has found, by name
-	Put         int                        // number of the next write within this activation
+	Limits     Limits
+	Notices    notice.Set                 // what anyone has subscribed to
+	Payloads   map[string]json.RawMessage // what the signals in the inbox refer to, by digest
+	UsedCallID func(id string) bool       // whether a call has the id; needed with Turn
+	Fresh      func() string              // unguessable text, new each time
+	Agents     map[string]FoundAgent      // what [FindAgent] has found, by name
+	Put        int                        // number of the next write within this activation
 
 	Conditions
 	Results

@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/callid"
 )
 
 // Mismatch is one difference between the recorded and the actual conversation.
@@ -124,7 +125,7 @@ func inOrder(calls []core.ToolCall, results []core.Message) []core.Message {
 // adds it in a thread, in calls and results. In each round the first result of an id answers the
 // first call with it. The given messages are not changed.
 func UniqueIDs(messages []core.Message) []core.Message {
-	used := map[string]bool{}
+	used := &callid.Used{}
 	// of this round: from the written id to the unique ids, in call order
 	open := map[string][]string{}
 	out := make([]core.Message, len(messages))
@@ -143,14 +144,14 @@ func UniqueIDs(messages []core.Message) []core.Message {
 	return out
 }
 
-func uniqueCalls(calls []core.ToolCall, used map[string]bool, open map[string][]string) []core.ToolCall {
+func uniqueCalls(calls []core.ToolCall, used *callid.Used, open map[string][]string) []core.ToolCall {
 	if calls == nil {
 		return nil
 	}
 	out := make([]core.ToolCall, len(calls))
 	for i, c := range calls {
 		written := c.ID
-		c.ID = core.UniqueCallID(used, written)
+		c.ID = used.Unique(written)
 		open[written] = append(open[written], c.ID)
 		out[i] = c
 	}

@@ -11,6 +11,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/callid"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/model/recording"
 )
@@ -20,7 +21,7 @@ import (
 func play(t *testing.T, c recording.Conversation) []core.Message {
 	t.Helper()
 	var thread []core.Message
-	model, tools, used := c.Model(), c.Tool(), map[string]bool{}
+	model, tools, used := c.Model(), c.Tool(), callid.Used{}
 	for _, m := range c.Messages {
 		if m.Role != core.RoleUser {
 			continue
@@ -35,7 +36,7 @@ func play(t *testing.T, c recording.Conversation) []core.Message {
 				t.Fatal(err)
 			}
 			for i := range turn.Calls {
-				turn.Calls[i].ID = core.UniqueCallID(used, turn.Calls[i].ID)
+				turn.Calls[i].ID = used.Unique(turn.Calls[i].ID)
 			}
 			thread = append(thread, core.Message{Role: core.RoleAssistant, Parts: core.TextParts(turn.Text), Calls: turn.Calls})
 			for _, call := range turn.Calls {

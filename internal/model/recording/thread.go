@@ -32,7 +32,7 @@ func FromThread(thread, run, system string, messages []wire.Message) (Conversati
 	for i, m := range messages[:end] {
 		log[i] = MessageOf(m)
 	}
-	c := Conversation{ID: thread, Run: run, System: system, Messages: core.Transcript(log)}
+	c := Conversation{ID: thread, Run: run, System: system, Messages: core.TranscriptOf(log)}
 	return c, c.check()
 }
 

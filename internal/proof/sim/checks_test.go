@@ -55,7 +55,7 @@ func (s *stage) check(ctx context.Context) {
 			continue
 		}
 		segments := s.journal(ctx, t.id)
-		s.final[t.n] = core.Transcript(core.Messages(segments))
+		s.final[t.n] = core.TranscriptOf(core.Messages(segments))
 		s.checkHistory(t, segments)
 		s.checkResults(t, core.Messages(segments))
 		s.checkDecisions(t, s.decisions(ctx, t.id))
@@ -112,7 +112,7 @@ func (s *stage) checkResults(t *thread, log []core.Message) {
 			s.wrong("I-3: call %s has %d results", id, results[id])
 		}
 	}
-	if why := sim.Malformed(core.Transcript(log), false); why != "" {
+	if why := sim.Malformed(core.TranscriptOf(log), false); why != "" {
 		s.wrong("I-7: %s", why)
 	}
 }

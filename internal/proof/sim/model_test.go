@@ -27,6 +27,9 @@ func (c model) Ask(ctx context.Context, p engine.Prompt) (core.Turn, error) {
 	}
 	c.samePin(p.Run, c.version)
 	c.checkShown(ctx, p)
+	if c.s.reads {
+		c.checkPrompt(ctx, p)
+	}
 	c.s.w.Yield(ctx)
 	c.lost("in a model call")
 	if c.s.faults.Rate > 0 && !c.s.plan.calm && c.s.w.Happens("model", c.s.plan.breaks) {

@@ -250,7 +250,7 @@ func (r *round) check() {
 	if err != nil {
 		r.t.Fatal(err)
 	}
-	transcript := core.Transcript(core.Messages(segments))
+	transcript := core.TranscriptOf(core.Messages(segments))
 	if len(transcript) != roundCalls+3 || r.early != "" || h.End == nil || h.End.Kind != core.NaturalEnd {
 		r.t.Fatalf("%d messages, the model saw %q, the run ended %+v", len(transcript), r.early, h.End)
 	}

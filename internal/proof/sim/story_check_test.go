@@ -78,7 +78,7 @@ func (p *performance) checkCalls(h core.Head, log []core.Message) {
 			}
 		}
 	}
-	if why := sim.Malformed(core.Transcript(log), true); why != "" {
+	if why := sim.Malformed(core.TranscriptOf(log), true); why != "" {
 		p.wrong("I-7: %s", why)
 	}
 }
@@ -313,7 +313,7 @@ func toldTo(p *performance, args []string) string {
 
 // converse compares the model's view; an entry that ends in three dots need only begin so.
 func converse(p *performance, wanted string) string {
-	is := toldConversation(core.Transcript(core.Messages(p.journal())))
+	is := toldConversation(core.TranscriptOf(core.Messages(p.journal())))
 	got, want := strings.Split(is, " | "), strings.Split(wanted, " | ")
 	same := slices.EqualFunc(got, want, func(got, want string) bool {
 		start, open := strings.CutSuffix(want, "...")
