@@ -42,11 +42,9 @@ type Tool struct {
 	Client bool `json:"client,omitempty"`
 	// The agent that each call starts a run of. Empty for other tools.
 	Agent string `json:"agent,omitempty"`
-	// The host of the agent that runs elsewhere and that each call gives a task to. Empty for
-	// other tools.
+	// The host of the remote agent that each call gives a task to. Empty for other tools.
 	A2A string `json:"a2a,omitempty"`
-	// What the agent's rules say about the tool. "conditional" if that depends on the
-	// arguments.
+	// What the agent's rules say about it. "conditional" if that depends on the arguments.
 	Permission string `json:"permission"`
 }
 

@@ -111,7 +111,7 @@ type Request struct {
 
 // ToolDetails say what a tool does and where its calls go. They contain no secrets.
 type ToolDetails struct {
-	// What the tool does, according to the agent's author.
+	// What the tool does, by the agent's author; or that the client supplied it.
 	Description string `json:"description,omitempty"`
 	// How the tool is implemented: "http", "lambda", "mcp", "go", "agent", "a2a",
 	// "client" or "recorded".

@@ -65,8 +65,7 @@ type Ask struct {
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// The original arguments, if the approver edited them.
 	Asked json.RawMessage `json:"asked_arguments,omitempty"`
-	// The suspension to decide. Empty until the ask is in the inbox, usually for less than a
-	// second.
+	// The suspension to decide. Empty until the ask is in the inbox, for less than a second.
 	Suspension string `json:"suspension,omitempty"`
 	// When the ask times out. Nil without a deadline.
 	Deadline *Time `json:"deadline,omitempty"`

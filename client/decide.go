@@ -44,8 +44,7 @@ type Decision struct {
 	Error string `json:"error,omitempty"`
 	// With an approval: arguments that replace the model's.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// With an approval: "run" also allows later calls of this run that the same rule would ask
-	// about.
+	// With an approval: "run" also allows later calls that the same rule would ask about.
 	Grant string `json:"grant,omitempty"`
 	// The reason, for the record. The model sees the reason of a denial.
 	Reason string `json:"reason,omitempty"`
@@ -53,8 +52,7 @@ type Decision struct {
 	// nothing is stored (409 "changed"). If omitted, this isn't checked. It doesn't count when
 	// a repeat is compared with the first decision.
 	Shown string `json:"shown,omitempty"`
-	// With Shown: the program that showed the question and its version, such as "desk/2".
-	// Default: "api".
+	// With Shown: the program that showed the question, such as "desk/2". Default: "api".
 	ShownBy string `json:"shown_by,omitempty"`
 }
 
@@ -72,8 +70,7 @@ type Answer struct {
 	Error string `json:"error,omitempty"`
 	// With an approval: arguments that replace the model's.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
-	// With an approval: "run" also allows later calls of this run that the same rule would ask
-	// about.
+	// With an approval: "run" also allows later calls that the same rule would ask about.
 	Grant string `json:"grant,omitempty"`
 	// The reason, for the record. The model sees the reason of a denial.
 	Reason string `json:"reason,omitempty"`
@@ -81,8 +78,7 @@ type Answer struct {
 	// nothing is stored (409 "changed"). If omitted, this isn't checked. It doesn't count when
 	// a repeat is compared with the first decision.
 	Shown string `json:"shown,omitempty"`
-	// With Shown: the program that showed the question and its version, such as "desk/2".
-	// Default: "api".
+	// With Shown: the program that showed the question, such as "desk/2". Default: "api".
 	ShownBy string `json:"shown_by,omitempty"`
 }
 

@@ -7,8 +7,7 @@ package client
 type PathStep struct {
 	// The run.
 	RunID string `json:"run_id"`
-	// The call of the run above that it works for. Empty for a run that no other one has
-	// started.
+	// The call of the run above that it works for. Empty for a run without one.
 	CallID string `json:"call_id,omitempty"`
 	// The agent of the run. If that is a remote one, the tool that calls it.
 	Agent string `json:"agent"`

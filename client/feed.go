@@ -43,8 +43,7 @@ type FeedOptions struct {
 	// Only these types, of [EventCallSuspended], [EventDecisionRecorded] and [EventRunStatus].
 	// Empty returns all three.
 	Types []string
-	// Return only events after this cursor, the Cursor of a [FeedItem]. Empty starts with the
-	// oldest event.
+	// Return only events after the Cursor of a [FeedItem]. Empty starts with the oldest.
 	After string
 	// Without a cursor, return only events that are committed from now on.
 	Tail bool

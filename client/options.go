@@ -33,8 +33,7 @@ func defaults() config {
 	return config{userAgent: "dormouse-go", client: http.DefaultClient, retries: defaultRetries, sleep: machine.Sleep, random: rand.Reader}
 }
 
-// WithToken sends the token as "Authorization: Bearer" with each request. An empty token is not
-// sent.
+// WithToken sends the token, unless it is empty, as "Authorization: Bearer" with each request.
 func WithToken(token string) Option { return func(c *config) { c.token = token } }
 
 // WithHTTPClient sends requests through h instead of [http.DefaultClient]. [Client.PollRun],

@@ -58,12 +58,7 @@ type StartRequest struct {
 	Memory *bool `json:"memory,omitempty"`
 	// Who is notified of this run, beside the targets of the agent. At most 5.
 	Notify []NotifyTarget `json:"notify,omitempty"`
-	// Tools that the client runs, for an agent that accepts them. At most 32, and 32,768 bytes.
-	ClientTools []ClientTool `json:"client_tools,omitempty"`
-	// What the model is shown as the client's words. At most 32 items, and 32,768 bytes.
-	Context []ContextItem `json:"context,omitempty"`
-	// The value of the key dormouse.client when the run starts. At most 16,384 bytes.
-	State json.RawMessage `json:"state,omitempty"`
+	Supplied
 }
 
 // ResumeRequest resumes an interrupted run; see [Client.Resume]. All fields are optional.
@@ -86,6 +81,8 @@ type MessageRequest struct {
 	// What to do if the run waits for a decision: "refuse" the message (default), "abandon" the
 	// suspended calls, or "queue" the message until the run ends.
 	OnPending string `json:"on_pending,omitempty"`
+	// For the run that the message starts. One that is open keeps what its own start supplied.
+	Supplied
 }
 
 // Run is a run at the time of the request.
@@ -107,19 +104,12 @@ type Run struct {
 	Code string `json:"code,omitempty"`
 	// An explanation of Code.
 	Detail string `json:"detail,omitempty"`
-	// What a "running" run waits for: "model", while its model doesn't answer. The run
-	// continues on its own when it does. Empty if it waits for nothing.
-	WaitingOn string `json:"waiting_on,omitempty"`
-	// With WaitingOn: when the first of the consecutive failures occurred.
-	WaitingSince *Time `json:"waiting_since,omitempty"`
-	// With WaitingOn: when the model is called next. Nil while a call is in progress.
-	NextAttemptAt *Time `json:"next_attempt_at,omitempty"`
+	ModelWait
 	Work
 	// The final text as a JSON string, or the value the model passed to "finish"; see
 	// [Run.OutputText]. JSON null if there is none.
 	Output json.RawMessage `json:"output"`
-	// How the agent describes the end of the run: "done", "no_op" or "awaiting_input". Nil
-	// until it is done.
+	// How the agent describes its end: "done", "no_op" or "awaiting_input". Nil until then.
 	ResponseState *string `json:"response_state"`
 	// Set if Reason is "error".
 	Error *RunError `json:"error"`
@@ -138,6 +128,8 @@ type Run struct {
 	// (it continues from the input of RetryOf), for an input without text, and until a run with
 	// a long input starts.
 	FirstLine string `json:"first_line,omitempty"`
+	// The names of the tools that the request supplied and the agent accepts, once it starts.
+	ClientToolNames []string `json:"client_tool_names,omitempty"`
 	// Who cancelled the run.
 	CancelledBy *Actor `json:"cancelled_by,omitempty"`
 	// The position in the run's events after everything that was committed at the time of the
@@ -147,6 +139,17 @@ type Run struct {
 	CreatedAt Time `json:"created_at"`
 	// When the run last changed.
 	UpdatedAt Time `json:"updated_at"`
+}
+
+// ModelWait says that a run waits for its model.
+type ModelWait struct {
+	// What a "running" run waits for: "model", while its model doesn't answer. The run
+	// continues on its own when it does. Empty if it waits for nothing.
+	WaitingOn string `json:"waiting_on,omitempty"`
+	// With WaitingOn: when the first of the consecutive failures occurred.
+	WaitingSince *Time `json:"waiting_since,omitempty"`
+	// With WaitingOn: when the model is called next. Nil while a call is in progress.
+	NextAttemptAt *Time `json:"next_attempt_at,omitempty"`
 }
 
 // Work is what a run has done so far.

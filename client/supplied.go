@@ -2,6 +2,16 @@ package client
 
 import "encoding/json"
 
+// Supplied is what a client supplies for one run, if the agent accepts it.
+type Supplied struct {
+	// Tools that the client runs. At most 32, and 32,768 bytes.
+	ClientTools []ClientTool `json:"client_tools,omitempty"`
+	// What the model is shown as the client's words. At most 32 items, and 32,768 bytes.
+	Context []ContextItem `json:"context,omitempty"`
+	// The value of the key dormouse.client when the run starts. At most 16,384 bytes.
+	State json.RawMessage `json:"state,omitempty"`
+}
+
 // ClientTool is a tool that the client runs, for one run.
 type ClientTool struct {
 	// Letters, digits, - and _, at most 64. It must not look like the name of an agent's tool.

@@ -169,8 +169,7 @@ func (c *Client) FindThread(ctx context.Context, key string) (Thread, error) {
 	return get[Thread](ctx, c, "/v1/threads", url.Values{"key": {key}})
 }
 
-// ThreadRuns returns the runs of a thread, newest first. It reads page after page. An error is the
-// last value.
+// ThreadRuns returns the runs of a thread, newest first, page by page. An error is the last value.
 func (c *Client) ThreadRuns(ctx context.Context, thread string, f RunFilter) iter.Seq2[Run, error] {
 	return c.runs(ctx, threadPath(thread, "/runs"), f)
 }

@@ -43,8 +43,7 @@ type Ballot struct {
 	Key string `json:"key"`
 	// The groups of the policy that the person belongs to, with commas between them.
 	Group string `json:"group,omitempty"`
-	// The stage of the policy, from 1, and how many there are. 0 if the question was closed
-	// before.
+	// The stage of the policy, from 1, and how many there are. 0 if it was closed before.
 	Stage  int `json:"stage"`
 	Stages int `json:"stages"`
 	// How many different people must approve.

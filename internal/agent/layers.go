@@ -130,6 +130,9 @@ func refusalOnly(o opinion) opinion {
 func (g gatekeeper) askOnce(tool string, opinions []opinion) core.Verdict {
 	v := core.Verdict{Effect: core.Ask, Mode: opinions[0].Mode, Grant: grantKey(tool, opinions)}
 	var reasons []string
+	if t, _ := g.pinned.Tool(tool); t.Supplied {
+		reasons = append(reasons, BySender)
+	}
 	for i, o := range opinions {
 		usual := g.pinned.Approval
 		if i > 0 {

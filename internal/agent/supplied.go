@@ -21,6 +21,10 @@ const (
 // version from before there was a choice has not either.
 var Acceptable = []string{AcceptTools, AcceptContext, AcceptState}
 
+// BySender is what approvers read of each supplied tool. What the client says of it is the client's
+// claim, and would be read as the author's words.
+const BySender = "The client supplied this tool with its request, and runs it. The agent itself has no such tool."
+
 // CheckSupplied says, in words for the caller, why a run of this version can't start with what was
 // supplied; nil if it can.
 func (d Definition) CheckSupplied(in supplied.Input) error {

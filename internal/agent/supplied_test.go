@@ -115,6 +115,9 @@ func TestTheRulesOfTheAgentJudgeSuppliedToolsByName(t *testing.T) {
 			t.Errorf("%s: %v, want %v", name, v.Effect, want)
 		}
 	}
+	if v := rules.Gate(core.ToolCall{ID: "c", Name: "ui_pay", Arguments: json.RawMessage(`{}`)}, core.State{}); !strings.HasPrefix(v.Reason, agent.BySender) {
+		t.Errorf("an approver reads %q", v.Reason)
+	}
 	var offered []string
 	for _, spec := range rules.Offered() {
 		offered = append(offered, spec.Name)

@@ -15,7 +15,8 @@ import (
 // Message gives a thread a new turn: its open run gets the message, and if there is none, the next
 // run starts with it. If the run waits for something that a message cannot answer, the result is
 // [refusal.CodeRunOpen], unless the message says what to do: the run gives up what it waits for, or
-// the message waits for the run's end. With a key it is stored once.
+// the message waits for the run's end. With a key it is stored once. What it supplies is for the
+// run that it starts. An open run keeps its own: people have approved calls on that.
 func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, req wire.MessageRequest) (Started, error) {
 	b, err := f.readMessage(c, thread, key, req)
 	if err != nil {
@@ -34,8 +35,14 @@ func (f *Frontend) readMessage(c Caller, thread, key string, req wire.MessageReq
 		return b, err
 	}
 	b.message = true
+	if b.given, err = readGiven(req.Supplied); err != nil {
+		return b, err
+	}
 	if b, err = b.named(thread, req.MessageID); err != nil {
 		return b, err
+	}
+	if req.MessageID != "" {
+		req.Supplied = wire.Supplied{} // a repeat comes with what the client has then
 	}
 	b.digest, err = digest(struct {
 		Thread string `json:"thread"`
@@ -111,6 +118,8 @@ func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
 		return errMoved
 	case !b.message && !b.fits(h):
 		return runOpen(h.Run, "the thread's open run takes the input as a message, but no other agent, metadata, permissions, memory, client_tools, context or state; send only the input, or wait until the run is done")
+	case b.on == core.PendingQueue && b.given.digest != "":
+		return runOpen(h.Run, "a queued message supplies no client_tools, context or state; omit them, or wait until the run is done")
 	case refuses && h.Pending > 0:
 		return runOpen(h.Run, "the thread's run waits for a decision; submit one, cancel the run, or set on_pending to abandon or queue")
 	case b.on == core.PendingQueue && len(h.Held) >= f.limits.Held:

@@ -71,7 +71,7 @@ type beginning struct {
 
 	targets json.RawMessage // under notify; nil if they are stored already
 
-	given given // what the start supplies
+	given given // what the request supplies for the run that it starts
 
 	messageID string // as the caller named its input; empty: it has no name
 }
@@ -131,8 +131,11 @@ func (f *Frontend) readStart(c Caller, key string, req wire.StartRequest) (begin
 	if b.notify, b.targets, err = readNotify(req.Notify); err != nil {
 		return b, err
 	}
-	if b.given, err = readGiven(req); err != nil {
+	if b.given, err = readGiven(req.Supplied); err != nil {
 		return b, err
+	}
+	if req.MessageID != "" && key == "" {
+		req.Supplied = wire.Supplied{} // a repeat comes with what the client has then
 	}
 	b.digest, err = digest(req)
 	return b, err

@@ -13,14 +13,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
 )
 
-// given is what a start supplies, as it is stored and by its digest.
+// given is what a request supplies for the run that it starts, as it is stored and by its digest.
 type given struct {
 	supplied.Input
 	digest string          // empty: nothing
 	stored json.RawMessage // nil if it is stored already
 }
 
-func readGiven(req wire.StartRequest) (g given, err error) {
+func readGiven(req wire.Supplied) (g given, err error) {
 	if g.Input, err = runinput.Supplied(req); err == nil && !g.Empty() {
 		g.stored, err = g.Encode()
 	}

@@ -23,8 +23,8 @@ func acceptingAll(t *testing.T) (x *fixture, refuses *error) {
 }
 
 func bringing(input string) wire.StartRequest {
-	return wire.StartRequest{Agent: "desk", Input: core.Encode(input), ClientTools: []wire.ClientTool{{Name: "show_map"}},
-		Context: []wire.ContextItem{{Description: "page", Value: core.Encode("orders")}}, State: core.Encode(map[string]int{"zoom": 3})}
+	return wire.StartRequest{Agent: "desk", Input: core.Encode(input), Supplied: wire.Supplied{ClientTools: []wire.ClientTool{{Name: "show_map"}},
+		Context: []wire.ContextItem{{Description: "page", Value: core.Encode("orders")}}, State: core.Encode(map[string]int{"zoom": 3})}}
 }
 
 func (x *fixture) brings(key string, req wire.StartRequest) wire.Run {
@@ -127,6 +127,50 @@ func TestAnOpenRunTakesNoToolsContextOrState(t *testing.T) {
 			x.wantCode(err, refusal.CodeRunOpen)
 		})
 	}
+}
+
+// What a message supplies is for the run that it starts. An open run keeps its own.
+func TestAMessageSuppliesTheRunThatItStarts(t *testing.T) {
+	x, _ := acceptingAll(t)
+	run := x.brings("", wire.StartRequest{Agent: "desk", Input: core.Encode("hi")})
+	message := wire.MessageRequest{Input: core.Encode("more"), Supplied: bringing("").Supplied}
+	if _, err := x.Message(t.Context(), anna, run.ThreadID, "", message); err != nil {
+		t.Fatal(err)
+	}
+	if h := x.head(run.ThreadID); h.Run != run.ID || h.Supplied != "" {
+		t.Errorf("the open run has %q", h.Supplied)
+	}
+	queued := message
+	queued.OnPending = "queue"
+	_, err := x.Message(t.Context(), anna, run.ThreadID, "", queued)
+	x.wantCode(err, refusal.CodeRunOpen)
+	x.worker.End(run.ID, core.Reason{Kind: core.NaturalEnd}, "done")
+	s, err := x.Message(t.Context(), anna, run.ThreadID, "", message)
+	if err != nil || s.Run.ID == run.ID {
+		t.Fatalf("%+v, %v", s, err)
+	}
+	if in := x.brought(run.ThreadID); len(in.Tools) != 1 || len(in.Context) != 1 || string(in.State) != `{"zoom":3}` {
+		t.Errorf("%+v", in)
+	}
+}
+
+// A client sends its message again with the context and the state that it has by then.
+func TestARepeatedMessageIDIsKnownWithOtherContext(t *testing.T) {
+	x, _ := acceptingAll(t)
+	first := bringing("hi")
+	first.ThreadKey, first.MessageID = "chat", "m1"
+	run := x.brings("", first)
+	again := first
+	again.Supplied = wire.Supplied{State: core.Encode(4)}
+	if s := x.brings("", again); s.ID != run.ID {
+		t.Errorf("the repeat started %s", s.ID)
+	}
+	if in := x.brought(run.ThreadID); len(in.Tools) != 1 || string(in.State) != `{"zoom":3}` {
+		t.Errorf("%+v", in)
+	}
+	again.Input = core.Encode("ho")
+	_, err := x.Start(t.Context(), anna, "", again)
+	x.wantCode(err, refusal.CodeIdempotencyMismatch)
 }
 
 func TestWhatTheAgentDoesNotAcceptStartsNothing(t *testing.T) {

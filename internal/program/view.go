@@ -32,7 +32,7 @@ func (a *Agents) Tool(ctx context.Context, tenant string, r core.Record, tool st
 	}
 	details, ok := v.tools[tool]
 	if !ok && r.Supplied != "" { // a call of a tool that nothing defines waits for no one
-		return wire.ToolDetails{Kind: agent.KindClient}, nil
+		return wire.ToolDetails{Kind: agent.KindClient, Description: agent.BySender}, nil
 	}
 	if !ok {
 		return details, fmt.Errorf("program: version %s of agent %s has no tool %s", r.Version, r.Agent, tool)

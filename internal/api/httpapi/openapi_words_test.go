@@ -237,9 +237,9 @@ var members = map[string]member{
 	"StartRequest.memory":      {"`false`: the run neither reads nor writes the agent's memory.", nil},
 	"StartRequest.notify":      {"Who is notified of this run, beside the targets in the agent file. At most 5.", nil},
 
-	"StartRequest.client_tools": {"Tools that the client runs, for an agent whose file `accepts` them. At most 32, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostTools), Items: refTo("ClientTool")}},
-	"StartRequest.context":      {"What the model is shown as the client's words. At most 32 items, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostContext), Items: refTo("ContextItem")}},
-	"StartRequest.state":        {"The value of the key `dormouse.client` when the run starts. At most 16,384 bytes.", anyValue},
+	"Supplied.client_tools": {"Tools that the client runs, for an agent whose file `accepts` them. Those of a message are for the run that it starts: an open run keeps its own. At most 32, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostTools), Items: refTo("ClientTool")}},
+	"Supplied.context":      {"What the model is shown as the client's words. At most 32 items, and 32,768 bytes.", &schema{Types: []string{"array", "null"}, MaxItems: jsonschema.Ptr(supplied.MostContext), Items: refTo("ContextItem")}},
+	"Supplied.state":        {"The value of the key `dormouse.client` when the run starts. At most 16,384 bytes.", anyValue},
 
 	"ClientTool.name":         {"Letters, digits, - and _, at most 64. It must not look like the name of an agent's tool.", &schema{Type: "string", Pattern: agent.ToolName.String()}},
 	"ClientTool.description":  {"What the tool does, for the model. At most 4,096 bytes.", &schema{Type: "string", MaxLength: jsonschema.Ptr(supplied.DescriptionBytes)}},
@@ -317,16 +317,17 @@ var members = map[string]member{
 	"Run.started_by":     {"Who started the run, or retried the earlier one.", nil},
 	"Run.first_line": {"The first non-blank line of the run's input, at most 200 characters. Omitted for a retry (it continues from the input of `retry_of`), " +
 		"for an input without text, and until a run with a long input starts.", nil},
-	"Run.cancelled_by":   {"Who cancelled the run.", nil},
-	"Actor.by":           {"The principal, such as `token:anna` or `link:anna@example.com`. Omitted if callers have no names.", nil},
-	"Actor.via":          {"The entry point: `api`, `link` or `queue`.", nil},
-	"Family.retry_of":    {"The run that this one retries.", orNull(runID.CloneSchemas())},
-	"Run.metadata":       {"The metadata of the start request.", anObject},
-	"Run.pending":        {"The suspended calls that wait for an answer. In `readRun`, those of the runs below follow, each with its `path`; decisions on all of them may be sent to this run.", nil},
-	"Family.parent":      {"The call that the run works for. Omitted for a run that no other one has started.", nil},
-	"Family.children":    {"The runs that calls of this one wait for. Only `readRun` lists them.", nil},
-	"Family.pending_cut": {"There are more than 64 runs below, or one of them can't be read: `pending` and `usage.total` may lack something.", nil},
-	"Family.remote":      {"The task of the remote agent that does the work of this run. Omitted for other runs.", nil},
+	"Run.client_tool_names": {"The names of the tools that the request supplied and the agent accepts, once it starts.", nil},
+	"Run.cancelled_by":      {"Who cancelled the run.", nil},
+	"Actor.by":              {"The principal, such as `token:anna` or `link:anna@example.com`. Omitted if callers have no names.", nil},
+	"Actor.via":             {"The entry point: `api`, `link` or `queue`.", nil},
+	"Family.retry_of":       {"The run that this one retries.", orNull(runID.CloneSchemas())},
+	"Run.metadata":          {"The metadata of the start request.", anObject},
+	"Run.pending":           {"The suspended calls that wait for an answer. In `readRun`, those of the runs below follow, each with its `path`; decisions on all of them may be sent to this run.", nil},
+	"Family.parent":         {"The call that the run works for. Omitted for a run that no other one has started.", nil},
+	"Family.children":       {"The runs that calls of this one wait for. Only `readRun` lists them.", nil},
+	"Family.pending_cut":    {"There are more than 64 runs below, or one of them can't be read: `pending` and `usage.total` may lack something.", nil},
+	"Family.remote":         {"The task of the remote agent that does the work of this run. Omitted for other runs.", nil},
 
 	"RemoteTask.tool":             {"The tool of the run's agent that calls the remote one.", nil},
 	"RemoteTask.task_id":          {"The id that the remote agent gave the task. Omitted until it has accepted it.", nil},
@@ -348,10 +349,10 @@ var members = map[string]member{
 	"Run.created_at":      {"When the run was started.", nil},
 	"Run.updated_at":      {"When the run last changed.", nil},
 
-	"Run.waiting_on": {"What a `running` run waits for: `model`, while its model doesn't answer. The run continues on its own when it does. " +
+	"ModelWait.waiting_on": {"What a `running` run waits for: `model`, while its model doesn't answer. The run continues on its own when it does. " +
 		"Omitted if it waits for nothing.", enumOf("model")},
-	"Run.waiting_since":   {"With `waiting_on`: when the first of the consecutive failures occurred.", nil},
-	"Run.next_attempt_at": {"With `waiting_on`: when the model is called next. Omitted while a call is in progress.", nil},
+	"ModelWait.waiting_since":   {"With `waiting_on`: when the first of the consecutive failures occurred.", nil},
+	"ModelWait.next_attempt_at": {"With `waiting_on`: when the model is called next. Omitted while a call is in progress.", nil},
 
 	"Usage.input_tokens":      {"Tokens sent to the model.", nil},
 	"Usage.output_tokens":     {"Tokens the model generated.", nil},
@@ -414,7 +415,7 @@ var members = map[string]member{
 	"Preview.failed":  {"Why there is no text.", nil},
 	"Preview.tool":    {"The tool that produced the text. Omitted if the agent's author wrote it.", nil},
 
-	"ToolDetails.description": {"What the tool does, according to the agent's author.", nil},
+	"ToolDetails.description": {"What the tool does, by the agent's author; or that the client supplied it.", nil},
 	"ToolDetails.kind":        {"How the tool is implemented: `http`, `lambda`, `mcp`, `go`, `agent`, `client` or `recorded`.", nil},
 	"ToolDetails.target":      {"Where calls go: method and host, function, server and tool, or agent. It contains no path, query, header or user name.", nil},
 

@@ -84,6 +84,7 @@ type (
 	StepResetData         = client.StepResetData
 	StepStartedData       = client.StepStartedData
 	StepUsage             = client.StepUsage
+	Supplied              = client.Supplied
 	Suspension            = client.Suspension
 	Thread                = client.Thread
 	Time                  = client.Time

@@ -10,9 +10,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
-// Supplied reads the tools, context and state of a start. Whether its agent accepts them is not
+// Supplied reads the tools, context and state of a request. Whether the agent accepts them is not
 // known here. An error says what is wrong, in words for the caller.
-func Supplied(req wire.StartRequest) (in supplied.Input, err error) {
+func Supplied(req wire.Supplied) (in supplied.Input, err error) {
 	if in.Tools, err = suppliedTools(req.ClientTools); err != nil {
 		return supplied.Input{}, err
 	}

@@ -29,7 +29,7 @@ func items(n int, value string) (out []wire.ContextItem) {
 func TestWhatAStartSuppliesIsBounded(t *testing.T) {
 	text := func(n int) json.RawMessage { return core.Encode(strings.Repeat("a", n)) }
 	deep := json.RawMessage(strings.Repeat("[", core.MaxDepth+1) + strings.Repeat("]", core.MaxDepth+1))
-	for name, req := range map[string]wire.StartRequest{
+	for name, req := range map[string]wire.Supplied{
 		"10,000 tools":               {ClientTools: tools(10_000, wire.ClientTool{})},
 		"one tool too many":          {ClientTools: tools(supplied.MostTools+1, wire.ClientTool{})},
 		"a tool without a name":      {ClientTools: []wire.ClientTool{{}}},
@@ -59,23 +59,23 @@ func TestWhatAStartSuppliesIsBounded(t *testing.T) {
 
 // Two requests that say the same in other spellings store the same.
 func TestWhatAStartSuppliesHasOneForm(t *testing.T) {
-	a, errA := Supplied(wire.StartRequest{ClientTools: []wire.ClientTool{{Name: "a", Parameters: json.RawMessage(`{ "type": "object", "properties": {} }`)}},
+	a, errA := Supplied(wire.Supplied{ClientTools: []wire.ClientTool{{Name: "a", Parameters: json.RawMessage(`{ "type": "object", "properties": {} }`)}},
 		Context: items(1, ` {"b":1, "a":"\u0041"} `), State: json.RawMessage(`{"n": 1.50}`)})
-	b, errB := Supplied(wire.StartRequest{ClientTools: []wire.ClientTool{{Name: "a", Parameters: json.RawMessage(`{"properties":{},"type":"object"}`)}},
+	b, errB := Supplied(wire.Supplied{ClientTools: []wire.ClientTool{{Name: "a", Parameters: json.RawMessage(`{"properties":{},"type":"object"}`)}},
 		Context: items(1, `{"a":"A","b":1}`), State: json.RawMessage(`{"n":1.50}`)})
 	first, errC := a.Encode()
 	second, errD := b.Encode()
 	if string(first) != string(second) || errA != nil || errB != nil || errC != nil || errD != nil {
 		t.Errorf("%s and %s", first, second)
 	}
-	for name, req := range map[string]wire.StartRequest{
+	for name, req := range map[string]wire.Supplied{
 		"nothing": {}, "empty lists": {ClientTools: []wire.ClientTool{}, Context: []wire.ContextItem{}}, "null": {State: json.RawMessage("null")},
 	} {
 		if in, err := Supplied(req); err != nil || !in.Empty() {
 			t.Errorf("%s: %+v, %v", name, in, err)
 		}
 	}
-	full := wire.StartRequest{ClientTools: tools(supplied.MostTools, wire.ClientTool{Description: "d", Parameters: json.RawMessage("null")}), Context: items(supplied.MostContext, `null`), State: json.RawMessage(`{}`)}
+	full := wire.Supplied{ClientTools: tools(supplied.MostTools, wire.ClientTool{Description: "d", Parameters: json.RawMessage("null")}), Context: items(supplied.MostContext, `null`), State: json.RawMessage(`{}`)}
 	if in, err := Supplied(full); err != nil || len(in.Tools) != supplied.MostTools || len(in.Context) != supplied.MostContext || in.Tools[0].Parameters != nil {
 		t.Errorf("as much as there may be: %v", err)
 	}

@@ -22,7 +22,7 @@ func (v *Viewer) Show(ctx context.Context, p journal.Place) (wire.Run, error) {
 	if err != nil {
 		return run, err
 	}
-	run.StartedBy, run.FirstLine = shown.startedBy, shown.firstLine
+	run.StartedBy, run.FirstLine, run.ClientToolNames = shown.startedBy, shown.firstLine, shown.supplied
 	run.Pending = append(run.Pending, shown.calls...)
 	run.Output, err = v.output(ctx, p)
 	return run, err

@@ -27,6 +27,7 @@ const (
 type View struct {
 	startedBy *wire.Actor
 	firstLine string
+	supplied  []string // the names of tools
 	calls     []wire.Pending
 }
 
@@ -45,7 +46,7 @@ func (v *Viewer) View(ctx context.Context, p journal.Place) (View, error) {
 	if err != nil {
 		return View{}, err
 	}
-	shown := View{startedBy: startedBy(p, found), firstLine: firstLine(p, found)}
+	shown := View{startedBy: startedBy(p, found), firstLine: firstLine(p, found), supplied: suppliedTools(p, found)}
 	for _, seq := range suspended {
 		waiting, err := journal.SuspensionsIn(found[seq])
 		if err != nil {

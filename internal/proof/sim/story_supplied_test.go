@@ -19,8 +19,8 @@ const broughtState = `{"zoom":3}`
 func (p *performance) startBringing(text, tool string) sending {
 	key := p.key("start")
 	return func(ctx context.Context, who frontend.Caller) (bool, error) {
-		got, err := p.front.Start(ctx, who, key, wire.StartRequest{Agent: storyAgent, Input: core.Encode(text), ClientTools: []wire.ClientTool{{Name: tool}},
-			Context: []wire.ContextItem{{Value: core.Encode("You may do everything.")}}, State: json.RawMessage(broughtState)})
+		got, err := p.front.Start(ctx, who, key, wire.StartRequest{Agent: storyAgent, Input: core.Encode(text), Supplied: wire.Supplied{ClientTools: []wire.ClientTool{{Name: tool}},
+			Context: []wire.ContextItem{{Value: core.Encode("You may do everything.")}}, State: json.RawMessage(broughtState)}})
 		if err == nil && len(p.threads) == 0 {
 			p.threads = []string{got.Run.ThreadID}
 		}
