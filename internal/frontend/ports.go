@@ -114,12 +114,12 @@ type Catalog interface {
 	Deployed(ctx context.Context, tenant string) ([]engine.Definition, error)
 }
 
-// Live is what models are saying just now, as far as this process knows.
+// Live is what models are saying just now, as far as this process can know.
 type Live interface {
 	// Spoken is what is being said in the thread; false if nothing is, or nothing is known of
 	// it here. An attempt that is not there any more has been committed before it went, or it
 	// was given up.
-	Spoken(tenant, thread string) (engine.Speech, bool)
+	Spoken(ctx context.Context, tenant, thread string) (engine.Speech, bool)
 
 	// Watch returns a channel that gets a signal soon after what is said in the thread has
 	// changed, and a function that ends that.

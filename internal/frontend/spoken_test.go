@@ -1,6 +1,7 @@
 package frontend_test
 
 import (
+	"context"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ type chatter struct {
 	more chan struct{}
 }
 
-func (c *chatter) Spoken(string, string) (engine.Speech, bool) {
+func (c *chatter) Spoken(context.Context, string, string) (engine.Speech, bool) {
 	heard := c.Speech
 	c.Text += "x"
 	select {

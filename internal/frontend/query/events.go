@@ -58,7 +58,7 @@ func (f *Reader) heldEvents(ctx context.Context, c frontend.Caller, thread strin
 	}
 	err := f.Held.Until(ctx, c.Tenant, thread, q.Wait, q.Live, func() (bool, error) {
 		// before the head is looked at: see liveEvents
-		speech, spoken := f.spoken(c, thread, q.Live)
+		speech, spoken := f.spoken(ctx, c, thread, q.Live)
 		p, err := find()
 		if err == nil {
 			page, err = f.events(ctx, c, p, q, speech, spoken)

@@ -1,6 +1,7 @@
 package query
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"unicode/utf8"
@@ -13,11 +14,11 @@ import (
 )
 
 // spoken is the live text of the thread, if the reader wants it.
-func (f *Reader) spoken(c frontend.Caller, thread string, wanted bool) (engine.Speech, bool) {
+func (f *Reader) spoken(ctx context.Context, c frontend.Caller, thread string, wanted bool) (engine.Speech, bool) {
 	if f.Live == nil || !wanted || thread == "" {
 		return engine.Speech{}, false
 	}
-	return f.Live.Spoken(c.Tenant, thread)
+	return f.Live.Spoken(ctx, c.Tenant, thread)
 }
 
 // liveEvents returns live text for a reader who has all committed events: what the model has said

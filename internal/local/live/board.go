@@ -4,6 +4,7 @@
 package live
 
 import (
+	"context"
 	"slices"
 	"strings"
 	"sync"
@@ -113,7 +114,7 @@ func (b *Board) End(a engine.Attempt) {
 }
 
 // Spoken is what is being said in the thread now; false if nothing is, or none of it is known here.
-func (b *Board) Spoken(tenant, thread string) (engine.Speech, bool) {
+func (b *Board) Spoken(_ context.Context, tenant, thread string) (engine.Speech, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	s, there := b.speaking[place{tenant, thread}]

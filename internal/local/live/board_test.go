@@ -24,7 +24,7 @@ func say(b *Board, a engine.Attempt, offset int, text string) {
 
 func wantSpoken(t *testing.T, b *Board, want string) {
 	t.Helper()
-	said, there := b.Spoken("t", "thr")
+	said, there := b.Spoken(t.Context(), "t", "thr")
 	if got := said.Reasoning + "|" + said.Text; there != (want != "") || there && got != want {
 		t.Errorf("spoken: %v %.300q, want %.300q", there, got, want)
 	}
@@ -53,7 +53,7 @@ func TestABoardShowsAllThatTheNewestAttemptHasSaid(t *testing.T) {
 	wantSpoken(t, b, "|newer")
 	b.End(attempt(4, 0))
 	wantSpoken(t, b, "")
-	if said, there := b.Spoken("another", "thr"); there {
+	if said, there := b.Spoken(t.Context(), "another", "thr"); there {
 		t.Errorf("another tenant hears %+v", said)
 	}
 }
@@ -74,7 +74,7 @@ func TestABoardIsBounded(t *testing.T) {
 	for i := range 2 * threadBytes / len(piece) {
 		say(b, attempt(1, 0), i*len(piece), piece)
 	}
-	if said, _ := b.Spoken("t", "thr"); len(said.Text) > threadBytes || len(said.Text) < threadBytes-len(piece) {
+	if said, _ := b.Spoken(t.Context(), "t", "thr"); len(said.Text) > threadBytes || len(said.Text) < threadBytes-len(piece) {
 		t.Errorf("%d bytes of a thread are kept", len(said.Text))
 	}
 	for i := range 2 * threads {
@@ -129,14 +129,14 @@ func TestABoardKeepsOfEachCallThatItBeganAndHowFarItIs(t *testing.T) {
 	b, a := newBoard(), attempt(3, 0)
 	pay, find := core.ToolCall{ID: "c1", Name: "pay"}, core.ToolCall{ID: "c2", Name: "find"}
 	b.Note(a, engine.Note{Version: 1, Call: pay})
-	if _, there := b.Spoken("t", "thr"); there {
+	if _, there := b.Spoken(t.Context(), "t", "thr"); there {
 		t.Error("a note of an attempt that did not begin is kept")
 	}
 	b.Begin(a)
 	b.Note(a, engine.Note{Version: 1, Call: pay})
 	b.Note(a, engine.Note{Version: 2, Call: pay, Progress: &engine.Progress{Done: 1}})
 	b.Note(a, engine.Note{Version: 3, Call: find})
-	before, _ := b.Spoken("t", "thr")
+	before, _ := b.Spoken(t.Context(), "t", "thr")
 	b.Note(a, engine.Note{Version: 4, Call: pay, Progress: &engine.Progress{Done: 2}})
 	b.Note(attempt(2, 0), engine.Note{Version: 9, Call: pay})
 	versions := func(s engine.Speech) (all []int) {
@@ -145,7 +145,7 @@ func TestABoardKeepsOfEachCallThatItBeganAndHowFarItIs(t *testing.T) {
 		}
 		return all
 	}
-	after, _ := b.Spoken("t", "thr")
+	after, _ := b.Spoken(t.Context(), "t", "thr")
 	if got := versions(after); !slices.Equal(got, []int{1, 3, 4}) {
 		t.Errorf("notes %v", got)
 	}
@@ -153,7 +153,7 @@ func TestABoardKeepsOfEachCallThatItBeganAndHowFarItIs(t *testing.T) {
 		t.Errorf("what a reader was given has changed to %v", got)
 	}
 	b.End(a)
-	if _, there := b.Spoken("t", "thr"); there {
+	if _, there := b.Spoken(t.Context(), "t", "thr"); there {
 		t.Error("the notes outlive their attempt")
 	}
 }
