@@ -33,7 +33,7 @@ func (s *Store) changeHead(ctx context.Context, doing string, u *update, how ...
 		ReturnValuesOnConditionCheckFailure: types.ReturnValuesOnConditionCheckFailureAllOld}, how...)
 	if err == nil {
 		// an ErrNewerSchema would mean that nothing was written
-		if h, err = readHead(out.Attributes); errors.Is(err, engine.ErrNewerSchema) {
+		if h, err = s.seen(out.Attributes); errors.Is(err, engine.ErrNewerSchema) {
 			err = fmt.Errorf("%w: %s: written, but a newer version of the program wrote the head: %v", engine.ErrUnavailable, doing, err)
 		}
 		return h, err == nil, err
@@ -53,5 +53,5 @@ func (s *Store) refusedBy(ctx context.Context, at key, old item) (core.Head, err
 	if len(old) == 0 {
 		return s.head(ctx, at)
 	}
-	return readHead(old)
+	return s.seen(old)
 }

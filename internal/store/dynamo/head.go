@@ -302,7 +302,7 @@ func (s *Store) head(ctx context.Context, at key) (core.Head, error) {
 	if err != nil || it == nil {
 		return core.Head{}, err
 	}
-	return readHead(it)
+	return s.seen(it)
 }
 
 // get reads an item consistently, or nil if there is none.

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws/retry"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -37,6 +38,10 @@ type Options struct {
 	Shards int
 
 	Bound notice.Bound // of delivery lines; zero: [notice.Most]
+
+	// Seen is called with each head that a request returned, and with the time until which it
+	// is watched; see [Store.MarkWatched]. It must not block. Nil is not called.
+	Seen func(h core.Head, watched time.Time)
 }
 
 // Store stores its data in one table. It keeps nothing in memory and is safe for concurrent use by
