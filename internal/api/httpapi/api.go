@@ -89,6 +89,9 @@ type Options struct {
 	// there with a ticket, which needs keys.
 	StreamURL string
 
+	// Watched is called when a reader of a run or a thread is sent there. Nil is not called.
+	Watched func(ctx context.Context, tenant, id string)
+
 	// Buffered says that something in front holds every answer until it is complete. A stream
 	// then ends as soon as something was sent, or after a while, and its reader opens it again.
 	Buffered bool
@@ -148,6 +151,7 @@ type api struct {
 	tops      paths.Tops
 	fixed     paths.Fixed
 	streamURL string
+	watched   func(ctx context.Context, tenant, id string) // may be nil
 	buffered  bool
 	limits    Limits
 	stopping  <-chan struct{}
@@ -163,7 +167,7 @@ type api struct {
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
-		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, public: opts.PublicURL, buffered: opts.Buffered, limits: limits,
+		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, public: opts.PublicURL, watched: opts.Watched, buffered: opts.Buffered, limits: limits,
 		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.StartsPerSecond), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
 		stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {

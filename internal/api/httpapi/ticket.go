@@ -70,6 +70,9 @@ func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, stat
 	if err != nil {
 		return err
 	}
+	if a.watched != nil && f.id != "" {
+		a.watched(r.Context(), p.Tenant, f.id)
+	}
 	ticket := keys.SignTicket(access.Ticket{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Roles: roles, Run: f.id,
 		Expires: a.clock.Now().Add(ticketLife)})
 	if f.after != "" {
