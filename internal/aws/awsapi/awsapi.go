@@ -6,7 +6,6 @@ package awsapi
 import (
 	"context"
 	"log/slog"
-	"time"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -19,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/livetext"
 )
 
 // Options configure a function of the API.
@@ -35,6 +35,8 @@ type Options struct {
 	SignIn people.SignIn
 	Public access.PublicURL // links begin with it
 	Codes  httpapi.SendCode // mails the one-time codes of links; nil for none
+	// Watched is that of [httpapi.Options]; nil for none
+	Watched func(ctx context.Context, tenant, id string)
 	// Protocols makes the protocols of chat clients, which sign with these keys; nil for none
 	Protocols func(httpapi.LinkSource) []httpapi.Protocol
 	Version   string
@@ -61,7 +63,7 @@ func Tests(o Options) (Gateway, error) { return o.gateway(httpapi.PartTests) }
 
 // streamLife is short because Lambda does not report that a reader has disconnected: an abandoned
 // stream costs no more than that. Connected readers reopen the stream and continue where they were.
-const streamLife = 2 * time.Minute
+const streamLife = livetext.StreamLife
 
 // Streams serves streams that are opened with a ticket, and nothing else, because the function URL
 // does not authenticate callers.
@@ -85,7 +87,7 @@ func (o Options) served(part httpapi.Part) httpapi.Options {
 		spoken = o.Protocols(keys)
 	}
 	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: keys, Protocols: spoken, SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
-		StreamURL: o.Access.StreamURL, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
+		StreamURL: o.Access.StreamURL, Watched: o.Watched, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
 }
 
 // keys reads the keys of links; nil where nothing is signed.

@@ -31,9 +31,23 @@ func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 	return Front{parts: p, Frontend: p.frontend(), Webhooks: desk}, nil
 }
 
-// frontend does not watch the table: a held read polls it.
+// Watched returns what is called when a reader is sent to a stream; nil where there is no live
+// text.
+func (f Front) Watched() func(ctx context.Context, tenant, id string) {
+	if f.Live == nil {
+		return nil
+	}
+	return f.Live.Marker(f.Store.MarkWatched)
+}
+
+// frontend does not watch the table: a held read polls it. The function that streams reads live
+// text.
 func (p parts) frontend() *frontend.Frontend {
-	return frontend.New(frontend.Options{Store: p.Store, Links: p.Store, Catalog: p.Agents.Catalog(), Waker: p.Waker, Clock: p.Clock, Random: p.Random,
+	var live frontend.Live
+	if p.Live != nil && p.Access.Stream {
+		live = p.Live
+	}
+	return frontend.New(frontend.Options{Live: live, Store: p.Store, Links: p.Store, Catalog: p.Agents.Catalog(), Waker: p.Waker, Clock: p.Clock, Random: p.Random,
 		Describe: p.Agents.Describe, Tool: p.Agents.Tool, Check: p.Agents.Check, Accepts: p.Agents.Accepts, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow,
 		DayBudget: p.Agents.DayBudget, TenantDay: p.tenantDay, Asking: p.asking})
 }

@@ -60,7 +60,11 @@ func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (S
 
 // Engine returns an engine that writes to the log of one invocation.
 func (s Step) Engine(log *slog.Logger) *engine.Engine {
-	return engine.New(engine.Options{Store: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random, Logger: log,
+	var live engine.Live // nil where it is off
+	if s.Live != nil {
+		live = s.Live
+	}
+	return engine.New(engine.Options{Live: live, Store: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random, Logger: log,
 		Announce: announce(log, s.command), Lines: s.Store, Subscribers: s.subscribers, News: s.news, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
 }
 

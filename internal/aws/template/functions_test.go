@@ -24,7 +24,7 @@ var functionChecks = []check{
 		{"InvokeMode: RESPONSE_STREAM", "InvokeMode: BUFFERED"},
 		{"      FunctionUrlConfig: {AuthType: NONE, InvokeMode: RESPONSE_STREAM}\n", ""}}},
 	{"a version is published when a parameter of its environment changes", versionWrongs, []breakage{
-		{" ${IntakeAgent} ${SecretsPath}\"", " ${IntakeAgent}\""},
+		{" ${IntakeAgent}${SecretsPath}\"", " ${IntakeAgent}\""},
 		{"      AutoPublishAlias: live\n", ""},
 		{"Alarms: [!Ref StepCanaryAlarm]", "Alarms: [!Ref ApiCanaryAlarm]"},
 		{"Alarms: [!Ref StepCanaryAlarm]", "Alarms: [!Ref StepErrorsAlarm]"},

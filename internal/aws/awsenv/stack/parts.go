@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/livetext"
 )
 
 // Parts are the parts that every function has.
@@ -22,7 +23,8 @@ type Parts struct {
 	Clock   engine.Clock
 	Random  Random
 	Metrics *emf.Metrics
-	Units   *dynamo.Meter // meters requests to the table
+	Units   *dynamo.Meter  // meters requests to the table
+	Live    *livetext.Text // nil where live text is off
 	Logger  *slog.Logger
 }
 
@@ -37,7 +39,13 @@ type Random interface {
 func Open(s Settings, out io.Writer) Parts {
 	units := dynamo.NewMeter(s.DynamoDB())
 	wake, lines := sqsqueue.NewWake(s.SQS(), s.WakeQueue), sqsqueue.NewWake(s.SQS(), s.NotifyQueue)
-	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Random: machine.Random{}, Store: dynamo.New(units, dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}),
+	table := dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}
+	var live *livetext.Text
+	if s.LiveText > 0 {
+		live = livetext.New(livetext.Options{API: units, Table: s.Table, Clock: machine.Clock{}, Pause: s.LiveText})
+		table.Seen = live.Seen
+	}
+	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Random: machine.Random{}, Store: dynamo.New(units, table), Live: live,
 		Wake: wake, Lines: lines, Waker: sqsqueue.Apart{Runs: wake, Lines: lines},
 		Metrics: emf.New(out, s.Stack, machine.Clock{}.Now), Logger: s.Logger(out)}
 }

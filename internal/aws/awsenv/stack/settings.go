@@ -12,6 +12,7 @@ import (
 	"log/slog"
 	"net/url"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
@@ -35,6 +36,10 @@ type Settings struct {
 	Region      string
 	Credentials Credentials
 	Endpoints   Endpoints
+
+	// LiveText is the pause between two pieces of live text, while someone watches; 0: there is
+	// none
+	LiveText time.Duration
 
 	TraceDaemon string // address of the tracing daemon; empty if tracing is off
 	LogLevel    slog.Level
@@ -112,6 +117,7 @@ func Read(getenv func(string) string) (Settings, error) {
 			EventBridge: r.url("AWS_ENDPOINT_URL_EVENTBRIDGE"), SNS: r.url("AWS_ENDPOINT_URL_SNS"), SES: r.url("AWS_ENDPOINT_URL_SESV2")},
 		MailFrom:     r.address("DORMOUSE_NOTICE_MAIL_FROM"),
 		SecretsPath:  r.path("DORMOUSE_SECRETS_PATH"),
+		LiveText:     r.pause("DORMOUSE_LIVE_TEXT"),
 		TraceDaemon:  getenv("AWS_XRAY_DAEMON_ADDRESS"),
 		LogLevel:     level(getenv("AWS_LAMBDA_LOG_LEVEL")),
 		PrivateHosts: list(getenv("DORMOUSE_PRIVATE_HOSTS")),
@@ -171,6 +177,19 @@ func (r *reader) address(name string) string {
 		r.say("%s is %q, which is not a mail address; use the form desk@example.com", name, v)
 	}
 	return v
+}
+
+// pause reads a short duration, or Off.
+func (r *reader) pause(name string) time.Duration {
+	v := r.getenv(name)
+	if v == "" || v == "Off" {
+		return 0
+	}
+	d, err := time.ParseDuration(v)
+	if err != nil || d < 100*time.Millisecond || d > 5*time.Second {
+		r.say("%s is %q; set it to Off, or to a duration from 100ms to 5s", name, v)
+	}
+	return d
 }
 
 // path reads a path of parameters. It refuses "/", which would contain all parameters of the

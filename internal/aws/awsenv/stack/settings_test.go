@@ -54,8 +54,8 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
 		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:4", "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:5", "AWS_ENDPOINT_URL_SSM": "http://127.0.0.1:6",
 		"AWS_ENDPOINT_URL_EVENTBRIDGE": "http://127.0.0.1:7", "AWS_ENDPOINT_URL_SNS": "http://127.0.0.1:8", "AWS_ENDPOINT_URL_SESV2": "http://127.0.0.1:9",
-		"DORMOUSE_NOTICE_MAIL_FROM": "desk@example.com",
-		"DORMOUSE_PUBLIC_URL":       "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
+		"DORMOUSE_NOTICE_MAIL_FROM": "desk@example.com", "DORMOUSE_LIVE_TEXT": "300ms",
+		"DORMOUSE_PUBLIC_URL": "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
 		"DORMOUSE_OIDC_ISSUER": "https://accounts.example.com/t", "DORMOUSE_OIDC_CLIENT_ID": "dormouse",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
 		"DORMOUSE_PRODUCT_NAME": "Refund Desk", "DORMOUSE_TENANT_NAMES": "acme=Acme Ltd; zoo=Zoo = Co;",
@@ -87,7 +87,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 	if diff := cmp.Diff(sinks, s.Sinks); diff != "" {
 		t.Errorf("sinks (-want +got):\n%s", diff)
 	}
-	if s.Endpoints != endpoints || s.MailFrom != "desk@example.com" || s.SecretsPath != "/dormouse/prod/" || s.Credentials.Session != "session" ||
+	if s.Endpoints != endpoints || s.MailFrom != "desk@example.com" || s.LiveText != 300*time.Millisecond || s.SecretsPath != "/dormouse/prod/" || s.Credentials.Session != "session" ||
 		s.Stack != "prod" || s.Version != "1.2.3" || s.Function != "prod-step" || s.TraceDaemon != "127.0.0.1:2000" {
 		t.Errorf("settings %+v", s)
 	}
@@ -113,6 +113,8 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 			[]string{"set the stack's parameter SignInIssuer"}},
 		{"a sender with a name", map[string]string{"DORMOUSE_NOTICE_MAIL_FROM": "Desk <desk@example.com>"}, []string{`DORMOUSE_NOTICE_MAIL_FROM is "Desk <desk@example.com>", which is not a mail address`}},
 		{"a sender without a domain", map[string]string{"DORMOUSE_NOTICE_MAIL_FROM": "desk"}, []string{`DORMOUSE_NOTICE_MAIL_FROM is "desk", which is not a mail address`}},
+		{"live text at no pace", map[string]string{"DORMOUSE_LIVE_TEXT": "On"}, []string{`DORMOUSE_LIVE_TEXT is "On"; set it to Off, or to a duration from 100ms to 5s`}},
+		{"live text that never rests", map[string]string{"DORMOUSE_LIVE_TEXT": "1ms"}, []string{`DORMOUSE_LIVE_TEXT is "1ms"`}},
 		{"half an intake queue", map[string]string{"DORMOUSE_INTAKE_QUEUE_ARN": "intake"},
 			[]string{`DORMOUSE_INTAKE_QUEUE_ARN is "intake", which is not the ARN`, "DORMOUSE_INTAKE_QUEUE_URL is missing", "DORMOUSE_INTAKE_DEAD_QUEUE_URL is missing",
 				"DORMOUSE_INTAKE_TENANT is missing"}},
