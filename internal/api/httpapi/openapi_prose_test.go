@@ -22,7 +22,7 @@ also describes all members, error codes and access on AWS, and has examples. Get
 | Pages | A page has ` + "`items`" + `, and ` + "`next`" + ` if more items follow. Pass ` + "`next`" + ` as ` + "`cursor`" + ` with the same filters. A page may be empty although ` + "`next`" + ` is set. |
 | Waiting | To wait up to 20 seconds, send the header ` + "`Prefer: wait=N`" + ` for a run, or the parameter ` + "`wait=N`" + ` for a page of events. To wait longer, open a stream. |
 | Streams | Server-sent events. If you reconnect with ` + "`Last-Event-ID`" + `, you receive each later event once, except that ` + "`GET /v1/events`" + ` may repeat events. A stream ends after at most 15 minutes. A 307 redirects to the stream's address. |
-| Live text | Each event names its part of the text. On ` + "`text.delta`" + `, append to the part. On ` + "`text.ended`" + `, replace the part. On ` + "`step.reset`" + `, clear unfinished parts. AWS has no live text. |
+| Live text | Each event names its part of the text. On ` + "`text.delta`" + `, append to the part. On ` + "`text.ended`" + `, replace the part. On ` + "`step.reset`" + `, clear unfinished parts. On AWS, only streams have live text. |
 | Decisions | The first decision counts and returns 202. A repeat returns 200 with ` + "`same: true`" + `; a different decision returns 409 with the first one as ` + "`winner`" + `. |
 | Inputs | Text, or a list of parts: ` + "`text`, `image`, `document`" + `. Bytes are sent in base64. |
 | Limits | Id in a path: 256 bytes; metadata: 2,048 bytes; permissions: 1,024 bytes; 100 decisions in a request; 32 queued messages; 500 links per run; a page ends at 1 MiB. |
