@@ -2,7 +2,7 @@
 import { randomUUID } from 'node:crypto';
 import { TaskState } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
-import { api, assert, runCases } from '../harness.mjs';
+import { api, assert, live, runCases } from '../harness.mjs';
 
 const url = process.argv[2];
 const call = api(url);
@@ -61,13 +61,13 @@ await runCases('a2a', {
     assert.equal(output(task), 'Hello. What can I do?');
     assert.deepEqual(task.history.map((m) => m.role), [1]);
   },
-  async 'a text streams in pieces'() {
+  'a text streams in pieces': live(async () => {
     const seen = await collect(client.sendMessageStream(request([text('tell a story')])));
     assert.ok(seen.chunks > 1, `${seen.chunks} chunks`);
     assert.deepEqual(seen.states, ['TASK_STATE_WORKING', 'TASK_STATE_COMPLETED']);
     assert.equal(seen.output, output(await client.getTask({ tenant: '', id: seen.task.id })));
     assert.match(seen.output, /dormouse.*had tea\.$/s);
-  },
+  }),
   async 'a tool runs, and what was said before is in the history'() {
     const task = await send('weather in Bern');
     assert.equal(output(task), 'It is sunny.');

@@ -1,6 +1,6 @@
 // What the unmodified AG-UI client makes of the server, in versions 0.0.59 and 1.0.
 import { randomUUID } from 'node:crypto';
-import { api, assert, runCases, until } from '../harness.mjs';
+import { api, assert, live, runCases, until } from '../harness.mjs';
 import { checking } from './checking.mjs';
 
 export function run({ client, EventSchemas, version, url }) {
@@ -58,7 +58,7 @@ export function run({ client, EventSchemas, version, url }) {
   const alikeInAnyOrder = async (page) => assert.deepEqual(inAnyOrder(seenBy(await reopened(page))), inAnyOrder(seenBy(page)));
 
   const cases = {
-    async 'a text arrives in pieces, with one POST'() {
+    'a text arrives in pieces, with one POST': live(async () => {
       const page = newPage();
       const { result } = await say(page, 'tell a story');
       assert.match(text(page), /had tea\.$/);
@@ -67,7 +67,7 @@ export function run({ client, EventSchemas, version, url }) {
       assert.equal(page.seen.posts, 1);
       assert.ok(page.seen.events.filter((e) => e.type === 'TEXT_MESSAGE_CONTENT').length > 1);
       await alike(page);
-    },
+    }),
     async 'two messages make two answers'() {
       const page = newPage();
       await say(page, 'hello');
@@ -323,7 +323,7 @@ export function run({ client, EventSchemas, version, url }) {
       assert.deepEqual(page.messages, []);
       assert.deepEqual(page.seen.outcomes, []);
     },
-    async 'a run that is cancelled ends so'() {
+    'a run that is cancelled ends so': live(async () => {
       const page = newPage();
       const sent = say(page, 'tell a story');
       await until('text', () => text(page).length > 20);
@@ -334,7 +334,7 @@ export function run({ client, EventSchemas, version, url }) {
       assert.equal(last(page).event.metadata.dormouse.reason, 'cancelled');
       assert.ok(text(page).length > 20);
       await alike(page);
-    },
+    }),
     async 'a run that fails is an error'() {
       const page = newPage();
       await say(page, 'xyzzy');

@@ -36,12 +36,12 @@ export function checking(EventSchemas) {
     const warned = [];
     console.warn = (...words) => warned.push(words.join(' '));
     console.error = () => {};
-    return Object.fromEntries(Object.entries(cases).map(([title, play]) => [title, async () => {
+    return Object.fromEntries(Object.entries(cases).map(([title, play]) => [title, Object.assign(async () => {
       faults.length = warned.length = 0;
       await play();
       assert.deepEqual(faults, []);
       assert.deepEqual(warned, []);
-    }]));
+    }, { live: play.live })]));
   }
 
   return { response, each };

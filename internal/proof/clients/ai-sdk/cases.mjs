@@ -1,6 +1,6 @@
 // What the unmodified AI SDK makes of the server, in versions 5, 6 and 7.
 import { randomUUID } from 'node:crypto';
-import { api, assert, runCases, until } from '../harness.mjs';
+import { api, assert, live, runCases, until } from '../harness.mjs';
 
 export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
   const call = api(url);
@@ -128,7 +128,7 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       assert.equal((await fetch(`${chat.api}/stream`)).status, 204);
       assert.equal((await fetch(`${url}/ai-sdk/desk/none/stream`)).status, 204);
     },
-    async 'stop cancels the run'() {
+    'stop cancels the run': live(async () => {
       const chat = newChat();
       const sent = chat.sendMessage({ text: 'tell a story' });
       await until('text', () => last(chat)?.role === 'assistant' && text(last(chat)).length > 20);
@@ -137,7 +137,7 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       await settled(chat);
       assert.equal(last(chat).parts.find((p) => p.type === 'data-run').data.reason, 'cancelled');
       assert.equal(chat.status, 'ready');
-    },
+    }),
   };
 
   const withApprovals = {

@@ -1,6 +1,6 @@
 // What the unmodified core of CopilotKit makes of the server.
 import { randomUUID } from 'node:crypto';
-import { api, assert, runCases, until } from '../harness.mjs';
+import { api, assert, live, runCases, until } from '../harness.mjs';
 import { z } from 'zod';
 
 globalThis.window = {}; // without one it does not look for the runtime
@@ -74,7 +74,7 @@ for (const transport of ['rest', 'single']) {
       assert.deepEqual(page.errors, []);
       assert.deepEqual(seenBy(await reopened(page, { transport })), seenBy(page));
     },
-    async [`${transport}: stop cancels the run`]() {
+    [`${transport}: stop cancels the run`]: live(async () => {
       const page = await open({ transport });
       const sent = say(page, 'tell a story');
       await until('text', () => text(page).length > 20);
@@ -82,7 +82,7 @@ for (const transport of ['rest', 'single']) {
       await sent;
       await until('the end', async () => (await stored(page)).status === 'done');
       assert.equal((await stored(page)).reason, 'cancelled');
-    },
+    }),
   });
 }
 Object.assign(cases, {

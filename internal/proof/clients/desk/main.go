@@ -1,6 +1,9 @@
 // Command desk is the dormouse command with the tools of the agents that stock clients talk to in
 // tests. Each payment is a line in payments.jsonl, in the data directory, so that one that was made
 // twice is there twice.
+//
+//	desk dev ...                as dormouse dev
+//	desk functions ROOT AGENTS  the agents, behind the functions of the template in ROOT
 package main
 
 import (
@@ -14,7 +17,16 @@ import (
 	"github.com/dormouse-dev/dormouse/command"
 )
 
-func main() { command.Main(program()) }
+func main() {
+	if len(os.Args) == 4 && os.Args[1] == "functions" {
+		if err := serveFunctions(os.Args[2], os.Args[3]); err != nil {
+			fmt.Fprintln(os.Stderr, "desk:", err)
+			os.Exit(1)
+		}
+		return
+	}
+	command.Main(program())
+}
 
 func program() dormouse.Program {
 	return dormouse.Program{

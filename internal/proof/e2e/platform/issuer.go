@@ -39,7 +39,8 @@ type Issuer struct {
 
 const keyName = "proof-1"
 
-func newIssuer() *Issuer {
+// NewIssuer is one with a key of its own.
+func NewIssuer() *Issuer {
 	key, err := rsa.GenerateKey(rand.Reader, 2048)
 	if err != nil {
 		panic(err) // only of a size that is none

@@ -96,7 +96,7 @@ func Start(ctx context.Context, o Options) (p *Platform, err error) {
 			err = errors.Join(err, p.Close())
 		}
 	}()
-	p.Issuer = newIssuer()
+	p.Issuer = NewIssuer()
 	if p.Stack, err = p.read(ctx); err != nil {
 		return p, err
 	}
