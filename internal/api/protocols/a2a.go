@@ -126,6 +126,10 @@ type request struct {
 	Params  json.RawMessage `json:"params"`
 }
 
+// longestID is that of a request which is answered with a stream: the id may be part of the address
+// to which the client is sent.
+const longestID = 255
+
 // isID says whether a request may have this id: a text, a number or none.
 func isID(raw json.RawMessage) bool {
 	var id any
@@ -182,7 +186,7 @@ func (d A2A) call(w http.ResponseWriter, v *httpapi.Visit) error {
 	var req request
 	_ = json.Unmarshal(body, &req) // the SDK says what is wrong with it
 	h := &a2aRequest{d: d, v: v, params: req.Params}
-	streams := slices.Contains([]string{"SendStreamingMessage", "SubscribeToTask"}, req.Method) && req.Version == "2.0" && isID(req.ID)
+	streams := slices.Contains([]string{"SendStreamingMessage", "SubscribeToTask"}, req.Method) && req.Version == "2.0" && isID(req.ID) && len(req.ID) <= longestID
 	err := speaks(v.Request, req.Method)
 	switch {
 	case err == nil && streams:

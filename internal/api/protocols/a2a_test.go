@@ -381,3 +381,13 @@ func TestA2ASubscribersSeeWhatOthersDecide(t *testing.T) {
 		t.Error(got)
 	}
 }
+
+// TestAStreamWithALongIDBeginsNothing: the id would not fit into the address of the stream.
+func TestAStreamWithALongIDBeginsNothing(t *testing.T) {
+	d, _ := lonelyDesk(t, t.TempDir())
+	id := strings.Repeat("x", 300)
+	got := d.send("POST", "/a2a/desk", `{"jsonrpc":"2.0","id":"`+id+`","method":"SendStreamingMessage","params":`+says("m1", "hello", "")+`}`)
+	if list := d.rpc("ListTasks", `{}`); !strings.Contains(got.text, `"error"`) || !strings.Contains(list.text, `"tasks":[]`) {
+		t.Errorf("%d %s\n%s", got.status, got.text, list.text)
+	}
+}

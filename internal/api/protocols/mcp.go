@@ -200,14 +200,8 @@ func (d desk) Await(ctx context.Context, run string, longest time.Duration) (wir
 	if err := d.visit.May(access.Read); err != nil {
 		return wire.Run{}, err
 	}
-	if deadline, ok := d.visit.Context().Deadline(); ok {
-		longest = max(0, min(longest, time.Until(deadline)-answerTime))
-	}
-	return d.mcp.Inbox.AwaitRun(ctx, d.visit.Caller(), run, longest)
+	return d.mcp.Inbox.AwaitRun(ctx, d.visit.Caller(), run, inTime(d.visit.Context(), longest))
 }
-
-// answerTime is left of a request, after it has waited, to answer it.
-const answerTime = time.Second
 
 func (d desk) Decide(ctx context.Context, run string, decision wire.Decision) (answer wire.DecisionAnswer, err error) {
 	if err := d.visit.May(access.Decide); err != nil {

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
@@ -74,6 +75,17 @@ func Routes() (all []httpapi.RouteInfo) {
 	}
 	return all
 }
+
+// inTime is how long a request may wait: as on AWS, it may have to be answered sooner.
+func inTime(ctx context.Context, longest time.Duration) time.Duration {
+	if deadline, ok := ctx.Deadline(); ok {
+		return max(0, min(longest, time.Until(deadline)-answerTime))
+	}
+	return longest
+}
+
+// answerTime is left of a request, after it has waited, to answer it.
+const answerTime = time.Second
 
 func number(about url.Values, name string) (int, error) {
 	if about.Get(name) == "" {

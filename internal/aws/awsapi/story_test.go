@@ -21,12 +21,15 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/protocols"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
@@ -105,9 +108,13 @@ func deploy(t *testing.T, access stack.Access) *deployed {
 		t.Fatal(err)
 	}
 	d.engine = engine.New(engine.Options{Store: store, Waker: d.wake, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: slog.New(slog.DiscardHandler)})
-	d.serve(awsapi.Options{Clock: machine.Clock{}, Access: access, Links: store.LinkKeys, Version: "v1", Logger: log,
-		Frontend: frontend.New(frontend.Options{Store: store, Links: store, Catalog: agents.Catalog(), Waker: d.wake, Clock: machine.Clock{}, Random: machine.Random{},
-			Describe: agents.Describe, Check: agents.Check, Narrow: agents.Narrow})})
+	front := frontend.New(frontend.Options{Store: store, Links: store, Catalog: agents.Catalog(), Waker: d.wake, Clock: machine.Clock{}, Random: machine.Random{},
+		Describe: agents.Describe, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
+	reads := query.New(front)
+	d.serve(awsapi.Options{Clock: machine.Clock{}, Access: access, Links: store.LinkKeys, Version: "v1", Logger: log, Frontend: front,
+		Protocols: func(keys httpapi.LinkSource) []httpapi.Protocol {
+			return protocols.All(protocols.Server{Runs: front, Reads: reads, Inbox: reads, Clock: machine.Clock{}, Version: "v1", Keys: keys})
+		}})
 	return d
 }
 
