@@ -29,6 +29,26 @@ func (f *Frontend) Message(ctx context.Context, c Caller, thread, key string, re
 	return f.goOn(ctx, c, head, b)
 }
 
+// MessageKept is [Frontend.Message] for a caller who has just answered what the run waited for, and
+// can't know what it has asked since. The message answers nothing and gives nothing up: a run that
+// waits keeps it until it goes on.
+//
+//	answers stored ── message stored ── the run takes both
+//	answers stored ── the run takes them and asks: pay 60? ── message: pay 60 is open
+func (f *Frontend) MessageKept(ctx context.Context, c Caller, thread, key string, req wire.MessageRequest) (Started, error) {
+	req.OnPending = ""
+	b, err := f.readMessage(c, thread, key, req)
+	if err != nil {
+		return Started{}, err
+	}
+	b.kept = true
+	head, err := f.LoadThread(ctx, c.Tenant, thread)
+	if err != nil {
+		return Started{}, err
+	}
+	return f.goOn(ctx, c, head, b)
+}
+
 func (f *Frontend) readMessage(c Caller, thread, key string, req wire.MessageRequest) (beginning, error) {
 	b, err := f.begin(c, "message", key, req.OnPending, req.Input)
 	if err != nil {
@@ -89,7 +109,7 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 		return Started{}, head, err
 	}
 	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: head.Thread, Run: head.Run, InboxKey: core.MessageKey(id),
-		Signal: signal, MaxMessages: f.limits.Messages, NobodyWaits: b.on == core.PendingRefuse,
+		Signal: signal, MaxMessages: f.limits.Messages, NobodyWaits: b.refuses(),
 		Key: f.key(c, b.key, b.record, head.Run, b.digest), Due: f.due(), Wake: &engine.Delay{}})
 	var taken *engine.KeyTakenError
 	switch {
@@ -110,7 +130,7 @@ func (f *Frontend) deliver(ctx context.Context, c Caller, head core.Head, b begi
 // messages are held is looked at before one is stored and not when it is: a few more may come in at
 // once.
 func (f *Frontend) whyNot(run string, h core.Head, b beginning) error {
-	refuses := b.on == core.PendingRefuse
+	refuses := b.refuses()
 	switch {
 	case !b.message && refuses && h.Open():
 		return runOpen(h.Run, "the thread's run is still open; wait until it is done, or set on_pending")

@@ -33,7 +33,7 @@ func (f *Frontend) question(ctx context.Context, head core.Head, b beginning) (s
 // that the run shall give up its question, nor that it waits for the run's end. The head alone is
 // enough to know, so a message to any other run reads no more.
 func (b beginning) answers(head core.Head) bool {
-	if b.on != core.PendingRefuse {
+	if !b.refuses() {
 		return false
 	}
 	for _, c := range head.Calls {

@@ -67,6 +67,7 @@ type beginning struct {
 	retryOf  string
 	on       core.OnPending
 	message  bool // an open run may have it
+	kept     bool // by a run that waits, which goes on waiting
 	ask      *Asked
 
 	targets json.RawMessage // under notify; nil if they are stored already
@@ -75,6 +76,9 @@ type beginning struct {
 
 	messageID string // as the caller named its input; empty: it has no name
 }
+
+// refuses says that a run which waits for something else doesn't take it.
+func (b beginning) refuses() bool { return b.on == core.PendingRefuse && !b.kept }
 
 // fits reports whether an open run could take the request for a new run as a message.
 func (b beginning) fits(h core.Head) bool {

@@ -154,8 +154,8 @@ func (d AGUI) repeated(c chat, m agui.InputMessage, refused error) (shown, error
 	return all(run), nil
 }
 
-// reply applies answers. With a new message of the user, they must answer all that is asked:
-// nothing that still waits is given up for it.
+// reply applies answers. With a new message of the user, they must answer all that is asked. What
+// the run asks meanwhile is left open, and shown.
 func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, sends bool) (shown, error) {
 	if err := c.visit.May(access.Decide); err != nil && len(reply.Decisions) > 0 {
 		return shown{}, err
@@ -179,8 +179,8 @@ func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, s
 	if !sends {
 		return is, nil
 	}
-	// the run has yet to take the answers, and still counts as waiting for them
-	s, err := c.message(wire.MessageRequest{Input: message.Input, MessageID: message.MessageID, OnPending: string(core.PendingAbandon)})
+	// the run may have yet to take the answers, or have asked something new
+	s, err := c.keep(wire.MessageRequest{Input: message.Input, MessageID: message.MessageID})
 	is.message = message.MessageID
 	if err == nil && s.Run.ID != run.ID { // the run has ended, and the next one has begun
 		is = shown{run: s.Run.ID, message: message.MessageID, after: -1}

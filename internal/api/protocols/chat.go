@@ -39,6 +39,12 @@ func (c chat) message(req wire.MessageRequest) (frontend.Started, error) {
 	return c.runs.Message(v.Context(), v.Caller(), frontend.KeyedThread(v.Caller().Tenant, c.key), "", req)
 }
 
+// keep gives the conversation a user's message that comes with answers. It gives nothing up.
+func (c chat) keep(req wire.MessageRequest) (frontend.Started, error) {
+	v := c.visit
+	return c.runs.MessageKept(v.Context(), v.Caller(), frontend.KeyedThread(v.Caller().Tenant, c.key), "", req)
+}
+
 // decide applies answers to questions of a run. Those that find their question answered change
 // nothing, and are late.
 func (c chat) decide(run string, decisions []wire.Decision) (late bool, err error) {

@@ -23,6 +23,7 @@ import (
 type Runs interface {
 	Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error)
 	Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
+	MessageKept(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
 	Decide(ctx context.Context, c frontend.Caller, run string, d wire.Decision) (wire.DecisionAnswer, error)
 	Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error)
 	Cancel(ctx context.Context, c frontend.Caller, run string) (wire.Run, error)
