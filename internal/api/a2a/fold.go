@@ -13,7 +13,8 @@ import (
 
 // Fold is the task of a run as its events tell it, in their order. Live events don't change it.
 type Fold struct {
-	Seq int64 // of the last event
+	Seq int64     // of the last event of the run itself
+	at  wire.Time // of the last event
 
 	in    string // the context as the client calls it; empty: the thread
 	run   project.Run
@@ -47,6 +48,10 @@ func (f *Fold) Push(e wire.Event) error {
 	if err := f.run.Push(e); err != nil {
 		return err
 	}
+	f.at = e.At
+	if len(e.Path) > 0 {
+		return nil // what it asks, [Fold.waiting] shows
+	}
 	f.Seq = e.Seq
 	if f.task.ID == "" {
 		f.task.ID, f.task.ContextID = sdk.TaskID(e.RunID), cmp.Or(f.in, e.ThreadID)
@@ -66,6 +71,20 @@ func (f *Fold) Push(e wire.Event) error {
 		f.turnEnded(e)
 	}
 	return nil
+}
+
+// waiting is the status of the task while the run, or one below it, asks.
+func (f *Fold) waiting() sdk.TaskStatus {
+	asked, at := []wire.Pending(nil), f.at
+	if end := f.run.Ended; end != nil {
+		asked = end.Pending
+	}
+	for _, q := range f.run.Waiting() {
+		if q.Call.Below() {
+			asked = append(asked[:len(asked):len(asked)], *q.Pending)
+		}
+	}
+	return waiting(&f.task, asked, at)
 }
 
 // asked keeps what was asked, once: the same questions may be asked again.

@@ -52,9 +52,11 @@ func (s *Stream) Push(e wire.Event) (out []sdk.Event, err error) {
 			return nil, err
 		}
 	}
-	ended, err := s.text.push(e)
-	if err != nil {
-		return nil, err
+	ended := false
+	if len(e.Path) == 0 { // what runs below say is not the output
+		if ended, err = s.text.push(e); err != nil {
+			return nil, err
+		}
 	}
 	if !s.shown {
 		if s.holds() || s.fold.Seq == 0 || !live && s.fold.Seq < s.view.After {
@@ -77,8 +79,11 @@ func (s *Stream) Rest() (out []sdk.Event) {
 		out = append(out, s.show())
 	}
 	to := s.fold.task.Status
+	if asked := s.fold.waiting(); asked.State == sdk.TaskStateInputRequired && !to.State.Terminal() {
+		to = asked
+	}
 	if to.State == sdk.TaskStateWorking {
-		// the one that asks is another run, whose questions are in the task
+		// the one that asks is another run, whose events aren't known here
 		to.State = sdk.TaskStateInputRequired
 		to.Message = agentSays(&s.fold.task, string(s.fold.task.ID)+".below", sdk.NewTextPart("A run that this task has started waits for an answer. Get the task to see its questions."))
 	}
@@ -102,7 +107,7 @@ func (s *Stream) holds() bool {
 		return true
 	}
 	for _, id := range s.view.Hold {
-		if q := s.fold.run.Question(id); q != nil && q.Open() && !q.Recorded {
+		if q := s.fold.run.Question(id); q != nil && q.Unsettled() {
 			return true
 		}
 	}

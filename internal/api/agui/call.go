@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/api/project"
@@ -65,15 +66,16 @@ func (s *Stream) answered(call string) bool {
 }
 
 // suspend ends the response of a run that waits. Calls of tools that the client runs are no
-// questions: their response is a success, and the client sends their results.
+// questions: their response is a success, and the client sends their results. Those of a run below
+// are: the client hasn't seen the call.
 func (s *Stream) suspend() {
 	s.closeStep()
 	last := Event{Type: RunFinished, ThreadID: s.view.Thread, RunID: s.view.Run, Usage: s.used(), Outcome: &Outcome{Type: OutcomeSuccess}}
 	for _, q := range s.run.Waiting() {
-		switch q.Kind {
-		case core.KindClient.String():
+		switch below := q.Call.Below(); {
+		case q.Kind == core.KindClient.String() && !below:
 			last.Outcome.PendingToolCalls = append(last.Outcome.PendingToolCalls, q.CallID)
-		case core.KindChild.String():
+		case q.Kind == core.KindChild.String():
 			last.Metadata = &Metadata{Details{WaitsFor: q.Kind}}
 		default:
 			last.Outcome.Interrupts = append(last.Outcome.Interrupts, interrupt(q))
@@ -91,18 +93,22 @@ func (s *Stream) suspend() {
 
 func interrupt(q *project.Question) Interrupt {
 	i := Interrupt{ID: q.Suspension.ID, Reason: "dormouse:" + q.Kind, Message: cmp.Or(q.Suspension.Message, q.Suspension.Action), ResponseSchema: object(q.Suspension.ResponseSchema)}
-	if q.Tool != "" {
+	if q.Tool != "" && !q.Call.Below() {
 		i.ToolCallID = q.CallID
 	}
 	if q.Deadline != nil {
 		i.ExpiresAt = q.Deadline.UTC().Format(wire.TimeFormat)
 	}
-	d := Details{Kind: q.Kind, ToolName: q.Tool}
+	d := Details{Kind: q.Kind, ToolName: q.Tool, Agent: q.Call.Agent()}
 	if !core.IsNull(q.Arguments) {
 		d.Arguments = q.Arguments
 	}
 	if q.Preview != nil {
 		d.Preview = q.Preview.Text
+	}
+	if q.Call.Below() && q.Tool != "" {
+		// a client that shows the message alone shows what is asked for
+		i.Message = fmt.Sprintf("%s: %s %s. %s", d.Agent, q.Tool, argumentsText(q.Arguments), i.Message)
 	}
 	i.Metadata = &Metadata{d}
 	switch approval := q.Kind == core.KindApproval.String(); {

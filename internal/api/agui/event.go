@@ -152,6 +152,7 @@ type Details struct {
 	WaitsFor      string          `json:"waits_for,omitempty"`
 	Kind          string          `json:"kind,omitempty"` // of a question
 	ToolName      string          `json:"tool_name,omitempty"`
+	Agent         string          `json:"agent,omitempty"` // that asks, if it is one below
 	Arguments     json.RawMessage `json:"arguments,omitempty"`
 	Preview       string          `json:"preview,omitempty"`
 }

@@ -186,3 +186,31 @@ func shownState(data wire.StateSnapshotData) json.RawMessage {
 	maps.Copy(all, data.Run)
 	return core.Encode(all)
 }
+
+// restate sends all messages of the conversation as they are now, and returns the state.
+func (s *Stream) restate() (state json.RawMessage, err error) {
+	var past history
+	if s.view.Earlier != nil {
+		if err := s.view.Earlier(past.push); err != nil {
+			return nil, err
+		}
+	}
+	all := []Message{} // no null if there are none
+	for _, m := range slices.Concat(past.messages, s.said.messages) {
+		all = append(all, *m)
+	}
+	for _, p := range s.parts {
+		// Clients keep reasoning that a snapshot leaves out, unless it has other reasoning.
+		// What counts no more is emptied.
+		if p.kind == core.ReasoningPart && !p.ended && p.sent != "" {
+			nothing := ""
+			all = append(all, Message{ID: p.id, Role: roleReasoning, Content: &nothing})
+		}
+	}
+	s.add(Event{Type: MessagesSnapshot, Messages: &all})
+	s.whole = true
+	if s.said.state != nil {
+		return s.said.state, nil
+	}
+	return past.state, nil
+}

@@ -156,7 +156,7 @@ func ReadReply(in Input, run *project.Run) Reply {
 	var r Reply
 	for _, entry := range in.Resume {
 		q := run.Question(entry.InterruptID)
-		if q == nil || q.Kind == core.KindClient.String() || q.Kind == core.KindChild.String() {
+		if q == nil || q.Kind == core.KindClient.String() && !q.Call.Below() || q.Kind == core.KindChild.String() {
 			continue
 		}
 		r.take(q, entry.decision(q))

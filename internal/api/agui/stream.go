@@ -74,7 +74,8 @@ func (s *Stream) Push(e wire.Event) ([]Event, error) {
 		return nil, nil
 	}
 	s.out = nil
-	if !s.begun && s.view.Snapshot && e.Seq > s.view.After {
+	below := len(e.Path) > 0
+	if !s.begun && s.view.Snapshot && !below && e.Seq > s.view.After {
 		if err := s.begin(); err != nil {
 			return nil, err
 		}
@@ -82,8 +83,10 @@ func (s *Stream) Push(e wire.Event) ([]Event, error) {
 	if err := s.run.Push(e); err != nil {
 		return nil, err
 	}
-	if err := s.said.push(e); err != nil {
-		return nil, err
+	if !below {
+		if err := s.said.push(e); err != nil {
+			return nil, err
+		}
 	}
 	s.heard = s.heard || s.run.Answers > 0 && s.run.Message == s.view.Message
 	if !s.begun {
@@ -93,6 +96,9 @@ func (s *Stream) Push(e wire.Event) ([]Event, error) {
 		if err := s.begin(); err != nil || s.view.Snapshot {
 			return s.out, err // the event is part of the snapshot
 		}
+	}
+	if below {
+		return s.out, nil // only what it asks is shown, at the end
 	}
 	err := s.project(e)
 	return s.out, err
@@ -104,6 +110,8 @@ func (s *Stream) begins(e wire.Event) bool {
 	switch {
 	case s.view.After < 0:
 		return s.heard
+	case len(e.Path) > 0:
+		return s.run.Seq >= s.view.After
 	case s.view.Snapshot, project.Live(e):
 		return e.Seq >= s.view.After
 	}
@@ -133,34 +141,6 @@ func (s *Stream) begin() error {
 	return nil
 }
 
-// restate sends all messages of the conversation as they are now, and returns the state.
-func (s *Stream) restate() (state json.RawMessage, err error) {
-	var past history
-	if s.view.Earlier != nil {
-		if err := s.view.Earlier(past.push); err != nil {
-			return nil, err
-		}
-	}
-	all := []Message{} // no null if there are none
-	for _, m := range slices.Concat(past.messages, s.said.messages) {
-		all = append(all, *m)
-	}
-	for _, p := range s.parts {
-		// Clients keep reasoning that a snapshot leaves out, unless it has other reasoning.
-		// What counts no more is emptied.
-		if p.kind == core.ReasoningPart && !p.ended && p.sent != "" {
-			nothing := ""
-			all = append(all, Message{ID: p.id, Role: roleReasoning, Content: &nothing})
-		}
-	}
-	s.add(Event{Type: MessagesSnapshot, Messages: &all})
-	s.whole = true
-	if s.said.state != nil {
-		return s.said.state, nil
-	}
-	return past.state, nil
-}
-
 // Rest says that every committed event was pushed and that the run does nothing until someone acts.
 // It ends the response, unless the run has yet to take an answer that is held.
 func (s *Stream) Rest() []Event {
@@ -175,7 +155,7 @@ func (s *Stream) Rest() []Event {
 func (s *Stream) holds() bool {
 	return s.view.Message != "" && !s.heard || slices.ContainsFunc(s.view.Hold, func(id string) bool {
 		q := s.run.Question(id)
-		return q != nil && q.Open() && !q.Recorded
+		return q != nil && q.Unsettled()
 	})
 }
 

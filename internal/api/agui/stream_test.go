@@ -57,18 +57,20 @@ func transcript(t *testing.T, name string, j projecttest.Journal, versioned bool
 	}
 	runs := conversations(j)
 	for _, c := range runs {
-		for after, n := int64(0), 0; n < len(c.Run); after = c.Run[n-1].Seq {
-			n = aguitest.NextTurn(c.Run, n)
+		var after int64
+		from := 0
+		for _, n := range append(projecttest.Rests(c.Run), len(c.Run)) {
 			part := c
 			if n < len(c.Run) {
 				part.Run, part.Rests = c.Run[:n], true
 			}
-			show(part, agui.View{After: after})
+			show(part, agui.View{After: after, Hold: projecttest.Answered(c.Run, from, n)})
+			after, from = aguitest.SeqBefore(c.Run, n), n
 		}
 	}
 	last := runs[len(runs)-1]
 	b.WriteString("opened at the end:\n")
-	show(last, agui.View{After: last.Run[len(last.Run)-1].Seq, Snapshot: true})
+	show(last, agui.View{After: aguitest.SeqBefore(last.Run, len(last.Run)), Snapshot: true})
 	return b.String()
 }
 

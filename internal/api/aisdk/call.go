@@ -76,13 +76,18 @@ func (s *Stream) suspended(out *chunks, e wire.Event, asked bool) error {
 		}
 		return nil
 	default:
-		out.add(Chunk{Type: DataInputRequest, ID: data.Suspension.ID, Data: InputRequest{Suspension: data.Suspension.ID, Kind: data.Kind,
-			ToolCallID: data.CallID, ToolName: data.ToolName, Message: data.Suspension.Message, ResponseSchema: data.Suspension.ResponseSchema}})
+		out.add(inputRequest(&data, data.CallID, ""))
 	}
 	if asked && shown {
 		out.add(Chunk{Type: OutputAvailable, ToolCallID: data.CallID, Output: core.Encode(map[string]string{"waits_for": data.Kind}), Preliminary: true})
 	}
 	return nil
+}
+
+// inputRequest is a question that the protocol has no part for.
+func inputRequest(p *wire.Pending, call, agent string) Chunk {
+	return Chunk{Type: DataInputRequest, ID: p.Suspension.ID, Data: InputRequest{Suspension: p.Suspension.ID, Kind: p.Kind,
+		ToolCallID: call, ToolName: p.ToolName, Agent: agent, Message: p.Suspension.Message, ResponseSchema: p.Suspension.ResponseSchema}}
 }
 
 // asksApproval: version 5 has no approvals.
@@ -110,11 +115,11 @@ func (s *Stream) decided(out *chunks, e wire.Event) error {
 		return err
 	}
 	q := s.run.Question(data.Suspension)
-	if s.view.SDK < 7 || !data.Applied || q == nil || !s.isShown(q.CallID) || !s.asksApproval(q.Pending) {
+	if s.view.SDK < 7 || !data.Applied || q == nil || !s.isShown(q.Call.Key()) || !s.asksApproval(q.Pending) {
 		return nil
 	}
 	yes := data.Action == core.ActionResume.String()
-	out.add(Chunk{Type: ApprovalResponded, ApprovalID: data.Suspension, Approved: &yes, Reason: data.Reason})
+	out.add(Chunk{Type: ApprovalResponded, ApprovalID: approvalID(q), Approved: &yes, Reason: data.Reason})
 	return nil
 }
 
@@ -126,20 +131,25 @@ func (s *Stream) ended(out *chunks, e wire.Event) error {
 	if !s.isShown(data.CallID) {
 		return nil
 	}
+	if core.EventType(e.Type) == core.EventCallSucceeded && !core.IsNull(data.RanWith) {
+		// a person edited them: the part shows what ran
+		out.add(input(data.CallID, data.ToolName, data.RanWith))
+	}
+	out.add(s.output(e, data, data.CallID))
+	return nil
+}
+
+// output is how a call ended.
+func (s *Stream) output(e wire.Event, data wire.CallEndedData, id string) Chunk {
 	switch {
 	case core.EventType(e.Type) == core.EventCallSucceeded:
-		if !core.IsNull(data.RanWith) { // a person edited them: the part shows what ran
-			out.add(input(data.CallID, data.ToolName, data.RanWith))
-		}
-		out.add(Chunk{Type: OutputAvailable, ToolCallID: data.CallID, Output: outcome(data)})
+		return Chunk{Type: OutputAvailable, ToolCallID: id, Output: outcome(data)}
 	case data.Outcome == string(core.CallOutcomeDeniedByPerson) && s.view.SDK >= 6:
-		out.add(Chunk{Type: OutputDenied, ToolCallID: data.CallID})
-	default:
-		text := ""
-		if data.Result != nil {
-			text = *data.Result
-		}
-		out.add(Chunk{Type: OutputError, ToolCallID: data.CallID, ErrorText: cmp.Or(text, data.Outcome)})
+		return Chunk{Type: OutputDenied, ToolCallID: id}
 	}
-	return nil
+	text := ""
+	if data.Result != nil {
+		text = *data.Result
+	}
+	return Chunk{Type: OutputError, ToolCallID: id, ErrorText: cmp.Or(text, data.Outcome)}
 }

@@ -17,6 +17,7 @@ type Chunk struct {
 	Delta        string          `json:"delta,omitempty"`
 	ToolCallID   string          `json:"toolCallId,omitempty"`
 	ToolName     string          `json:"toolName,omitempty"`
+	Title        string          `json:"title,omitempty"`
 	Input        json.RawMessage `json:"input,omitempty"`
 	Output       json.RawMessage `json:"output,omitempty"`
 	Preliminary  bool            `json:"preliminary,omitempty"`
@@ -78,6 +79,7 @@ type InputRequest struct {
 	Kind           string          `json:"kind"`
 	ToolCallID     string          `json:"toolCallId,omitempty"`
 	ToolName       string          `json:"toolName,omitempty"`
+	Agent          string          `json:"agent,omitempty"` // that asks, if it is one below
 	Message        string          `json:"message,omitempty"`
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
 }

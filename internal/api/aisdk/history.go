@@ -24,6 +24,7 @@ type UIPart struct {
 	Text        string          `json:"text,omitempty"`
 	State       string          `json:"state,omitempty"`
 	ToolCallID  string          `json:"toolCallId,omitempty"`
+	Title       string          `json:"title,omitempty"`
 	Input       json.RawMessage `json:"input,omitempty"`
 	Output      json.RawMessage `json:"output,omitempty"`
 	Preliminary bool            `json:"preliminary,omitempty"`
@@ -51,15 +52,24 @@ type History struct {
 // NewHistory begins a history for a version of the client, as [View] has it.
 func NewHistory(sdk int) *History { return &History{sdk: sdk, messages: []*UIMessage{}} }
 
-// Messages are those so far.
-func (h *History) Messages() []*UIMessage { return h.messages }
+// Messages are those so far, as they are when the last response ends here.
+func (h *History) Messages() []*UIMessage {
+	if h.stream != nil {
+		var last chunks
+		h.stream.delegated(&last)
+		for _, c := range last {
+			h.apply(c)
+		}
+	}
+	return h.messages
+}
 
 // Push takes the next event.
 func (h *History) Push(e wire.Event) error {
-	if e.RunID != h.run {
+	if e.RunID != h.run && len(e.Path) == 0 {
 		h.run, h.stream = e.RunID, NewStream(View{Turn: 1, SDK: h.sdk, whole: true})
 	}
-	if core.EventType(e.Type) == core.EventMessageReceived {
+	if core.EventType(e.Type) == core.EventMessageReceived && len(e.Path) == 0 {
 		var data wire.MessageReceivedData
 		if err := e.Decode(&data); err != nil {
 			return err
@@ -118,10 +128,10 @@ func (h *History) part(is func(*UIPart) bool) *UIPart {
 func (h *History) inputAvailable(c Chunk) {
 	p := h.part(func(p *UIPart) bool { return p.ToolCallID == c.ToolCallID })
 	if p.ToolCallID == "" {
-		h.add(&UIPart{Type: "tool-" + c.ToolName, ToolCallID: c.ToolCallID, Input: c.Input, State: "input-available"})
+		h.add(&UIPart{Type: "tool-" + c.ToolName, ToolCallID: c.ToolCallID, Title: c.Title, Input: c.Input, State: "input-available"})
 		return
 	}
-	p.Input, p.State = c.Input, "input-available"
+	p.Input, p.State, p.Output, p.Preliminary = c.Input, "input-available", nil, false
 }
 
 func (h *History) data(c Chunk) {

@@ -110,6 +110,7 @@ func inline(url string) ([]byte, bool) {
 type Reply struct {
 	Decisions []wire.Decision // on questions that are open
 	Hold      []string        // the suspensions of these, and of answered ones
+	Seen      []string        // the suspensions of runs below that the message shows unanswered
 	Turn      int             // the first that shows what the answers brought
 }
 
@@ -120,6 +121,9 @@ func ReadReply(m Message, run *project.Run) Reply {
 	var reply Reply
 	for _, p := range m.Parts {
 		q, d := p.answer(run)
+		if c := callOf(run, p.ToolCallID); q == nil && c != nil && c.Below() && c.Asked != nil {
+			reply.Seen = append(reply.Seen, c.Asked.Suspension.ID)
+		}
 		if q == nil || slices.Contains(reply.Hold, q.Suspension.ID) {
 			continue
 		}
@@ -153,8 +157,9 @@ func (p Part) approval(run *project.Run) (*project.Question, wire.Decision) {
 	if p.Approval == nil || p.Approval.Approved == nil {
 		return nil, wire.Decision{}
 	}
-	q := run.Question(p.Approval.ID)
-	if q == nil || q.Kind != core.KindApproval.String() || q.CallID != p.ToolCallID {
+	id, _, _ := strings.Cut(p.Approval.ID, moveMark)
+	q := run.Question(id)
+	if q == nil || q.Kind != core.KindApproval.String() || q.Call != callOf(run, p.ToolCallID) {
 		return nil, wire.Decision{}
 	}
 	action := core.ActionCancel
@@ -167,7 +172,7 @@ func (p Part) approval(run *project.Run) (*project.Question, wire.Decision) {
 // output is the result of a call that the client runs, or the answer to a question that a tool
 // asks. In the history, the results of all other calls look the same.
 func (p Part) output(run *project.Run) (*project.Question, wire.Decision) {
-	c := run.Call(p.ToolCallID)
+	c := callOf(run, p.ToolCallID)
 	if c == nil || c.Asked == nil || c.Asked.Kind != core.KindClient.String() && c.Asked.Kind != core.KindInput.String() {
 		return nil, wire.Decision{}
 	}

@@ -23,6 +23,10 @@ type View struct {
 	// again at once.
 	Hold []string
 
+	// Seen are suspensions of runs below that the client shows already. They aren't asked
+	// again: it would run its tools twice.
+	Seen []string
+
 	// SDK is the version of the client: 5, 6 or 7; 0 is 6.
 	SDK int
 
@@ -62,15 +66,19 @@ func (s *Stream) Run() *project.Run { return &s.run }
 
 // Push takes the next event, committed or live, and returns the chunks that it adds.
 func (s *Stream) Push(e wire.Event) ([]Chunk, error) {
-	asked, answers := s.askedBefore(e), s.run.Answers
+	asked, answers, known := s.askedBefore(e), s.run.Answers, s.knowsHeld()
 	if err := s.run.Push(e); err != nil {
 		return nil, err
 	}
-	if s.over || !s.shows(e, answers) {
+	if s.over || !s.shows(e, answers, known) {
 		return nil, nil
 	}
 	var out chunks
-	if err := s.project(&out, e, asked); err != nil {
+	project := s.project
+	if len(e.Path) > 0 {
+		project = s.below
+	}
+	if err := project(&out, e, asked); err != nil {
 		return nil, err
 	}
 	return s.begin(out), nil
@@ -89,10 +97,11 @@ func (s *Stream) Rest() []Chunk {
 	for _, id := range s.view.Hold {
 		// counted, and more votes are needed: the part asks again
 		if q := s.run.Question(id); q != nil && q.Open() && s.asksApproval(q.Pending) {
-			out.add(Chunk{Type: ApprovalRequest, ApprovalID: id, ToolCallID: q.CallID})
+			out.add(Chunk{Type: ApprovalRequest, ApprovalID: approvalID(q), ToolCallID: partID(q.Call)})
 		}
 	}
 	s.closeStep(&out)
+	s.delegated(&out)
 	out.add(Chunk{Type: Finish, FinishReason: "tool-calls"})
 	s.over = true
 	return s.begin(out)
@@ -101,20 +110,39 @@ func (s *Stream) Rest() []Chunk {
 func (s *Stream) holds() bool {
 	return slices.ContainsFunc(s.view.Hold, func(id string) bool {
 		q := s.run.Question(id)
-		return q != nil && q.Open() && !q.Recorded
+		return q != nil && q.Unsettled()
 	})
 }
 
-// shows says whether the view has begun. before is how many answers had begun before the event.
-func (s *Stream) shows(e wire.Event, before int) bool {
+// knowsHeld says whether all that the request has answered was asked so far. What came before the
+// client has seen.
+func (s *Stream) knowsHeld() bool {
+	return !slices.ContainsFunc(s.view.Hold, func(id string) bool { return s.run.Question(id) == nil })
+}
+
+// shows says whether the view has begun. before is how many answers had begun before the event, and
+// known whether all that is held was asked before.
+func (s *Stream) shows(e wire.Event, before int, known bool) bool {
 	switch {
 	case s.shown:
 	case s.view.Message != "":
 		s.shown = s.run.Answers > 0 && s.run.Message == s.view.Message
-	case e.Turn >= s.view.Turn:
+	case s.turnOf(e) >= s.view.Turn && known:
 		s.shown, s.answer = true, before
 	}
 	return s.shown
+}
+
+// turnOf is the turn of the run that an event belongs to. What runs below do while the run waits
+// belongs to the next.
+func (s *Stream) turnOf(e wire.Event) int {
+	switch {
+	case len(e.Path) == 0:
+		return e.Turn
+	case s.run.InTurn:
+		return s.run.Turn
+	}
+	return s.run.Turn + 1
 }
 
 // begin puts the start of the message before the first chunk.
@@ -132,7 +160,7 @@ func (s *Stream) askedBefore(e wire.Event) bool {
 	if core.EventType(e.Type) != core.EventCallSuspended || e.Decode(&data) != nil {
 		return false
 	}
-	c := s.run.Call(data.CallID)
+	c := s.run.Of(e, data.CallID)
 	return c != nil && c.Asked != nil
 }
 
@@ -166,14 +194,21 @@ func (s *Stream) messageReceived(out *chunks) {
 	switch {
 	case another && s.view.whole:
 		s.closeStep(out)
+		s.delegated(out)
 		s.begun = false
 	case another:
 		s.closeStep(out)
+		s.delegated(out)
 		out.add(Chunk{Type: Finish, FinishReason: "other"})
 		s.over = true
 		return
 	}
 	s.answer = s.run.Answers
+	for _, q := range s.run.Waiting() {
+		if q.Call.Below() {
+			s.ask(out, q)
+		}
+	}
 }
 
 // openStep is called by the first sign of a step: live text comes before the step is committed.

@@ -35,7 +35,7 @@ func (a *api) tenantEvents(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	if wantsJSON(r) {
+	if params.WantsJSON(r) {
 		return a.feedPage(w, r, q)
 	}
 	f, err := a.newStream(w, r, "")

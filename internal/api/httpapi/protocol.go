@@ -84,12 +84,18 @@ func (v *Visit) Events(id string, q query.EventQuery) (wire.EventPage, error) {
 	return v.api.readEvents(v.Request, id, q)
 }
 
+// Grown reads a page of the events of a run, and of the runs below it once there are any.
+func (v *Visit) Grown(run string, q query.EventQuery) (wire.EventPage, error) {
+	return v.api.readGrown(v.Request, run, q)
+}
+
 // WriteJSON answers with body.
 func (v *Visit) WriteJSON(w http.ResponseWriter, status int, body any) error {
 	return v.api.writeJSON(w, v.Request, status, body)
 }
 
-// Show answers with a stream of the run's events as the protocol's viewer shows them. Where streams
+// Show answers with a stream of the events of the run and those below it, as the protocol's viewer
+// shows them. Where streams
 // have a separate address, the client is sent there.
 func (v *Visit) Show(w http.ResponseWriter, run string, about url.Values) error {
 	if err := v.May(canRead...); err != nil {

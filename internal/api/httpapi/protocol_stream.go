@@ -15,7 +15,8 @@ type Viewer interface {
 	// Header sets the header of the answer.
 	Header(h http.Header)
 
-	// Push takes the next event, committed or live.
+	// Push takes the next event, committed or live, of the run or of one below it, whose events
+	// have a path.
 	Push(e wire.Event) ([]byte, error)
 
 	// Rest is called when all committed events were pushed and the run does nothing until
@@ -62,11 +63,12 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer)
 		return err
 	}
 	defer leave()
-	page, err := a.readEvents(r, run, query.EventQuery{Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
+	page, err := a.readGrown(r, run, query.EventQuery{Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
 		return err
 	}
 	f := a.openedStream(w, r, run)
+	f.below = true
 	if past, ok := v.(Recaller); ok {
 		past.Recall(run, func(id, after string) (wire.EventPage, error) {
 			return a.readEvents(r, id, query.EventQuery{After: after})

@@ -141,9 +141,15 @@ func (a *api) readEvents(r *http.Request, id string, q query.EventQuery) (wire.E
 	case isThread(id):
 		return a.reads.ThreadEvents(r.Context(), caller(r), id, q)
 	case tree == "true":
+		q.Live = false
 		return treefeed.Reader{Runs: a.reads}.Events(r.Context(), caller(r), id, q)
 	}
 	return a.reads.Events(r.Context(), caller(r), id, q)
+}
+
+// readGrown reads the events of a run, and those of the runs below it once there are any.
+func (a *api) readGrown(r *http.Request, run string, q query.EventQuery) (wire.EventPage, error) {
+	return treefeed.Reader{Runs: a.reads}.Grown(r.Context(), caller(r), run, q)
 }
 
 // fromTail says whether only new events are wanted.

@@ -4,13 +4,11 @@ import (
 	"bytes"
 	"errors"
 	"fmt"
-	"mime"
 	"net/http"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -47,7 +45,7 @@ func (a *api) threadEvents(w http.ResponseWriter, r *http.Request) error {
 // journal is a page of events, or a stream of them.
 func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Add("Vary", "Accept")
-	if wantsJSON(r) {
+	if params.WantsJSON(r) {
 		return a.eventPage(w, r)
 	}
 	f, err := a.newStream(w, r, r.PathValue("id"))
@@ -58,24 +56,6 @@ func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
 		return a.sendToStream(r, f)
 	}
 	return a.eventStream(r, f)
-}
-
-// wantsJSON says whether the caller asks for JSON before, or in place of, a stream.
-func wantsJSON(r *http.Request) bool {
-	weights := map[string]float64{}
-	for _, header := range r.Header.Values("Accept") {
-		for part := range strings.SplitSeq(header, ",") {
-			media, params, err := mime.ParseMediaType(part)
-			if err != nil {
-				continue
-			}
-			weights[media] = 1
-			if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
-				weights[media] = q
-			}
-		}
-	}
-	return weights[mediaJSON] > weights[mediaStream]
 }
 
 // eventStream sends the stored events, then the live text of the current model call, then new
@@ -119,6 +99,7 @@ type openStream struct {
 	sent   bool   // something was
 	tail   bool   // without a cursor, only new events
 	follow bool
+	below  bool // the events of runs below are wanted too
 	end    time.Time
 }
 
@@ -203,9 +184,12 @@ var errLocked = errors.New("httpapi: the token was revoked")
 
 // next waits for new events. It sends none that came after the token was revoked.
 func (f *openStream) next(r *http.Request) (wire.EventPage, error) {
-	page, err := f.api.readEvents(r, f.id,
-		query.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
-			Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
+	read := f.api.readEvents
+	if f.below {
+		read = f.api.readGrown
+	}
+	page, err := read(r, f.id, query.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
+		Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
 	if err != nil {
 		return page, err
 	}

@@ -221,6 +221,12 @@ var stories = map[string]func(s *transcript){
 		t := boss.call("SendMessage", says("m1", "pay 50", ""))
 		boss.call("SendMessage", answers("m2", t.ID, `{"decisionId":"`+t.asks()[0].ID+`","approved":true}`))
 	},
+	"agent_below_in_a_stream": func(s *transcript) {
+		boss := s.at("boss").transcribed(s)
+		t := boss.call("SendStreamingMessage", says("m1", "pay 50", ""))
+		t = boss.call("GetTask", `{"id":"`+t.ID+`","historyLength":0}`)
+		boss.call("SendStreamingMessage", answers("m2", t.ID, `{"decisionId":"`+t.asks()[0].ID+`","approved":true}`))
+	},
 	"not_done_here": func(s *transcript) {
 		t := s.call("SendMessage", says("m1", "hello", ""))
 		s.call("CreateTaskPushNotificationConfig", `{"taskId":"`+t.ID+`","url":"https://example.com"}`)

@@ -48,21 +48,9 @@ func (h *a2aRequest) task(id sdk.TaskID, wait time.Duration) (wire.Run, error) {
 // fold folds the events of a run.
 func (h *a2aRequest) fold(run, in string) (*a2a.Fold, error) {
 	f := a2a.NewFold(in)
-	for after := ""; ; {
-		page, err := h.v.Events(run, query.EventQuery{After: after, Limit: 1000})
-		if err != nil {
-			return nil, err
-		}
-		for _, e := range page.Items {
-			if err := f.Push(e); err != nil {
-				return nil, err
-			}
-		}
-		if len(page.Items) == 0 {
-			return f, nil
-		}
-		after = page.Next
-	}
+	return f, pages(func(after string) (wire.EventPage, error) {
+		return h.v.Events(run, query.EventQuery{After: after, Limit: 1000})
+	}, f.Push)
 }
 
 // show is the task of a run with its newest messages: all if most is nil.

@@ -190,7 +190,7 @@ func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, s
 
 func answersAll(run *project.Run, reply agui.Reply) error {
 	for _, q := range run.Waiting() {
-		if !slices.Contains(reply.Hold, q.Suspension.ID) {
+		if q.Kind != core.KindChild.String() && !slices.Contains(reply.Hold, q.Suspension.ID) {
 			return &refusal.Error{Code: refusal.CodeRunOpen, RunID: run.ID, Detail: "the conversation waits for an answer that the request doesn't give; answer or cancel all that is asked, or send the message later"}
 		}
 	}

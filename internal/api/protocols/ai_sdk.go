@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -128,7 +129,7 @@ func (d AISDK) reply(c chat, m aisdk.Message) (string, url.Values, error) {
 		}
 	}
 	_, err = c.decide(run.ID, reply.Decisions)
-	return run.ID, url.Values{"turn": {strconv.Itoa(reply.Turn)}, "hold": reply.Hold}, err
+	return run.ID, url.Values{"turn": {strconv.Itoa(reply.Turn)}, "hold": reply.Hold, "seen": reply.Seen}, err
 }
 
 // again retries a run that failed. One that succeeded has had its effects, and stays.
@@ -172,21 +173,39 @@ func (d AISDK) messages(w http.ResponseWriter, v *httpapi.Visit) error {
 		return err
 	}
 	h := aisdk.NewHistory(sdk)
-	for after := ""; ; {
-		page, err := v.Events(t.ID, query.EventQuery{After: after})
-		if err != nil {
-			return err
+	if err := pushThread(v, t.ID, h.Push); err != nil {
+		return err
+	}
+	return v.WriteJSON(w, http.StatusOK, h.Messages())
+}
+
+// pushThread pushes the events of all runs of a conversation, each with those of the runs below it.
+func pushThread(v *httpapi.Visit, thread string, push func(wire.Event) error) error {
+	var run []wire.Event // not pushed so far
+	flush := func() error {
+		if slices.ContainsFunc(run, func(e wire.Event) bool { return e.Type == string(core.EventChildStarted) }) {
+			return pages(func(after string) (wire.EventPage, error) {
+				return v.Grown(run[0].RunID, query.EventQuery{After: after})
+			}, push)
 		}
-		for _, e := range page.Items {
-			if err := h.Push(e); err != nil {
+		for _, e := range run {
+			if err := push(e); err != nil {
 				return err
 			}
 		}
-		if len(page.Items) == 0 {
-			return v.WriteJSON(w, http.StatusOK, h.Messages())
-		}
-		after = page.Next
+		return nil
 	}
+	err := pages(func(after string) (wire.EventPage, error) { return v.Events(thread, query.EventQuery{After: after}) }, func(e wire.Event) error {
+		if len(run) > 0 && run[0].RunID != e.RunID {
+			if err := flush(); err != nil {
+				return err
+			}
+			run = nil
+		}
+		run = append(run, e)
+		return nil
+	})
+	return errors.Join(err, flush())
 }
 
 func (d AISDK) stop(w http.ResponseWriter, v *httpapi.Visit) error {
@@ -232,7 +251,7 @@ func (AISDK) View(about url.Values) (httpapi.Viewer, error) {
 	if sdk != 0 && (sdk < 5 || sdk > 7) {
 		return nil, refusal.New(refusal.CodeInvalid, "X-AI-SDK-Version must be 5, 6 or 7")
 	}
-	s := aisdk.NewStream(aisdk.View{Message: about.Get("message"), Turn: turn, Hold: about["hold"], SDK: sdk})
+	s := aisdk.NewStream(aisdk.View{Message: about.Get("message"), Turn: turn, Hold: about["hold"], Seen: about["seen"], SDK: sdk})
 	return &uiStream{stream: s, counted: about.Get("counted"), skip: skip}, nil
 }
 

@@ -78,18 +78,28 @@ func (c chat) newest() (rests bool, run *project.Run, err error) {
 		return false, nil, err
 	}
 	run = &project.Run{ID: t.RunID}
+	err = pages(func(after string) (page wire.EventPage, err error) {
+		page, err = c.visit.Grown(t.RunID, query.EventQuery{After: after})
+		rests = page.Waiting || page.Done
+		return page, err
+	}, run.Push)
+	return rests, run, err
+}
+
+// pages takes all events, page by page.
+func pages(read func(after string) (wire.EventPage, error), take func(wire.Event) error) error {
 	for after := ""; ; {
-		page, err := c.visit.Events(t.RunID, query.EventQuery{After: after})
+		page, err := read(after)
 		if err != nil {
-			return false, nil, err
+			return err
 		}
 		for _, e := range page.Items {
-			if err := run.Push(e); err != nil {
-				return false, nil, err
+			if err := take(e); err != nil {
+				return err
 			}
 		}
 		if len(page.Items) == 0 {
-			return page.Waiting || page.Done, run, nil
+			return nil
 		}
 		after = page.Next
 	}

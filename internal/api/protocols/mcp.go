@@ -178,22 +178,16 @@ func (d desk) message(ctx context.Context, thread string, open *refusal.Error, i
 
 // newest is the last message that a run was given.
 func (d desk) newest(run string) (newest wire.MessageReceivedData, err error) {
-	for after := ""; ; {
-		page, err := d.visit.Events(run, query.EventQuery{After: after, Limit: 1000})
-		if err != nil || len(page.Items) == 0 {
-			return newest, err
+	err = pages(func(after string) (wire.EventPage, error) {
+		return d.visit.Events(run, query.EventQuery{After: after, Limit: 1000})
+	}, func(e wire.Event) error {
+		if core.EventType(e.Type) != core.EventMessageReceived {
+			return nil
 		}
-		for _, e := range page.Items {
-			if core.EventType(e.Type) != core.EventMessageReceived {
-				continue
-			}
-			newest = wire.MessageReceivedData{}
-			if err := e.Decode(&newest); err != nil {
-				return newest, err
-			}
-		}
-		after = page.Next
-	}
+		newest = wire.MessageReceivedData{}
+		return e.Decode(&newest)
+	})
+	return newest, err
 }
 
 func (d desk) Await(ctx context.Context, run string, longest time.Duration) (wire.Run, error) {

@@ -24,6 +24,12 @@ func (t *trunk) cursor() string {
 	return base64.RawURLEncoding.EncodeToString([]byte(b.String()))
 }
 
+// isTree says whether the text is the cursor of a tree, or of a single run.
+func isTree(text string) bool {
+	raw, err := base64.RawURLEncoding.DecodeString(text)
+	return err == nil && strings.HasPrefix(string(raw), cursorMark)
+}
+
 // readCursor reads a cursor of the tree of a run. The empty one is the beginning.
 func readCursor(text, run string) ([]*branch, error) {
 	if text == "" {

@@ -25,10 +25,32 @@ const eventsAtOnce = 50
 // Reader reads the events of trees.
 type Reader struct{ Runs *query.Reader }
 
+// Grown reads a page of the events of a run and, once it has started others, of those below it too.
+// A run that starts none is read as [query.Reader.Events] reads it.
+func (r Reader) Grown(ctx context.Context, c frontend.Caller, run string, q query.EventQuery) (wire.EventPage, error) {
+	if isTree(q.After) {
+		return r.Events(ctx, c, run, q)
+	}
+	page, err := r.Runs.Events(ctx, c, run, q)
+	first := slices.IndexFunc(page.Items, func(e wire.Event) bool { return e.Type == string(core.EventChildStarted) })
+	if err != nil || first < 0 {
+		return page, err
+	}
+	at := &branch{run: run, at: q.After}
+	if first > 0 {
+		at.at = page.Items[first-1].Cursor
+	}
+	q.After = (&trunk{branches: []*branch{at}}).cursor()
+	if first > 0 {
+		return wire.EventPage{Items: page.Items[:first], Next: q.After}, nil
+	}
+	return r.Events(ctx, c, run, q)
+}
+
 // Events reads a page of the events of a run and the runs below it, see [trunk] for their order. A
 // reader that goes on from Next, or from the cursor of an event, misses none and sees none twice.
-// Live events are left out. The page is done once the whole tree is, but for remote agents that
-// have yet to confirm that they stopped.
+// If q.Live is set, live events of the run itself are among them. The page is done once the whole
+// tree is, but for remote agents that have yet to confirm that they stopped.
 func (r Reader) Events(ctx context.Context, c frontend.Caller, run string, q query.EventQuery) (page wire.EventPage, err error) {
 	if _, err := r.Runs.Find(ctx, c.Tenant, run); err != nil {
 		return page, err
@@ -50,7 +72,9 @@ func (r Reader) page(ctx context.Context, c frontend.Caller, run string, q query
 	if err != nil {
 		return wire.EventPage{}, err
 	}
-	t := &trunk{branches: branches, fetch: func(b *branch) error { return r.fetch(ctx, c, run, journal.PageBytes/len(branches), b) }}
+	t := &trunk{branches: branches, fetch: func(b *branch) error {
+		return r.fetch(ctx, c, run, query.EventQuery{Bytes: journal.PageBytes / len(branches), Live: q.Live && b.run == run}, b)
+	}}
 	most := q.Limit
 	if most <= 0 {
 		most = 100
@@ -88,7 +112,7 @@ func (r Reader) settled(ctx context.Context, c frontend.Caller, root string, t *
 		if err != nil || p.Record.Peer == nil || p.Record.End == nil {
 			return false, err
 		}
-		if err := r.fetch(ctx, c, root, journal.PageBytes, b); err != nil || len(b.left) > 0 {
+		if err := r.fetch(ctx, c, root, query.EventQuery{Bytes: journal.PageBytes}, b); err != nil || len(b.left) > 0 {
 			return false, err
 		}
 	}
@@ -96,8 +120,9 @@ func (r Reader) settled(ctx context.Context, c frontend.Caller, root string, t *
 }
 
 // fetch reads on in the stream of one run.
-func (r Reader) fetch(ctx context.Context, c frontend.Caller, root string, bytes int, b *branch) error {
-	got, err := r.Runs.Events(ctx, c, b.run, query.EventQuery{After: b.at, Limit: eventsAtOnce, Bytes: bytes})
+func (r Reader) fetch(ctx context.Context, c frontend.Caller, root string, q query.EventQuery, b *branch) error {
+	q.After, q.Limit = b.at, eventsAtOnce
+	got, err := r.Runs.Events(ctx, c, b.run, q)
 	refused, is := errors.AsType[*refusal.Error](err)
 	switch {
 	case is && refused.Code == refusal.CodeRunNotFound && b.run != root:

@@ -48,6 +48,21 @@ var conversations = []struct {
 	{"cancelled", []string{"say pay 50", "cancel"}},
 	{"interrupted", []string{"say pay 50", "interrupt", "resume", "approve"}},
 	{"next-run-after-approval", []string{"say pay 50", "approve", "say hello"}},
+	{"below-approved", []string{"ask pay 50", "approve"}},
+	{"below-waiting", []string{"ask pay 50"}},
+	{"below-denied", []string{"ask pay 50", "deny"}},
+	{"below-edited", []string{"ask pay 50", "edit {\"amount\":40,\"to\":\"Ann\"}"}},
+	{"below-two-questions", []string{"ask pay 50 twice", "approve", "deny"}},
+	{"below-client-tool", []string{"ask pick", "result {\"picked\":\"red\"}"}},
+	{"below-client-tool-invalid", []string{"ask pick", "refused {\"wrong\":1}", "result {\"picked\":\"blue\"}"}},
+	{"below-question", []string{"ask color", "result \"blue\""}},
+	{"below-mixed", []string{"ask pay 50 and pick", "result {\"picked\":\"red\"}", "approve"}},
+	{"below-two-agents", []string{"ask pay 50; and color", "result \"blue\"", "approve"}},
+	{"below-no-question", []string{"ask pay 5"}},
+	{"below-abandoned", []string{"ask pay 50", "abandon hello"}},
+	{"below-message", []string{"ask pay 50", "say hello", "approve"}},
+	{"below-cancelled", []string{"ask pay 50", "cancel"}},
+	{"below-interrupted", []string{"ask pay 50", "interrupt", "resume", "approve"}},
 }
 
 // TestJournalsAreOfThisServer plays every conversation of the recorded journals against a server:
@@ -80,15 +95,24 @@ func TestJournalsAreOfThisServer(t *testing.T) {
 	}
 }
 
-// types are those of the stored events, in order. How often a worker looked at a run differs.
+// types are those of the stored events of each run, in order. How often a worker looked at a run
+// differs.
 func types(j projecttest.Journal) string {
-	var all []string
+	var runs []string
+	of := map[string]string{}
 	for _, e := range j.Stored() {
+		if of[e.RunID] == "" {
+			runs = append(runs, e.RunID)
+		}
 		if e.Type != client.EventActivationEnded {
-			all = append(all, e.Type)
+			of[e.RunID] += " " + e.Type
 		}
 	}
-	return strings.Join(all, " ")
+	var all strings.Builder
+	for _, run := range runs {
+		all.WriteString(of[run] + "\n")
+	}
+	return all.String()
 }
 
 // serve starts the desk, on data that the test removes.
@@ -127,6 +151,9 @@ type conversation struct {
 	thread string
 	run    client.Run
 	got    projecttest.Journal
+	below  bool // runs below are read too
+
+	answers int // so far, accepted
 }
 
 // talk plays acts one after the other, each when the run rests after the last, and reads the
@@ -150,6 +177,10 @@ func (s *conversation) act(act string) {
 	switch verb {
 	case "say":
 		err = s.say(ctx, rest)
+	case "ask":
+		s.below = true
+		s.run, err = s.c.StartRun(ctx, client.StartRequest{Agent: "chief", Input: client.Text(rest)}, "")
+		s.thread = s.run.ThreadID
 	case "abandon":
 		s.run, err = s.c.SendMessage(ctx, s.thread, client.MessageRequest{Input: client.Text(rest), OnPending: "abandon"}, "")
 	case "cancel":
@@ -164,6 +195,7 @@ func (s *conversation) act(act string) {
 		}
 	default:
 		_, err = s.c.Decide(ctx, s.run.ID, s.decision(verb, rest))
+		s.answers++
 	}
 	if err != nil {
 		s.t.Fatalf("%s: %v", act, err)
@@ -214,6 +246,10 @@ func (s *conversation) decision(verb, rest string) client.Decision {
 // read reads the thread's events, live ones included, until its run rests.
 func (s *conversation) read() {
 	s.t.Helper()
+	if s.below {
+		s.readBelow()
+		return
+	}
 	after := ""
 	if n := len(s.got.Events); n > 0 {
 		after = s.got.Events[n-1].Cursor
@@ -252,4 +288,57 @@ func (s *conversation) answered() bool {
 	}
 	last := s.got.Stored()
 	return run.Cursor == last[len(last)-1].Cursor
+}
+
+// readBelow reads the events of the run and those below it, until nothing goes on in any of them.
+func (s *conversation) readBelow() {
+	s.t.Helper()
+	after := ""
+	if n := len(s.got.Events); n > 0 {
+		after = s.got.Events[n-1].Cursor
+	}
+	for {
+		page, err := s.c.EventPage(s.t.Context(), s.run.ID, client.EventQuery{After: after, Tree: true, Wait: 5 * time.Second})
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.got.Events = append(s.got.Events, page.Items...)
+		if after = page.Next; page.Done || page.Waiting && s.allRest() {
+			return
+		}
+	}
+}
+
+// allRest says whether each run waits for an answer, and every event of it was read.
+func (s *conversation) allRest() bool {
+	run, err := s.c.Run(s.t.Context(), s.run.ID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	read := map[string]int64{}
+	for _, e := range s.got.Events {
+		read[e.RunID] = e.Seq
+	}
+	for _, one := range append([]client.ChildRun{{RunID: s.run.ID}}, run.Children...) {
+		now, err := s.c.Run(s.t.Context(), one.RunID)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		last, err := s.c.EventPage(s.t.Context(), one.RunID, client.EventQuery{Limit: 1000})
+		if err != nil || now.Status != "waiting" || !last.Waiting || last.Items[len(last.Items)-1].Seq != read[one.RunID] {
+			return false
+		}
+	}
+	return s.decided()
+}
+
+// decided says whether each answer was taken.
+func (s *conversation) decided() bool {
+	taken := 0
+	for _, e := range s.got.Events {
+		if e.Type == client.EventDecisionRecorded {
+			taken++
+		}
+	}
+	return taken >= s.answers
 }

@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/api/agui"
+	"github.com/dormouse-dev/dormouse/internal/api/project/projecttest"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -64,7 +65,7 @@ func (c Conversation) split(random *rand.Rand, versioned bool) error {
 		return fmt.Errorf("in one response: %w", err)
 	}
 	var cuts []int
-	for _, n := range c.turnEnds() {
+	for _, n := range projecttest.Rests(c.Run) {
 		if random.IntN(2) == 0 {
 			cuts = append(cuts, n)
 		}
@@ -77,6 +78,9 @@ func (c Conversation) split(random *rand.Rand, versioned bool) error {
 		return err
 	}
 	n := random.IntN(len(c.Run))
+	for len(c.Run[n].Path) > 0 { // a page is opened where the run itself is
+		n--
+	}
 	opened, err := c.opened(c.Run[n].Seq, versioned)
 	if err != nil {
 		return fmt.Errorf("opened behind event %d: %w", c.Run[n].Seq, err)
@@ -96,19 +100,20 @@ func (c Conversation) seen(cuts []int, versioned bool) (*Client, error) {
 		}
 	}
 	var after int64
+	from := 0
 	for _, n := range append(slices.Clone(cuts), len(c.Run)) {
 		part, ends := c.upTo(n), true
 		if n == len(c.Run) {
 			part, ends = c, c.Rests
 		}
-		events, err := part.Stream(agui.View{After: after, Versioned: versioned})
+		events, err := part.Stream(agui.View{After: after, Versioned: versioned, Hold: projecttest.Answered(c.Run, from, n)})
 		if err == nil {
 			err = client.Response(events, ends)
 		}
 		if err != nil {
 			return nil, err
 		}
-		after = c.Run[n-1].Seq
+		after, from = SeqBefore(c.Run, n), n
 	}
 	return client, nil
 }
@@ -116,8 +121,7 @@ func (c Conversation) seen(cuts []int, versioned bool) (*Client, error) {
 // remember is what the client has of earlier runs.
 func (c *Client) remember(before []wire.Event) error {
 	past := Conversation{Run: before}
-	last := before[len(before)-1]
-	events, err := past.Stream(agui.View{After: last.Seq, Snapshot: true})
+	events, err := past.Stream(agui.View{After: SeqBefore(before, len(before)), Snapshot: true})
 	if err != nil {
 		return err
 	}
@@ -134,23 +138,12 @@ func (c Conversation) opened(seq int64, versioned bool) (*Client, error) {
 	return client, client.Response(events, c.Rests)
 }
 
-// turnEnds are the places where a turn has ended and another begins.
-func (c Conversation) turnEnds() (places []int) {
-	for n := NextTurn(c.Run, 0); n < len(c.Run); n = NextTurn(c.Run, n) {
-		places = append(places, n)
+// SeqBefore is where the run itself was before its n-th event, or that of a run below.
+func SeqBefore(run []wire.Event, n int) int64 {
+	for n--; len(run[n].Path) > 0; n-- {
+		continue
 	}
-	return places
-}
-
-// NextTurn is the place of the first event, behind that at n, of another turn; the end if there is
-// none.
-func NextTurn(run []wire.Event, n int) int {
-	for n++; n < len(run); n++ {
-		if run[n].Turn > run[n-1].Turn {
-			return n
-		}
-	}
-	return len(run)
+	return run[n].Seq
 }
 
 func alike(one, other *Client, first, second string) error {

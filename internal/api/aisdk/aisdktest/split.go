@@ -6,6 +6,8 @@ import (
 	"reflect"
 
 	"github.com/dormouse-dev/dormouse/internal/api/aisdk"
+	"github.com/dormouse-dev/dormouse/internal/api/project"
+	"github.com/dormouse-dev/dormouse/internal/api/project/projecttest"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -40,9 +42,17 @@ func seen(events []wire.Event, rest bool, sdk int, cut func() bool) ([]*Message,
 // Responses are those of a client that asks for the answer to each message, and ends a response at
 // a suspended turn where cut says so.
 func Responses(events []wire.Event, rest bool, sdk int, cut func() bool, take func([]aisdk.Chunk) error) error {
+	rests := projecttest.Rests(events)
 	for view, n := (aisdk.View{Turn: 1, SDK: sdk}), 0; ; {
+		to := len(events)
+		for _, place := range rests {
+			if place > n && place < to && cut() {
+				to = place
+			}
+		}
+		view.Hold = projecttest.Answered(events, n, to)
 		s := aisdk.NewStream(view)
-		chunks, next, err := respond(s, events, n, cut)
+		chunks, next, err := respond(s, events[:to])
 		if err != nil {
 			return err
 		}
@@ -58,24 +68,21 @@ func Responses(events []wire.Event, rest bool, sdk int, cut func() bool, take fu
 		if end := s.Run().Ended; next == len(events) || s.Over() && end != nil && end.Status == core.RunDone.String() {
 			return nil
 		}
-		view, n = viewOf(events[:next], events[next-1], sdk), next
+		view, n = viewOf(s.Run(), events[next-1], sdk), next
 	}
 }
 
 // viewOf is what a client asks for next: behind a turn's end what its answers brought, and behind
 // another message the answer to that.
-func viewOf(before []wire.Event, last wire.Event, sdk int) aisdk.View {
-	if core.EventType(last.Type) == core.EventMessageReceived {
-		var data wire.MessageReceivedData
-		_ = last.Decode(&data) // the stream has read it
-		return aisdk.View{Message: data.MessageID, SDK: sdk}
+func viewOf(run *project.Run, last wire.Event, sdk int) aisdk.View {
+	if core.EventType(last.Type) == core.EventMessageReceived && len(last.Path) == 0 {
+		return aisdk.View{Message: run.Message, SDK: sdk}
 	}
-	return aisdk.View{Turn: before[len(before)-1].Turn + 1, SDK: sdk}
+	return aisdk.View{Turn: run.Turn + 1, SDK: sdk}
 }
 
-// respond pushes events until the response is over, or is cut behind the end of a turn. Nothing is
-// cut before from, where the response begins.
-func respond(s *aisdk.Stream, events []wire.Event, from int, cut func() bool) (chunks []aisdk.Chunk, next int, err error) {
+// respond pushes events until the response is over.
+func respond(s *aisdk.Stream, events []wire.Event) (chunks []aisdk.Chunk, next int, err error) {
 	for i, e := range events {
 		more, err := s.Push(e)
 		if err != nil {
@@ -85,15 +92,6 @@ func respond(s *aisdk.Stream, events []wire.Event, from int, cut func() bool) (c
 		if s.Over() {
 			return chunks, i + 1, nil
 		}
-		ended := i > 0 && turnEnds(events, i)
-		if i >= from && ended && cut() {
-			return chunks, i + 1, nil
-		}
 	}
 	return chunks, len(events), nil
-}
-
-// turnEnds says whether the turn's last event is at i: what follows belongs to another turn.
-func turnEnds(events []wire.Event, i int) bool {
-	return i+1 < len(events) && events[i+1].Turn > events[i].Turn
 }

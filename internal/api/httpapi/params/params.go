@@ -3,6 +3,7 @@
 package params
 
 import (
+	"mime"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -67,4 +68,22 @@ func PreferredWait(r *http.Request) time.Duration {
 		}
 	}
 	return 0
+}
+
+// WantsJSON says whether the caller asks for JSON before, or in place of, a stream.
+func WantsJSON(r *http.Request) bool {
+	weights := map[string]float64{}
+	for _, header := range r.Header.Values("Accept") {
+		for part := range strings.SplitSeq(header, ",") {
+			media, params, err := mime.ParseMediaType(part)
+			if err != nil {
+				continue
+			}
+			weights[media] = 1
+			if q, err := strconv.ParseFloat(params["q"], 64); err == nil {
+				weights[media] = q
+			}
+		}
+	}
+	return weights["application/json"] > weights["text/event-stream"]
 }

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -57,19 +58,59 @@ func Journals(t testing.TB) map[string]Journal {
 // Stored are the events of the journal, without live ones.
 func (j Journal) Stored() []wire.Event {
 	var stored []wire.Event
+	last := map[string]int64{} // by thread
 	for _, e := range j.Events {
-		if len(stored) == 0 || e.Seq > stored[len(stored)-1].Seq {
-			stored = append(stored, e)
+		if e.Seq > last[e.ThreadID] {
+			stored, last[e.ThreadID] = append(stored, e), e.Seq
 		}
 	}
 	return stored
 }
 
-// Runs are the events of each run of the journal, in their order.
+// Rests are the places in the events of a run, and of those below it, where a response may have
+// ended and another begins: before an event that begins another turn while the run itself waits.
+func Rests(events []wire.Event) (places []int) {
+	var run project.Run
+	turns := map[string]int{}
+	for i, e := range events {
+		if last := turns[e.RunID]; e.Turn > last {
+			if last > 0 && !run.InTurn {
+				places = append(places, i)
+			}
+			turns[e.RunID] = e.Turn
+		}
+		if run.Push(e) != nil {
+			return places // who shows the events reports it
+		}
+	}
+	return places
+}
+
+// Answered are the questions of runs below that answers reach between two places, if they were
+// asked before.
+func Answered(events []wire.Event, from, to int) (suspensions []string) {
+	var run project.Run
+	before := map[string]bool{}
+	for i, e := range events[:to] {
+		if i == from {
+			for _, q := range run.Waiting() {
+				before[q.Suspension.ID] = q.Call.Below()
+			}
+		}
+		var data wire.DecisionRecordedData
+		if core.EventType(e.Type) == core.EventDecisionRecorded && e.Decode(&data) == nil && before[data.Suspension] {
+			suspensions = append(suspensions, data.Suspension)
+		}
+		_ = run.Push(e) // who shows the events reports it
+	}
+	return suspensions
+}
+
+// Runs are the events of each run of the journal, in their order, with those of the runs below it.
 func (j Journal) Runs() [][]wire.Event {
 	var runs [][]wire.Event
 	for _, e := range j.Events {
-		if n := len(runs); n == 0 || runs[n-1][0].RunID != e.RunID {
+		if n := len(runs); n == 0 || len(e.Path) == 0 && runs[n-1][0].RunID != e.RunID {
 			runs = append(runs, nil)
 		}
 		runs[len(runs)-1] = append(runs[len(runs)-1], e)

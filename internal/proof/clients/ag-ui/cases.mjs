@@ -15,10 +15,10 @@ export function run({ client, EventSchemas, version, url }) {
     }
   }
 
-  function newPage({ threadId = randomUUID(), messages = [] } = {}) {
+  function newPage({ threadId = randomUUID(), messages = [], agent = 'desk' } = {}) {
     const seen = { outcomes: [], errors: [], states: [], steps: [], custom: [], events: [], posts: 0 };
     const page = new Page({
-      url: `${url}/ag-ui/desk`,
+      url: `${url}/ag-ui/${agent}`,
       threadId,
       initialMessages: messages,
       fetch: async (to, options) => {
@@ -110,6 +110,22 @@ export function run({ client, EventSchemas, version, url }) {
       assert.equal(page.messages.find((m) => m.role === 'tool').metadata.dormouse.outcome, 'denied_by_person');
       assert.equal(text(page), 'Let me pay.|I did not pay.');
       await alike(page);
+    },
+    async 'agents below ask, and are answered'() {
+      const page = newPage({ agent: 'chief' });
+      await say(page, 'pay 55; and color');
+      while (page.pendingInterrupts.length < 2) await page.connectAgent(); // the run rests once one of them asks
+      const asked = Object.fromEntries(page.pendingInterrupts.map((i) => [i.metadata.dormouse.tool_name, i]));
+      assert.equal(asked.pay.message.startsWith('desk: pay {"amount":55,"to":"Ann"}. '), true);
+      await resume(page, { [asked.pay.id]: resolved({ approved: true }), [asked.ask_color.id]: resolved('green') });
+      assert.match(text(page), /^I ask twice\.\|The desk says: /);
+      assert.equal(last(page).outcome, 'success');
+    },
+    async 'a client tool of an agent below is an interrupt'() {
+      const page = newPage({ agent: 'chief' });
+      await say(page, 'pick');
+      await resume(page, { [page.pendingInterrupts[0].id]: resolved({ picked: 'red' }) });
+      assert.equal(text(page), 'I ask the desk.|The desk says: You picked red.');
     },
     async 'a cancelled interrupt denies'() {
       const page = newPage();

@@ -103,6 +103,26 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       assert.match(text(last(chat)), /^So .*green.* it is\.$/);
       assert.equal(chat.messages.length, 4);
     },
+    async 'the client runs its tool for an agent below, once'() {
+      const calls = [];
+      const chat = newChat({ agent: 'chief', more: { onToolCall: ({ toolCall }) => { if (toolCall.toolName === 'pick') calls.push(toolCall.toolCallId); } } });
+      await say(chat, 'pick');
+      assert.equal(tool(chat, 'pick').state, 'input-available');
+      await chat.addToolOutput({ tool: 'pick', toolCallId: calls[0], output: { picked: 'red' } });
+      await settled(chat);
+      assert.equal(text(last(chat)), 'I ask the desk.|The desk says: You picked red.');
+      assert.equal(calls.length, 1);
+      assert.equal(chat.seen.posts, 2);
+      assert.deepEqual(seenBy(await history(chat)), seenBy(chat.messages));
+    },
+    async 'the question of an agent below is answered by its call'() {
+      const chat = newChat({ agent: 'chief' });
+      await say(chat, 'color');
+      await chat.addToolOutput({ tool: 'ask_color', toolCallId: tool(chat, 'ask_color').toolCallId, output: 'green' });
+      await settled(chat);
+      assert.match(text(last(chat)), /The desk says: So .*green.* it is\./);
+      assert.equal(chat.seen.posts, 2);
+    },
     async 'a run that fails is an error, once'() {
       const chat = newChat();
       await say(chat, 'xyzzy');
@@ -153,6 +173,27 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       assert.equal(chat.messages.length, 2);
       assert.equal(chat.seen.posts, 2);
       assert.deepEqual(seenBy(await history(chat)), seenBy(chat.messages));
+    },
+    async 'agents below ask for approvals, each answered with one POST'() {
+      const chat = newChat({ agent: 'chief' });
+      await say(chat, 'pay 41 twice; and pay 42');
+      assert.deepEqual(tools(chat, 'pay').map((p) => [p.state, p.input.amount, p.title]).sort(), [['approval-requested', 41, 'pay (desk)'], ['approval-requested', 41, 'pay (desk)'], ['approval-requested', 42, 'pay (desk)']]);
+      const reopened = newChat({ id: chat.id, agent: 'chief', messages: await history(chat) });
+      for (const [i, part] of tools(reopened, 'pay').entries()) await answer(reopened, part, i !== 1);
+      assert.deepEqual(tools(reopened, 'pay').map((p) => p.state).sort(), ['output-available', 'output-available', 'output-denied']);
+      assert.match(text(last(reopened)), /^I ask twice\.\|The desk says: /);
+      assert.equal(reopened.seen.posts, 1);
+      assert.deepEqual(seenBy(await history(reopened)), seenBy(reopened.messages));
+    },
+    async 'a message while an agent below asks has the question again'() {
+      const chat = newChat({ agent: 'chief' });
+      await say(chat, 'pay 43');
+      await say(chat, 'hello');
+      assert.equal(tool(chat, 'pay').state, 'approval-requested');
+      await answer(chat, tool(chat, 'pay'), true);
+      assert.equal(tool(chat, 'pay').state, 'output-available');
+      assert.match(text(last(chat)), /The desk says: Hello/);
+      assert.equal(chat.seen.posts, 3);
     },
     async 'a denial runs nothing'() {
       const chat = newChat();
