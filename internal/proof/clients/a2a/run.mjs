@@ -25,7 +25,8 @@ const fails = async (promise, reason) => {
 const payments = async (run) => (await call(`/v1/runs/${run}/calls`)).body.items.filter((c) => c.tool_name === 'pay' && c.outcome === 'succeeded').length;
 
 // collect puts a stream together as a client does that shows the newest artifact and status.
-async function collect(stream) {
+// collect reads a stream to its end. At the task, which comes first, it does what begun does.
+async function collect(stream, begun = () => {}) {
   const seen = { order: [], states: [], chunks: 0, output: '' };
   for await (const { payload } of stream) {
     seen.order.push(payload.$case);
@@ -33,6 +34,7 @@ async function collect(stream) {
       seen.task = payload.value;
       seen.states.push(state(payload.value));
       seen.output = output(payload.value);
+      await begun();
     } else if (payload.$case === 'statusUpdate') {
       seen.status = payload.value.status;
       seen.states.push(TaskState[payload.value.status.state]);
@@ -156,9 +158,9 @@ await runCases('a2a', {
   },
   async 'a subscriber learns what was decided elsewhere'() {
     const task = await send('pay 50');
-    const seen = collect(client.resubscribeTask({ tenant: '', id: task.id }));
-    await call(`/v1/runs/${task.id}/decisions`, { target: asks(task)[0].decisionId, action: 'resume' });
-    assert.deepEqual((await seen).states, ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_WORKING', 'TASK_STATE_COMPLETED']);
+    const decide = () => call(`/v1/runs/${task.id}/decisions`, { target: asks(task)[0].decisionId, action: 'resume' });
+    const seen = await collect(client.resubscribeTask({ tenant: '', id: task.id }), decide);
+    assert.deepEqual(seen.states, ['TASK_STATE_INPUT_REQUIRED', 'TASK_STATE_WORKING', 'TASK_STATE_COMPLETED']);
     const late = await fails(answer(task, { decisionId: asks(task)[0].decisionId, approved: false }), 'UNSUPPORTED_OPERATION');
     assert.equal(late.data.find((d) => d.code).code, 'already_decided');
   },

@@ -148,7 +148,7 @@ func (s *Stack) settings(endpoint string, more map[string]string) (awsenv.Settin
 	common := map[string]string{"DORMOUSE_TABLE": table, "DORMOUSE_WAKE_QUEUE_URL": s.queues[wakeQueue], "DORMOUSE_NOTIFY_QUEUE_URL": s.queues["notify"],
 		"AWS_REGION": servers.Region, "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": endpoint, "DORMOUSE_PUBLIC_URL": s.API,
 		"DORMOUSE_AUTH": "JWT", "DORMOUSE_TENANT_CLAIM": "tenant", "DORMOUSE_ROLES_CLAIM": "roles", "DORMOUSE_JWT_ISSUER": s.issuer.Name,
-		"DORMOUSE_STREAM_URL": s.Streams, "DORMOUSE_ORIGINS": strings.Join(s.o.Origins, ",")}
+		"DORMOUSE_STREAM_URL": s.Streams, "DORMOUSE_LIVE_TEXT": "300ms", "DORMOUSE_ORIGINS": strings.Join(s.o.Origins, ",")}
 	return awsenv.Read(func(name string) string { return cmp.Or(more[name], common[name]) })
 }
 
