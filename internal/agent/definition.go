@@ -29,7 +29,7 @@ type Definition struct {
 	Starters []string `json:"starters,omitempty"`
 	// callers who may say that a call runs; none: every caller who may decide
 	Approvers []string `json:"approvers,omitempty"`
-	// what starts may supply, of [Acceptable]; none: nothing
+	// what starts may supply, of [supplied.Acceptable]; none: nothing
 	Accepts []string `json:"accepts,omitempty"`
 	// who decides about calls whose rules don't say it; nil: the approvers, each alone
 	Approval     *vote.Policy `json:"approval,omitempty"`

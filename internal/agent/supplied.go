@@ -9,18 +9,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
-// What a start may supply, as [Definition.Accepts] names it: as the members of the request.
-const (
-	AcceptTools   = "client_tools"
-	AcceptContext = "context"
-	AcceptState   = "state"
-)
-
-// Acceptable is everything that an agent can accept. An agent that says nothing accepts nothing:
-// its author has not written it for tools and words that each request may bring along, and a
-// version from before there was a choice has not either.
-var Acceptable = []string{AcceptTools, AcceptContext, AcceptState}
-
 // BySender is what approvers read of each supplied tool. What the client says of it is the client's
 // claim, and would be read as the author's words.
 const BySender = "The client supplied this tool with its request, and runs it. The agent itself has no such tool."
@@ -28,8 +16,8 @@ const BySender = "The client supplied this tool with its request, and runs it. T
 // CheckSupplied says, in words for the caller, why a run of this version can't start with what was
 // supplied; nil if it can.
 func (d Definition) CheckSupplied(in supplied.Input) error {
-	given := map[string]bool{AcceptTools: len(in.Tools) > 0, AcceptContext: len(in.Context) > 0, AcceptState: len(in.State) > 0}
-	for _, member := range Acceptable {
+	given := map[string]bool{supplied.AcceptTools: len(in.Tools) > 0, supplied.AcceptContext: len(in.Context) > 0, supplied.AcceptState: len(in.State) > 0}
+	for _, member := range supplied.Acceptable {
 		if given[member] && !slices.Contains(d.Accepts, member) {
 			return fmt.Errorf("the agent %s does not accept %s in a request; omit it, or list it under accepts in the agent's file", d.Name, member)
 		}
@@ -106,13 +94,13 @@ func refers(schema any) bool {
 // A start with such a tool is refused; it takes a later version to get here.
 func (d Definition) With(in supplied.Input) (Definition, supplied.Input) {
 	var accepted supplied.Input
-	if slices.Contains(d.Accepts, AcceptContext) {
+	if slices.Contains(d.Accepts, supplied.AcceptContext) {
 		accepted.Context = in.Context
 	}
-	if slices.Contains(d.Accepts, AcceptState) {
+	if slices.Contains(d.Accepts, supplied.AcceptState) {
 		accepted.State = in.State
 	}
-	if !slices.Contains(d.Accepts, AcceptTools) {
+	if !slices.Contains(d.Accepts, supplied.AcceptTools) {
 		return d, accepted
 	}
 	tools := slices.Clone(d.Tools)
@@ -130,7 +118,7 @@ func (d Definition) With(in supplied.Input) (Definition, supplied.Input) {
 // withdrawn are the rules against tools that starts supplied, once a version is deployed that does
 // not accept any; nil for none.
 func (d Definition) withdrawn(deployed *Definition) *Permissions {
-	if deployed == nil || slices.Contains(deployed.Accepts, AcceptTools) {
+	if deployed == nil || slices.Contains(deployed.Accepts, supplied.AcceptTools) {
 		return nil
 	}
 	var p *Permissions

@@ -26,7 +26,7 @@ func tool(name, parameters string) supplied.Input {
 }
 
 func TestForgedToolsAreRefusedAtTheStart(t *testing.T) {
-	d := shop(agent.Acceptable...)
+	d := shop(supplied.Acceptable...)
 	deep := strings.Repeat(`{"type":"object","properties":{"a":`, 60) + `{"type":"string"}` + strings.Repeat(`}}`, 60)
 	for name, in := range map[string]supplied.Input{
 		"the name of a server tool":       tool("refund", ""),
@@ -86,10 +86,10 @@ func doubling(n int) string {
 }
 
 func TestAnAgentAcceptsOnlyWhatItsFileNames(t *testing.T) {
-	all := map[string]supplied.Input{agent.AcceptTools: tool("ui_a", ""), agent.AcceptContext: {Context: []supplied.Item{{Value: json.RawMessage(`1`)}}},
-		agent.AcceptState: {State: json.RawMessage(`{}`)}}
+	all := map[string]supplied.Input{supplied.AcceptTools: tool("ui_a", ""), supplied.AcceptContext: {Context: []supplied.Item{{Value: json.RawMessage(`1`)}}},
+		supplied.AcceptState: {State: json.RawMessage(`{}`)}}
 	for member, in := range all {
-		for _, accepts := range [][]string{nil, {member}, agent.Acceptable} {
+		for _, accepts := range [][]string{nil, {member}, supplied.Acceptable} {
 			err := shop(accepts...).CheckSupplied(in)
 			if refused := err != nil; refused != (accepts == nil) {
 				t.Errorf("%s, an agent that accepts %v: %v", member, accepts, err)
@@ -105,7 +105,7 @@ func TestAnAgentAcceptsOnlyWhatItsFileNames(t *testing.T) {
 func TestTheRulesOfTheAgentJudgeSuppliedToolsByName(t *testing.T) {
 	in := supplied.Input{Tools: []supplied.Tool{{Name: "ui_show"}, {Name: "ui_pay"}, {Name: "ui_danger_zone"}, {Name: "other"}, {Name: "ui_barred"}}}
 	narrow := agent.Permissions{Default: core.Allow, Allow: []agent.Rule{{Tool: "*"}}, Deny: []agent.Rule{{Tool: "ui_barred"}}}
-	d, accepted := shop(agent.AcceptTools).With(in)
+	d, accepted := shop(supplied.AcceptTools).With(in)
 	rules, err := d.Rules(shopFunctions, agent.Layers{Narrow: &narrow})
 	if err != nil || len(accepted.Tools) != 5 {
 		t.Fatal(err, accepted)
@@ -137,12 +137,12 @@ func TestTheRulesOfTheAgentJudgeSuppliedToolsByName(t *testing.T) {
 // message waits for the end of the run before.
 func TestALaterVersionKeepsItsToolsAndTakesRights(t *testing.T) {
 	in := supplied.Input{Tools: []supplied.Tool{{Name: "refund"}, {Name: "Finish"}, {Name: "ui_show"}}}
-	d, accepted := shop(agent.AcceptTools).With(in)
+	d, accepted := shop(supplied.AcceptTools).With(in)
 	if len(accepted.Tools) != 1 || len(d.Tools) != 4 {
 		t.Fatalf("%+v, %+v", accepted, d.Tools)
 	}
-	again := shop(agent.AcceptTools)
-	if again.Digest() != shop(agent.AcceptTools).Digest() || len(again.Tools) != 3 {
+	again := shop(supplied.AcceptTools)
+	if again.Digest() != shop(supplied.AcceptTools).Digest() || len(again.Tools) != 3 {
 		t.Error("the definition itself was changed")
 	}
 	now := shop()

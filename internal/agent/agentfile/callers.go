@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
 // callers reads who may use the agent, and what their requests may bring along.
@@ -19,8 +20,8 @@ func (s *source) callers(o *object, d *agent.Definition) {
 	d.Starters, d.Approvers = s.callerNames(o, "starters"), s.callerNames(o, "approvers")
 	d.Accepts = s.someNames(o, "accepts", "an agent that accepts none of them")
 	for i, member := range d.Accepts {
-		if !slices.Contains(agent.Acceptable, member) {
-			s.Refuse(o.Member("accepts").Content[i], "accepts: %q is not known; it is %s", member, strings.Join(agent.Acceptable, ", "))
+		if !slices.Contains(supplied.Acceptable, member) {
+			s.Refuse(o.Member("accepts").Content[i], "accepts: %q is not known; it is %s", member, strings.Join(supplied.Acceptable, ", "))
 		}
 	}
 }

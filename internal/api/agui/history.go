@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
 // history folds events of a conversation into the messages and the state that a client has after it
@@ -20,10 +21,14 @@ type history struct {
 	// results are ids of the clients' messages with the result of a call, by call: a client
 	// finds its own message again.
 	results map[string]string
+
+	stored map[string]bool // keys that the run under way has, or had
 }
 
 func (h *history) push(e wire.Event) error {
 	switch core.EventType(e.Type) {
+	case core.EventRunStarted:
+		h.stored = nil
 	case core.EventMessageReceived:
 		return h.received(e)
 	case core.EventTextEnded, core.EventReasoningEnded:
@@ -35,7 +40,7 @@ func (h *history) push(e wire.Event) error {
 	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
 		return h.ended(e)
 	case core.EventStateSnapshot:
-		return h.stored(e)
+		return h.snapshot(e)
 	}
 	return nil
 }
@@ -163,27 +168,39 @@ func resultDetails(data wire.CallEndedData) *Metadata {
 	return &Metadata{d}
 }
 
-func (h *history) stored(e wire.Event) error {
+func (h *history) snapshot(e wire.Event) error {
 	var data wire.StateSnapshotData
 	if err := e.Decode(&data); err != nil {
 		return err
 	}
-	h.state = shownState(data)
+	sent := data.Run[supplied.StateKey]
+	own := map[string]json.RawMessage{}
+	maps.Copy(own, data.Thread)
+	maps.Copy(own, data.Run)
+	delete(own, supplied.StateKey)
+	h.state = h.shared(sent, own)
 	return nil
 }
 
-// stateKey is where a run has the state that its client sent.
-const stateKey = "dormouse.client"
-
-// shownState is the state that the client shares with the run, if the run has such a one. Else it
-// is all that the run's tools have stored, that of the conversation below that of the run.
-func shownState(data wire.StateSnapshotData) json.RawMessage {
-	if shared, ok := data.Run[stateKey]; ok {
-		return shared
+// shared is the state as a client and its agent share it: what the client supplied, and over that
+// what the agent has stored. What the agent has removed doesn't come back from the client's account
+// of it. A client's state that is no object has no room for the agent's, and is shown alone, if the
+// agent has none.
+func (h *history) shared(sent json.RawMessage, own map[string]json.RawMessage) json.RawMessage {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(sent, &all); len(sent) > 0 && len(own) == 0 && (err != nil || all == nil) {
+		return sent
 	}
-	all := map[string]json.RawMessage{}
-	maps.Copy(all, data.Thread)
-	maps.Copy(all, data.Run)
+	maps.DeleteFunc(all, func(key string, _ json.RawMessage) bool { return h.stored[key] })
+	if all == nil {
+		all = map[string]json.RawMessage{}
+	}
+	if h.stored == nil {
+		h.stored = map[string]bool{}
+	}
+	for key, value := range own {
+		all[key], h.stored[key] = value, true
+	}
 	return core.Encode(all)
 }
 

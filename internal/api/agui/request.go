@@ -22,6 +22,7 @@ type Input struct {
 	ProtocolVersion string         `json:"protocolVersion"`
 	Messages        []InputMessage `json:"messages"`
 	Resume          []Resume       `json:"resume"`
+	Supply
 }
 
 // InputMessage is a message of a client.

@@ -20,6 +20,7 @@ type Request struct {
 	Message  *Message        `json:"message"` // in place of Messages: the last alone
 	Trigger  string          `json:"trigger"`
 	Metadata json.RawMessage `json:"metadata"`
+	Supply
 }
 
 // Message is a UI message.

@@ -717,7 +717,7 @@ var members = map[string]member{
 	"Agent.model":        {"The model provider.", nil},
 	"Agent.instructions": {"The system prompt.", nil},
 	"Agent.tools":        {"The tools the model may call.", nil},
-	"Agent.accepts":      {"What requests may supply: `client_tools`, `context` and `state`.", &schema{Type: "array", Items: enumOf(agent.Acceptable...)}},
+	"Agent.accepts":      {"What requests may supply: `client_tools`, `context` and `state`.", &schema{Type: "array", Items: enumOf(supplied.Acceptable...)}},
 	"Agent.unavailable":  {"Why the agent can't be started now. Its open runs wait. Omitted if it can be started.", nil},
 
 	"Tool.name":        {"The name of the tool.", nil},

@@ -22,7 +22,10 @@ import (
 //
 //	POST /ag-ui/AGENT          a message, or answers to questions: a stream
 //	POST /ag-ui/AGENT/connect  the whole conversation, and what goes on: a stream
-type AGUI struct{ Runs Runs }
+type AGUI struct {
+	Runs   Runs
+	Agents Agents
+}
 
 // Name implements [httpapi.Protocol].
 func (AGUI) Name() string { return "ag-ui" }
@@ -48,7 +51,7 @@ func (d AGUI) served(serve func(http.ResponseWriter, chat, agui.Input) error) fu
 }
 
 func (d AGUI) chat(v *httpapi.Visit, agent, thread string) chat {
-	return chat{runs: d.Runs, visit: v, agent: agent, key: thread}
+	return chat{runs: d.Runs, agents: d.Agents, visit: v, agent: agent, key: thread}
 }
 
 // refusedIn is an error as programs read it.
@@ -110,15 +113,14 @@ func (d AGUI) take(c chat, in agui.Input) (shown, error) {
 	return shown{}, refusal.New(refusal.CodeNotSuspended, "the request sends no new message and answers no question of this conversation; connect to it to see what it waits for")
 }
 
-// startOf is the run that a request asks for with its message, without agent and conversation. What
-// a client supplies for one run, such as its tools, context and state, belongs here; it is left
-// out.
-func startOf(_ agui.Input, m agui.InputMessage) (wire.StartRequest, error) {
-	req := wire.StartRequest{Input: m.Input(), MessageID: m.ID}
+// startOf is the run that a request asks for with its message, without agent and conversation.
+func startOf(c chat, in agui.Input, m agui.InputMessage) (req wire.StartRequest, err error) {
+	req = wire.StartRequest{Input: m.Input(), MessageID: m.ID}
 	if req.MessageID == "" || req.Input == nil {
 		return req, refusal.New(refusal.CodeInvalid, "the message lacks its id or content; send text, or images and documents as data")
 	}
-	return req, nil
+	req.Supplied, err = c.supplied(in.Supply)
+	return req, err
 }
 
 // submit gives the conversation the user's message.
@@ -126,7 +128,7 @@ func (d AGUI) submit(c chat, in agui.Input, m agui.InputMessage) (shown, error) 
 	if err := c.visit.MayStart(); err != nil {
 		return shown{}, err
 	}
-	req, err := startOf(in, m)
+	req, err := startOf(c, in, m)
 	if err != nil {
 		return shown{}, err
 	}
@@ -134,22 +136,13 @@ func (d AGUI) submit(c chat, in agui.Input, m agui.InputMessage) (shown, error) 
 	switch {
 	case err == nil && s.New:
 		return shown{run: s.Run.ID, message: m.ID, after: -1}, nil
-	case err == nil, isRefusal(err, refusal.CodeIdempotencyMismatch):
-		return d.repeated(c, m, err)
+	case err != nil:
+		return shown{}, err
 	}
-	return shown{}, err
-}
-
-// repeated shows the conversation to a client that has sent its message before. If it was sent with
-// other content, refused says so, and only the newest message may have been: a client sends what
-// belongs to it, such as its state, as it is at the time.
-func (d AGUI) repeated(c chat, m agui.InputMessage, refused error) (shown, error) {
+	// the client has sent its message before
 	_, run, err := c.newest()
 	if err != nil {
 		return shown{}, err
-	}
-	if refused != nil && run.Message != m.ID {
-		return shown{}, refused
 	}
 	return all(run), nil
 }
@@ -164,7 +157,7 @@ func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, s
 	if sends {
 		m, _ := in.User()
 		var err error
-		if message, err = startOf(in, m); err != nil {
+		if message, err = startOf(c, in, m); err != nil {
 			return shown{}, err
 		}
 		if err := errors.Join(c.visit.MayStart(), answersAll(run, reply)); err != nil {
@@ -180,7 +173,7 @@ func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, s
 		return is, nil
 	}
 	// the run may have yet to take the answers, or have asked something new
-	s, err := c.keep(wire.MessageRequest{Input: message.Input, MessageID: message.MessageID})
+	s, err := c.keep(wire.MessageRequest{Input: message.Input, MessageID: message.MessageID, Supplied: message.Supplied})
 	is.message = message.MessageID
 	if err == nil && s.Run.ID != run.ID { // the run has ended, and the next one has begun
 		is = shown{run: s.Run.ID, message: message.MessageID, after: -1}

@@ -28,7 +28,10 @@ import (
 //	POST /ai-sdk/AGENT/CHAT/stop            cancels the run
 //	POST /ai-sdk/AGENT/workflow             for WorkflowChatTransport, which counts chunks
 //	GET  /ai-sdk/AGENT/workflow/RUN/stream  continues such a stream
-type AISDK struct{ Runs Runs }
+type AISDK struct {
+	Runs   Runs
+	Agents Agents
+}
 
 // Name implements [httpapi.Protocol].
 func (AISDK) Name() string { return "ai-sdk" }
@@ -64,7 +67,7 @@ func (d AISDK) post(w http.ResponseWriter, v *httpapi.Visit) error {
 }
 
 func (d AISDK) chat(v *httpapi.Visit, id string) chat {
-	return chat{runs: d.Runs, visit: v, agent: v.PathValue("agent"), key: id}
+	return chat{runs: d.Runs, agents: d.Agents, visit: v, agent: v.PathValue("agent"), key: id}
 }
 
 // take does what the last message of the request asks for, and says what of the run shows it.
@@ -108,7 +111,11 @@ func (d AISDK) submit(c chat, m aisdk.Message, req aisdk.Request) (string, url.V
 	if c.key == "" || m.ID == "" || input == nil {
 		return "", nil, refusal.New(refusal.CodeInvalid, "the message lacks its id, the id of its chat, or content; send text, or files as data URLs")
 	}
-	s, err := c.send(wire.StartRequest{Input: input, MessageID: m.ID, Metadata: req.Metadata})
+	supplied, err := c.supplied(req.Supply)
+	if err != nil {
+		return "", nil, err
+	}
+	s, err := c.send(wire.StartRequest{Input: input, MessageID: m.ID, Metadata: req.Metadata, Supplied: supplied})
 	return s.Run.ID, url.Values{"message": {m.ID}}, err
 }
 

@@ -14,10 +14,11 @@ import (
 
 // chat is a conversation of a caller with an agent, as its client names it.
 type chat struct {
-	runs  Runs
-	visit *httpapi.Visit
-	agent string
-	key   string
+	runs   Runs
+	agents Agents
+	visit  *httpapi.Visit
+	agent  string
+	key    string
 }
 
 // send gives the conversation a user's message. An open run gets it, if it can have one now.
@@ -31,7 +32,7 @@ func (c chat) send(req wire.StartRequest) (frontend.Started, error) {
 	if _, err := c.thread(); err != nil {
 		return s, err
 	}
-	return c.message(wire.MessageRequest{Input: req.Input, MessageID: req.MessageID})
+	return c.message(wire.MessageRequest{Input: req.Input, MessageID: req.MessageID, Supplied: req.Supplied})
 }
 
 func (c chat) message(req wire.MessageRequest) (frontend.Started, error) {

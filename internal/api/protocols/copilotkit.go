@@ -2,11 +2,13 @@ package protocols
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/agui"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -101,6 +103,7 @@ type capabilities struct {
 	Tools struct {
 		Supported     bool `json:"supported"`
 		ParallelCalls bool `json:"parallelCalls"`
+		Client        bool `json:"clientProvided"`
 	} `json:"tools"`
 	State struct {
 		Snapshots  bool `json:"snapshots"`
@@ -118,7 +121,8 @@ func describe(a wire.Agent) runtimeAgent {
 	d := runtimeAgent{Name: a.Name, ClassName: "HttpAgent", Description: a.Description}
 	c := &d.Capabilities
 	c.Transport.Streaming = true
-	c.Tools.Supported, c.Tools.ParallelCalls = len(a.Tools) > 0, true
+	c.Tools.Client = slices.Contains(a.Accepts, supplied.AcceptTools)
+	c.Tools.Supported, c.Tools.ParallelCalls = len(a.Tools) > 0 || c.Tools.Client, true
 	c.State.Snapshots, c.State.Persistent = true, true
 	c.People.Supported, c.People.Approvals, c.People.Interrupts, c.People.ApproveWithEdits = true, true, true, true
 	return d

@@ -59,7 +59,7 @@ const Bearer = "Bearer"
 
 // All are the protocols that the server speaks beside its API.
 func All(s Server) []httpapi.Protocol {
-	return []httpapi.Protocol{AISDK{s.Runs}, AGUI{s.Runs}, CopilotKit{AGUI{s.Runs}, s.Reads}, A2A{s}, MCP{s}}
+	return []httpapi.Protocol{AISDK{s.Runs, s.Reads}, AGUI{s.Runs, s.Reads}, CopilotKit{AGUI{s.Runs, s.Reads}, s.Reads}, A2A{s}, MCP{s}}
 }
 
 // Routes are the routes of all protocols, for a gateway in front of a server that takes tokens. The

@@ -28,6 +28,18 @@ const (
 	DescriptionBytes = 4 << 10 // of a tool, or of an item of context
 )
 
+// What an agent may accept of it, under the names that its file and requests have for it.
+const (
+	AcceptTools   = "client_tools"
+	AcceptContext = "context"
+	AcceptState   = "state"
+)
+
+// Acceptable is everything that an agent can accept. An agent that says nothing accepts nothing:
+// its author has not written it for tools and words that each request may bring along, and a
+// version from before there was a choice has not either.
+var Acceptable = []string{AcceptTools, AcceptContext, AcceptState}
+
 // StateKey is the key, of run scope, under which the run finds the state that its start supplied.
 // Tools and hooks that decide by other keys never read what a client wrote.
 const StateKey = "dormouse.client"

@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -47,6 +48,9 @@ var conversations = []struct {
 	{"failed", []string{"say xyzzy"}},
 	{"cancelled", []string{"say pay 50", "cancel"}},
 	{"interrupted", []string{"say pay 50", "interrupt", "resume", "approve"}},
+	{"supplied-tool", []string{"board paint it red", "result {\"painted\":\"red\"}"}},
+	{"supplied-tool-approved", []string{"board erase", "approve", "result {\"erased\":true}"}},
+	{"shared-state", []string{"board remember milk", "board remember bread", "say hello"}},
 	{"next-run-after-approval", []string{"say pay 50", "approve", "say hello"}},
 	{"below-approved", []string{"ask pay 50", "approve"}},
 	{"below-waiting", []string{"ask pay 50"}},
@@ -150,6 +154,7 @@ type conversation struct {
 	c      *client.Client
 	thread string
 	run    client.Run
+	zoom   int
 	got    projecttest.Journal
 	below  bool // runs below are read too
 
@@ -181,6 +186,8 @@ func (s *conversation) act(act string) {
 		s.below = true
 		s.run, err = s.c.StartRun(ctx, client.StartRequest{Agent: "chief", Input: client.Text(rest)}, "")
 		s.thread = s.run.ThreadID
+	case "board":
+		err = s.board(ctx, rest)
 	case "abandon":
 		s.run, err = s.c.SendMessage(ctx, s.thread, client.MessageRequest{Input: client.Text(rest), OnPending: "abandon"}, "")
 	case "cancel":
@@ -200,6 +207,19 @@ func (s *conversation) act(act string) {
 	if err != nil {
 		s.t.Fatalf("%s: %v", act, err)
 	}
+}
+
+// board is a message to an agent that takes what its client supplies, nearer each time.
+func (s *conversation) board(ctx context.Context, text string) (err error) {
+	s.zoom++
+	supplied := client.Supplied{
+		ClientTools: []client.ClientTool{{Name: "ui_paint", Description: "Paints the board."}, {Name: "ui_erase", Description: "Erases the board."}},
+		Context:     []client.ContextItem{{Description: "the board", Value: json.RawMessage(`"white"`)}},
+		State:       fmt.Appendf(nil, `{"zoom":%d}`, s.zoom),
+	}
+	s.run, err = s.c.StartRun(ctx, client.StartRequest{Agent: "board", ThreadID: s.thread, Input: client.Text(text), Supplied: supplied}, "")
+	s.thread = s.run.ThreadID
+	return err
 }
 
 func (s *conversation) say(ctx context.Context, text string) (err error) {

@@ -38,7 +38,7 @@ func (c *storyCast) version() string {
 
 // definition is a version of the agent, as far as what starts supply is held against it.
 func (c *storyCast) definition(version string) agent.Definition {
-	d := agent.Definition{Name: storyAgent, Accepts: agent.Acceptable}
+	d := agent.Definition{Name: storyAgent, Accepts: supplied.Acceptable}
 	for name, t := range c.p.setting.tools {
 		if !t.brought && (!t.later || version == "v2") {
 			d.Tools = append(d.Tools, agent.Tool{Name: name})

@@ -58,7 +58,7 @@ func (t *thread) starting(ctx context.Context, key string, req wire.StartRequest
 
 // definition is a version of an agent, as far as what starts supply is held against it.
 func (c *cast) definition(version string) agent.Definition {
-	d := agent.Definition{Name: "agent", Accepts: agent.Acceptable}
+	d := agent.Definition{Name: "agent", Accepts: supplied.Acceptable}
 	for name := range roles {
 		if name != core.FinishTool && (name != laterTool || version != "v1") {
 			d.Tools = append(d.Tools, agent.Tool{Name: name})

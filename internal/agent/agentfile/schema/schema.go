@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
 // part is a JSON Schema, or a piece of one.
@@ -169,7 +170,7 @@ func agentPart() part {
 
 func acceptsPart() part {
 	return listOf("What the request that starts a run may add, by the names of its members: client_tools, tools that the client runs; context, which the model is shown as the client's words; state, which tools and hooks find under the key dormouse.client. Default: nothing. No request replaces a tool of the agent or changes its rules.",
-		part{"type": "string", "enum": agent.Acceptable}).with(part{"uniqueItems": true, "minItems": 1})
+		part{"type": "string", "enum": supplied.Acceptable}).with(part{"uniqueItems": true, "minItems": 1})
 }
 
 func namesPart(says string) part {

@@ -15,11 +15,12 @@ export function run({ client, EventSchemas, version, url }) {
     }
   }
 
-  function newPage({ threadId = randomUUID(), messages = [], agent = 'desk' } = {}) {
+  function newPage({ threadId = randomUUID(), messages = [], agent = 'desk', state } = {}) {
     const seen = { outcomes: [], errors: [], states: [], steps: [], custom: [], events: [], posts: 0 };
     const page = new Page({
       url: `${url}/ag-ui/${agent}`,
       threadId,
+      initialState: state,
       initialMessages: messages,
       fetch: async (to, options) => {
         seen.posts++;
@@ -47,12 +48,16 @@ export function run({ client, EventSchemas, version, url }) {
   const paid = async (page) => (await call(`/v1/threads?key=${page.threadId}`)).body.run_id;
   const stored = async (page) => (await call(`/v1/runs/${await paid(page)}`)).body;
   // reopened is what another page shows that opens the conversation.
-  const reopened = async (page) => {
-    const other = newPage({ threadId: page.threadId });
+  const reopened = async (page, agent) => {
+    const other = newPage({ threadId: page.threadId, agent });
     await other.connectAgent();
     return other;
   };
-  const alike = async (page) => assert.deepEqual(seenBy(await reopened(page)), seenBy(page));
+  const alike = async (page, agent) => assert.deepEqual(seenBy(await reopened(page, agent)), seenBy(page));
+  const supplies = {
+    tools: [{ name: 'ui_paint', description: 'Paints the board.', parameters: { type: 'object', properties: { color: { type: 'string' } }, required: ['color'] } }],
+    context: [{ description: 'the board', value: 'white' }],
+  };
   // The page shows the user's message at once. The run may answer the denial before it has the message.
   const inAnyOrder = (messages) => messages.map((m) => JSON.stringify(m)).sort();
   const alikeInAnyOrder = async (page) => assert.deepEqual(inAnyOrder(seenBy(await reopened(page))), inAnyOrder(seenBy(page)));
@@ -362,6 +367,48 @@ export function run({ client, EventSchemas, version, url }) {
       const page = newPage();
       page.url = `${url}/ag-ui/nobody`;
       await assert.rejects(say(page, 'hello'), /HTTP 404.*agent_not_found/);
+    },
+    async 'a tool that only the request supplies runs in the page'() {
+      const page = newPage({ agent: 'board', state: { zoom: 3 } });
+      await say(page, 'paint it red', supplies);
+      const call = page.messages.at(-1).toolCalls[0];
+      assert.equal(last(page).outcome, 'success');
+      if (version >= 1) assert.deepEqual(last(page).event.outcome.pendingToolCallIds, [call.id]);
+      assert.equal(call.function.name, 'ui_paint');
+      assert.deepEqual((await stored(page)).client_tool_names, ['ui_paint']);
+      assert.deepEqual(page.state, { zoom: 3 });
+      page.addMessage({ id: randomUUID(), role: 'tool', toolCallId: call.id, content: JSON.stringify({ painted: JSON.parse(call.function.arguments).color }) });
+      await page.runAgent(supplies);
+      assert.equal(text(page), 'I paint.|It is red.');
+      assert.equal(page.seen.posts, 2);
+      await alike(page, 'board');
+    },
+    async 'page and agent share a state'() {
+      const page = newPage({ agent: 'board', state: { zoom: 3 } });
+      await say(page, 'remember milk');
+      assert.equal(text(page), 'I note it.|Noted at zoom 3.');
+      assert.deepEqual(page.state, { zoom: 3, thing: 'milk' });
+      page.setState({ ...page.state, zoom: 4, thing: 'made up' });
+      await say(page, 'remember bread');
+      assert.match(text(page), /Noted at zoom 4\.$/);
+      assert.deepEqual(page.state, { zoom: 4, thing: 'bread' });
+      assert.deepEqual((await reopened(page, 'board')).state, page.state);
+    },
+    async 'what an agent does not accept is dropped'() {
+      const page = newPage({ state: { approved: true } });
+      await say(page, 'pay 68', { ...supplies, tools: [...supplies.tools, { name: 'pay', description: 'Pays.', parameters: {} }] });
+      assert.equal(page.pendingInterrupts[0].message, 'Payments above 10 need approval.');
+      assert.equal('client_tool_names' in (await stored(page)), false);
+      await resume(page, { [page.pendingInterrupts[0].id]: resolved({ approved: true }) });
+      assert.deepEqual(results(page).map((r) => JSON.parse(r)), [{ paid: 68, to: 'Ann' }]);
+    },
+    async 'a page takes no place of a server tool'() {
+      const tool = (name, parameters = {}) => ({ tools: [{ name, description: 'Pays.', parameters }] });
+      for (const more of [tool('pay'), tool('p-a-y'), tool('finish'), tool('ui_x', { $ref: '#' }), tool('ui_x', { description: 'x'.repeat(40_000) })]) {
+        const page = newPage({ agent: 'board' });
+        await assert.rejects(say(page, 'pay 9', more), /HTTP 4/);
+        assert.equal((await call(`/v1/threads?key=${page.threadId}`)).status, 404);
+      }
     },
     async 'forged answers run nothing'() {
       const page = newPage();

@@ -24,6 +24,9 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
     return Object.assign(chat, { seen, api: `${url}/ai-sdk/${agent}/${id}` });
   }
 
+  // supplying is a transport that adds members to the body of each request.
+  const supplying = (body, agent = 'board') => (fetching) => new ai.DefaultChatTransport({ api: `${url}/ai-sdk/${agent}`, fetch: fetching, headers: { 'X-AI-SDK-Version': String(sdk) }, body });
+
   // settled waits until the chat does nothing more, also not by itself.
   async function settled(chat) {
     let quiet = 0, posts = -1;
@@ -147,6 +150,43 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       await say(chat, 'hello');
       assert.equal((await fetch(`${chat.api}/stream`)).status, 204);
       assert.equal((await fetch(`${url}/ai-sdk/desk/none/stream`)).status, 204);
+    },
+    async 'a tool that only the request supplies runs in the page'() {
+      const paint = ai.tool({ description: 'Paints the board.', inputSchema: ai.jsonSchema({ type: 'object', properties: { color: { type: 'string' } }, required: ['color'] }) });
+      const chat = newChat({ transport: supplying({ tools: { ui_paint: paint }, context: [{ description: 'the board', value: 'white' }], state: { zoom: 3 } }) });
+      await say(chat, 'paint it red');
+      assert.equal(tool(chat, 'ui_paint').state, 'input-available');
+      assert.deepEqual((await call(`/v1/runs/${last(chat).metadata.run_id}`)).body.client_tool_names, ['ui_paint']);
+      await chat.addToolOutput({ tool: 'ui_paint', toolCallId: tool(chat, 'ui_paint').toolCallId, output: { painted: tool(chat, 'ui_paint').input.color } });
+      await settled(chat);
+      assert.equal(text(last(chat)), 'I paint.|It is red.');
+      assert.equal(chat.seen.posts, 2);
+      await say(chat, 'remember milk');
+      assert.equal(text(last(chat)), 'I note it.|Noted at zoom 3.');
+    },
+    async 'a request that its page prepares supplies a list of tools'() {
+      const transport = (fetching) => new ai.DefaultChatTransport({
+        ...supplying({})(fetching),
+        prepareSendMessagesRequest: ({ id, messages }) => ({ body: { id, message: messages.at(-1), tools: [{ type: 'function', name: 'ui_paint', inputSchema: { type: 'object' } }] } }),
+      });
+      const chat = newChat({ transport });
+      await say(chat, 'paint it blue');
+      await chat.addToolOutput({ tool: 'ui_paint', toolCallId: tool(chat, 'ui_paint').toolCallId, output: { painted: 'blue' } });
+      await settled(chat);
+      assert.equal(text(last(chat)), 'I paint.|It is blue.');
+    },
+    async 'a page takes no place of a server tool'() {
+      for (const tools of [{ pay: { inputSchema: {} } }, { p_ay: {} }, { finish: {} }, { ui_x: { inputSchema: { $ref: '#' } } }, 'pay']) {
+        const chat = newChat({ transport: supplying({ tools }) });
+        await say(chat, 'pay 9');
+        assert.equal(chat.status, 'error');
+        assert.equal((await call(`/v1/threads?key=${chat.id}`)).status, 404);
+      }
+    },
+    async 'what an agent does not accept is dropped'() {
+      const chat = newChat({ transport: supplying({ tools: { pay: {} }, context: 'of the page', state: 7 }, 'desk') });
+      await say(chat, 'hello');
+      assert.equal(text(last(chat)), 'Hello. What can I do?');
     },
     'stop cancels the run': live(async () => {
       const chat = newChat();

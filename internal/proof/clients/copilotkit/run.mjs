@@ -11,12 +11,12 @@ const { CopilotKitCore, CopilotKitCoreRuntimeConnectionStatus, ɵInterruptState 
 const url = process.argv[2];
 const call = api(url);
 
-async function open({ transport = 'rest', threadId = randomUUID(), tools = [] } = {}) {
+async function open({ transport = 'rest', threadId = randomUUID(), tools = [], name = 'desk' } = {}) {
   const errors = [];
   const core = new CopilotKitCore({ runtimeUrl: `${url}/copilotkit`, runtimeTransport: transport, tools });
   core.subscribe({ onError: ({ error, code }) => { errors.push([code, error.message]); } });
   await until('the runtime', () => core.runtimeConnectionStatus === CopilotKitCoreRuntimeConnectionStatus.Connected);
-  const agent = core.getAgent('desk');
+  const agent = core.getAgent(name);
   agent.threadId = threadId;
   const interrupts = new ɵInterruptState();
   agent.subscribe({ onRunFinishedEvent: (e) => { if (e.outcome === 'interrupt') interrupts.setStandard(e.interrupts); else interrupts.clear(); } });
@@ -117,6 +117,41 @@ Object.assign(cases, {
     assert.equal(results(page).length, 1);
     assert.deepEqual(page.errors, []);
     assert.deepEqual(seenBy(await reopened(page)), seenBy(page));
+  },
+  async 'a tool that only the page has runs, and the run goes on by itself'() {
+    const painted = [];
+    const paint = { name: 'ui_paint', description: 'Paints the board.', parameters: z.object({ color: z.string() }), handler: async ({ color }) => { painted.push(color); return { painted: color }; } };
+    const page = await open({ name: 'board', tools: [paint, pick()] });
+    page.core.addContext({ description: 'the board', value: 'white' });
+    page.agent.setState({ zoom: 3 });
+    assert.equal((await page.agent.getCapabilities()).tools.clientProvided, true);
+    await say(page, 'paint it red');
+    assert.equal(text(page), 'I paint.|It is red.');
+    assert.deepEqual(painted, ['red']);
+    assert.deepEqual((await stored(page)).client_tool_names, ['ui_paint']); // the agent itself has pick
+    await say(page, 'remember milk');
+    assert.match(text(page), /Noted at zoom 3\.$/);
+    assert.deepEqual(page.agent.state, { zoom: 3, thing: 'milk' });
+    await say(page, 'pick');
+    assert.match(text(page), /You picked red\.$/);
+    assert.deepEqual(page.errors, []);
+    const other = await reopened(page, { name: 'board' });
+    assert.deepEqual(seenBy(other), seenBy(page));
+    assert.deepEqual(other.agent.state, page.agent.state);
+  },
+  async 'a page takes no place of a server tool'() {
+    const page = await open({ name: 'board', tools: [{ name: 'pay', parameters: z.object({ amount: z.number() }), handler: async () => ({ paid: 9 }) }] });
+    await say(page, 'pay 9');
+    assert.match(page.errors[0][1], /HTTP 4/);
+    assert.equal((await call(`/v1/threads?key=${page.agent.threadId}`)).status, 404);
+  },
+  async 'what an agent does not accept is dropped'() {
+    const page = await open({ tools: [{ name: 'pay', parameters: z.object({ amount: z.number() }), handler: async () => ({ paid: 9 }) }] });
+    page.core.addContext({ description: 'the board', value: 'white' });
+    page.agent.setState({ approved: true });
+    await say(page, 'pay 76');
+    assert.equal((await stored(page)).pending.length, 1);
+    assert.equal('client_tool_names' in (await stored(page)), false);
   },
   async 'a tool that asks the user is asked again after a reload'() {
     const asking = (answers) => ({ ...pick(), type: 'human-in-the-loop', handler: () => answers });

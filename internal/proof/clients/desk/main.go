@@ -31,7 +31,7 @@ func main() {
 func program() dormouse.Program {
 	return dormouse.Program{
 		Name:  "desk",
-		Tools: []dormouse.Tool{dormouse.Func("clients.ask_color", "Asks the user for a color.", askColor)},
+		Tools: []dormouse.Tool{dormouse.Func("clients.ask_color", "Asks the user for a color.", askColor), dormouse.Func("clients.remember", "Stores a thing.", remember)},
 		Open: func(data string) (dormouse.Program, error) {
 			l := ledger(filepath.Join(data, "payments.jsonl"))
 			return dormouse.Program{Tools: []dormouse.Tool{dormouse.Func("clients.pay", "Pays an amount.", l.pay, dormouse.AtMostOnce)}}, nil
@@ -57,6 +57,19 @@ func (l ledger) pay(_ context.Context, call dormouse.Call, p payment) (_ any, er
 		return nil, err
 	}
 	return map[string]any{"paid": p.Amount, "to": p.To}, f.Sync()
+}
+
+// remember stores a thing under a key of the agent, and returns what the page said about its board.
+func remember(_ context.Context, call dormouse.Call, in struct {
+	Thing string `json:"thing"`
+}) (any, error) {
+	page, err := dormouse.Value[struct {
+		Zoom int `json:"zoom"`
+	}](call.State.Run.Get(dormouse.ClientState))
+	if err != nil {
+		return nil, err
+	}
+	return map[string]any{"stored": in.Thing, "zoom": page.Zoom}, call.State.Run.Set("thing", in.Thing)
 }
 
 func askColor(context.Context, dormouse.Call, struct{}) (any, error) {
