@@ -67,8 +67,8 @@ const (
 	SignalChild SignalKind = "child"
 	// the run above lets this one go on after an interrupt; ID is the interrupt's
 	SignalContinue SignalKind = "on"
-	// an agent elsewhere says that there is news of its task. It carries nothing: what is new
-	// is looked up there
+	// an agent elsewhere says that there is news of its task, or others than before are to be
+	// notified of the run; what is new is looked up
 	SignalNews SignalKind = "news"
 	// a client's result that does not fit its schema; Value is why
 	SignalMisfit SignalKind = "bad"

@@ -15,9 +15,6 @@ import (
 // prepare loads what the run is pinned to and the round it is in.
 func (a *activation) prepare(ctx context.Context) error {
 	h := a.view.Head
-	if err := a.subscribe(ctx); err != nil {
-		return fmt.Errorf("reading who is notified: %w", err)
-	}
 	// the run ends as a crash loop, and what may be to blame is not touched again
 	if h.Tries > a.e.o.Limits.Claims {
 		a.agent.Rules, a.view.Rules = noRules{}, noRules{}
@@ -114,12 +111,15 @@ func (a *activation) loadRound(ctx context.Context) error {
 	return nil
 }
 
-// refresh takes the time and fetches what the inbox refers to.
+// refresh takes the time, and fetches who is notified and what the inbox refers to.
 func (a *activation) refresh(ctx context.Context) error {
 	a.view.Now = a.e.o.Clock.Now().UnixMilli()
 	a.view.TimeUp = a.timeUp()
 	a.view.Cancelled = a.view.Cancelled || a.outsideCancel(ctx, a.view.Head)
 	a.view.Put++
+	if err := a.subscribe(ctx); err != nil {
+		return fmt.Errorf("reading who is notified: %w", err)
+	}
 	if err := a.lookUp(ctx); err != nil {
 		return err
 	}

@@ -18,11 +18,11 @@ type Subscribers interface {
 	Of(ctx context.Context, h core.Head) ([]notice.Subscription, error)
 }
 
-// subscribe reads who is notified of what happens in this activation. A commit notes what they are
-// owed, so that a subscription that is made later gets nothing that was committed before. A run
-// that ends as a crash loop does so without notices if the subscribers are to blame.
+// subscribe reads who is notified of what happens in this activation, and again when there is news
+// of that. A commit notes what they are owed: a subscription that is made later gets nothing that
+// was committed before. A crash loop ends without notices if the subscribers are to blame.
 func (a *activation) subscribe(ctx context.Context) (err error) {
-	if a.e.o.Subscribers == nil {
+	if a.e.o.Subscribers == nil || a.view.Put > 1 && !notice.HasNews(a.view.Head) {
 		return nil
 	}
 	h := a.view.Head

@@ -150,6 +150,25 @@ func TestNotices(t *testing.T) {
 		r.wantRun(core.RunDone, core.Cancelled)
 		s.want("ops", "suspended call.suspended", "decided call.cancelled", "done run.ended")
 	})
+	t.Run("an owner that hears of news reads its subscribers again", func(t *testing.T) {
+		for end, turn := range map[string]core.Turn{"suspended call.suspended": calls(call("c1", "pay", `{}`)), "done run.ended": says("done")} {
+			r := newRig(t, turn)
+			r.ask("pay")
+			s := everything(r, 0)
+			all := s.to
+			s.to = nil
+			// it comes while the run is at work
+			r.onAsk = func(context.Context, engine.Prompt) error {
+				s.to = all
+				return r.signal(notice.NewsKey("n1"), core.Signal{Kind: core.SignalNews})
+			}
+			r.start("hi")
+			r.work()
+			if s.want("ops", end); notice.HasNews(r.head()) || r.count(core.EventTurnStarted) != 1 {
+				t.Errorf("%s: the head is %+v, and %d turns began", end, r.head(), r.count(core.EventTurnStarted))
+			}
+		}
+	})
 	t.Run("a failed run", func(t *testing.T) {
 		r := newRig(t)
 		r.onAsk = func(context.Context, engine.Prompt) error { return &engine.StopError{Code: "refused"} }

@@ -44,7 +44,7 @@ func (f *Frontend) StartAsk(ctx context.Context, c Caller, key string, a Asked) 
 	if b.metadata, err = f.readMetadata(a.Metadata); err != nil {
 		return Started{}, err
 	}
-	if b.notify, b.targets, err = readNotify(a.Notify); err != nil {
+	if b.notify, b.targets, err = readNotify(a.Notify, ""); err != nil {
 		return Started{}, aboutCallback(err)
 	}
 	if b.digest, err = digest(a); err != nil {

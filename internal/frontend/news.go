@@ -6,8 +6,10 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -35,6 +37,28 @@ func (f *Frontend) News(ctx context.Context, tenant, run, token string) error {
 		return err
 	}
 	f.wake(ctx, tenant, p.Head.Thread, w.Woken)
+	return nil
+}
+
+// Resubscribe has the owner of a run, if there is one, read again who is notified of it: the run
+// doesn't ask or end unnoticed by an endpoint that was added before. Others who claim the run read
+// it anyway.
+func (f *Frontend) Resubscribe(ctx context.Context, c Caller, p journal.Place) error {
+	if !p.Accepts() || p.Head.Lease == 0 {
+		return nil
+	}
+	if len(p.Head.Inbox) >= f.limits.Messages {
+		return inboxFull("too much is queued for the run; send this again after Retry-After")
+	}
+	w, err := f.send(ctx, engine.SignalRequest{Tenant: c.Tenant, Thread: p.Head.Thread, Run: p.Record.Run, InboxKey: notice.NewsKey(f.Random.Text(8)),
+		Signal: core.Signal{Kind: core.SignalNews, By: c.By, Via: c.Via, At: f.Now()}, Due: f.due(), Wake: &engine.Delay{}})
+	switch {
+	case errors.Is(err, engine.ErrRefused): // the run ended
+		return nil
+	case err != nil:
+		return err
+	}
+	f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
 	return nil
 }
 

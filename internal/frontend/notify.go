@@ -21,9 +21,9 @@ import (
 const callbackSecret = "CALLBACK_"
 
 // readNotify reads the targets of a start, as they are stored, and their digest. No targets have
-// none.
-func readNotify(asked []wire.NotifyTarget) (digest string, stored json.RawMessage, err error) {
-	if len(asked) == 0 {
+// none. One more names the group of endpoints of a task, if there is one.
+func readNotify(asked []wire.NotifyTarget, group string) (digest string, stored json.RawMessage, err error) {
+	if len(asked) == 0 && group == "" {
 		return "", nil, nil
 	}
 	targets := make([]notice.Target, len(asked))
@@ -38,6 +38,9 @@ func readNotify(asked []wire.NotifyTarget) (digest string, stored json.RawMessag
 	}
 	if err := checkNotify(targets); err != nil {
 		return "", nil, refusal.New(refusal.CodeInvalid, "%v", err)
+	}
+	if group != "" {
+		targets = append(targets, notice.Target{Name: group, Format: notice.FormatA2A})
 	}
 	canonical, err := core.Canonical(core.Encode(targets))
 	if err != nil {

@@ -90,7 +90,13 @@ func (b beginning) fits(h core.Head) bool {
 // is not done, it returns [refusal.CodeRunOpen], unless the request says what to do with that run;
 // the request is then a message to it.
 func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.StartRequest) (Started, error) {
-	b, err := f.readStart(c, key, req)
+	return f.StartPushed(ctx, c, key, req, "")
+}
+
+// StartPushed is Start for a task of A2A, whose endpoints for push notifications are those of the
+// group, see [notice.Pushes]. They may be there before it.
+func (f *Frontend) StartPushed(ctx context.Context, c Caller, key string, req wire.StartRequest, group string) (Started, error) {
+	b, err := f.readStart(c, key, req, group)
 	if err != nil {
 		return Started{}, err
 	}
@@ -110,7 +116,7 @@ func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.Sta
 	return f.startThread(ctx, c, b)
 }
 
-func (f *Frontend) readStart(c Caller, key string, req wire.StartRequest) (beginning, error) {
+func (f *Frontend) readStart(c Caller, key string, req wire.StartRequest, group string) (beginning, error) {
 	if req.Agent == "" {
 		return beginning{}, refusal.New(refusal.CodeInvalid, "agent is missing")
 	}
@@ -132,7 +138,7 @@ func (f *Frontend) readStart(c Caller, key string, req wire.StartRequest) (begin
 	if b.narrow, err = f.readPermissions(req.Permissions); err != nil {
 		return b, err
 	}
-	if b.notify, b.targets, err = readNotify(req.Notify); err != nil {
+	if b.notify, b.targets, err = readNotify(req.Notify, group); err != nil {
 		return b, err
 	}
 	if b.given, err = readGiven(req.Supplied); err != nil {

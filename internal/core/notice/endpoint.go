@@ -12,13 +12,14 @@ const (
 	SourceTenant Source = "wh_"    // a webhook that a tenant has added
 	SourceAgent  Source = "agent/" // an agent file
 	SourceRun    Source = "run/"   // the start of a run
+	SourcePush   Source = "push/"  // a client of A2A that has begun a task
 	SourceSink   Source = "sink/"  // the deployment, for the runs of every tenant
 )
 
 // Endpoint is the id of an endpoint, taken apart.
 type Endpoint struct {
 	Source Source
-	Owner  string // the agent or the run
+	Owner  string // the agent, the run or the group of a task
 	Name   string // of the target or the sink; empty for a tenant's
 }
 
@@ -33,7 +34,7 @@ func ParseEndpoint(id string) (Endpoint, bool) {
 	case slices.Contains(parts, ""):
 	case source == SourceSink && len(parts) == 1:
 		return Endpoint{Source: source, Name: parts[0]}, true
-	case (source == SourceAgent || source == SourceRun) && len(parts) == 2:
+	case (source == SourceAgent || source == SourceRun || source == SourcePush) && len(parts) == 2:
 		return Endpoint{Source: source, Owner: parts[0], Name: parts[1]}, true
 	}
 	return Endpoint{}, false
@@ -48,6 +49,9 @@ func AgentEndpoint(agent, name string) string { return string(SourceAgent) + age
 // RunEndpoint is the id of an endpoint that the start of a run names.
 func RunEndpoint(run, name string) string { return string(SourceRun) + run + "/" + name }
 
+// PushEndpoint is the id of an endpoint that a client of A2A has added to a task.
+func PushEndpoint(group, id string) string { return string(SourcePush) + group + "/" + id }
+
 // SinkEndpoint is the id of an endpoint that the deployment names.
 func SinkEndpoint(name string) string { return string(SourceSink) + name }
 
@@ -59,6 +63,9 @@ func OfAgent(endpoint string) bool { return strings.HasPrefix(endpoint, string(S
 
 // OfRun says whether an endpoint is one that the start of a run names.
 func OfRun(endpoint string) bool { return strings.HasPrefix(endpoint, string(SourceRun)) }
+
+// OfPush says whether an endpoint is one that a client of A2A has added to a task.
+func OfPush(endpoint string) bool { return strings.HasPrefix(endpoint, string(SourcePush)) }
 
 // OfSink says whether the deployment names an endpoint.
 func OfSink(endpoint string) bool { return strings.HasPrefix(endpoint, string(SourceSink)) }

@@ -29,6 +29,9 @@ type Target struct {
 	Require string `json:"require,omitempty"`
 	// the endpoint may be at an address that the operator allows beside public ones
 	AllowPrivate bool `json:"allow_private,omitempty"`
+
+	// of [FormatA2A]: what the client wants to be sent with; the target's own list hasn't it
+	Push *Push `json:"-"`
 }
 
 // Address is a digest of where notices go by URL or mail: it changes when the target is pointed
@@ -51,5 +54,10 @@ const (
 	FormatTemplate Format = "template" // JSON as the target's template says
 )
 
-// Formats are all of them.
+// FormatA2A is the format of endpoints that clients of A2A add to a task: the task as it is. No one
+// else can choose it. A target with this format and no URL, in the list of a start, names the group
+// whose endpoints are notified.
+const FormatA2A Format = "a2a"
+
+// Formats are those that a target can have.
 var Formats = []Format{FormatStandard, FormatSlack, FormatTeams, FormatTemplate}

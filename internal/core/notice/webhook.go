@@ -42,7 +42,7 @@ type Disabled struct {
 // Gone is when a store may forget that an endpoint is disabled; 0 for never. That of a run is of no
 // use when the run is over.
 func (d Disabled) Gone() int64 {
-	if !OfRun(d.Endpoint) {
+	if !OfRun(d.Endpoint) && !OfPush(d.Endpoint) {
 		return 0
 	}
 	return d.At + keptOfRun

@@ -33,6 +33,7 @@ const (
 	prefixFeed    = "F#"
 	prefixLine    = "N#"
 	prefixPosted  = "M#"
+	prefixPushes  = "PN#"
 
 	// of records of notices, and of the list of those that are dead
 	prefixNotice     = "NR#"
@@ -84,6 +85,8 @@ func linkKey(tenant, run, id string) key {
 func postedKey(p notice.Posted) key {
 	return key{prefixPosted + join(p.Tenant, p.Run), prefixPosted + join(p.Target, p.Suspension)}
 }
+
+func pushesKey(tenant, group string) key { return key{prefixPushes + join(tenant, group), skAlone} }
 
 func tenantKey(tenant string) key { return key{tenantsPK, "#" + escape(tenant)} }
 

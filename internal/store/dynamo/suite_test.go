@@ -8,6 +8,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pushes"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pushes/pushestest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks/webhookstest"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
@@ -45,6 +47,13 @@ func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
 		webhookstest.Test(t, func(t *testing.T) webhooks.Store { return s.on(t, nil) })
+	})
+}
+
+func TestPushes(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		pushestest.Test(t, func(t *testing.T) pushes.Store { return s.on(t, nil) })
 	})
 }
 

@@ -15,24 +15,29 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-const attrWebhookRev = "rev"
+const attrRevision = "rev"
 
 // PutWebhook implements webhooks.Store. A put whose answer was lost finds itself.
 func (s *Store) PutWebhook(ctx context.Context, w notice.Webhook) error {
-	u := &update{key: webhookKey(w.Tenant, w.ID)}
-	u.set(attrWebhookRev, number(w.Rev))
-	u.set(attrBody, text(encoded(w)))
-	if w.Rev == 1 {
+	return s.putRevision(ctx, "storing a webhook", &update{key: webhookKey(w.Tenant, w.ID)}, w.Rev, encoded(w))
+}
+
+// putRevision stores a revision of an item if the one before it is stored, or none for revision 1.
+// [engine.ErrRefused] otherwise, unless exactly this one is stored.
+func (s *Store) putRevision(ctx context.Context, doing string, u *update, rev int64, body string) error {
+	u.set(attrRevision, number(rev))
+	u.set(attrBody, text(body))
+	if rev == 1 {
 		u.require("attribute_not_exists({pk})")
 	} else {
 		u.require("{rev} = :before")
-		u.value("before", number(w.Rev-1))
+		u.value("before", number(rev-1))
 	}
-	old, won, err := s.tryUpdate(ctx, "storing a webhook", u)
+	old, won, err := s.tryUpdate(ctx, doing, u)
 	switch {
 	case err != nil || won:
 		return err
-	case numberAt(old, attrWebhookRev) == w.Rev && textAt(old, attrBody) == encoded(w):
+	case numberAt(old, attrRevision) == rev && textAt(old, attrBody) == body:
 		return nil
 	}
 	return engine.ErrRefused
@@ -88,7 +93,7 @@ func readWebhook(tenant string, it item) (w notice.Webhook, err error) {
 	if err != nil {
 		return w, unreadable("webhook "+keyOf(it).String(), err)
 	}
-	w.Tenant, w.Rev = tenant, numberAt(it, attrWebhookRev)
+	w.Tenant, w.Rev = tenant, numberAt(it, attrRevision)
 	return w, nil
 }
 

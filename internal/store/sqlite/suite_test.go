@@ -10,6 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pushes"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pushes/pushestest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks/webhookstest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
@@ -95,6 +97,11 @@ func TestLines(t *testing.T) {
 func TestWebhooks(t *testing.T) {
 	t.Parallel()
 	webhookstest.Test(t, func(t *testing.T) webhooks.Store { return fresh(t) })
+}
+
+func TestPushes(t *testing.T) {
+	t.Parallel()
+	pushestest.Test(t, func(t *testing.T) pushes.Store { return fresh(t) })
 }
 
 func TestPosted(t *testing.T) {

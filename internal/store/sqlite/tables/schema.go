@@ -21,5 +21,8 @@ var posted string
 //go:embed linkcodes.sql
 var linkCodes string
 
+//go:embed pushes.sql
+var pushes string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes}
+var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes}
