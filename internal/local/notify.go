@@ -42,6 +42,7 @@ func (o Options) endpoints(front *frontend.Frontend, targets notify.Targets, key
 		notice.FormatSlack:    slack.Message,
 		notice.FormatTeams:    teams.Card,
 		notice.FormatTemplate: template.Body,
+		notice.FormatA2A:      webhook.Task,
 	} {
 		urls[format] = webhook.New(over, body)
 	}

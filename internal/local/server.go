@@ -21,6 +21,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pushes"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 	"github.com/dormouse-dev/dormouse/internal/hook"
@@ -259,7 +260,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	ended := recordTo(o.Record, d.db, o.Logger)
 	board := live.NewBoard(o.clock)
 	slots := newSlots(o.workers())
-	whom := subscribers.New(subscribers.Options{Definitions: agents.Catalog(), Runs: d.db, Webhooks: d.db, Clock: o.clock})
+	whom := subscribers.New(subscribers.Options{Definitions: agents.Catalog(), Runs: d.db, Webhooks: d.db, Pushes: d.db, Clock: o.clock})
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
 		Announce: o.announce, Control: runcontrol.Guard(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: cmp.Or[engine.Subscribers](o.whom, whom), News: o.PublicURL.Pushes(), Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: agents.Catalog(), Waker: d.db, Clock: o.clock, Random: machine.Random{},
@@ -287,7 +288,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 		}
 		return err
 	}}
-	spoken := protocols.All(protocols.Server{Runs: front, Reads: ended.front, Inbox: ended.front, Clock: o.clock, Version: o.Version, Public: o.PublicURL, Auth: known.scheme(),
+	spoken := protocols.All(protocols.Server{Runs: front, Reads: ended.front, Inbox: ended.front, Pushes: pushes.New(pushes.Options{Store: d.db, Lines: d.db, Waker: d.db, Frontend: front}), Clock: o.clock, Version: o.Version, Public: o.PublicURL, Auth: known.scheme(),
 		Keys: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }})
 	api, err := o.api(ctx, httpapi.Options{Frontend: front, Protocols: spoken, Webhooks: d.desk(o, endpoints.Test), Links: keys, Codes: endpoints.SendCode(), SignIn: o.signIn(), Storage: d.storage}, known)
 	if err != nil {

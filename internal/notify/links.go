@@ -45,7 +45,7 @@ func newLinker(f *frontend.Frontend, l Links) *linker {
 // run names get no links, because a caller who may only start runs could use them to approve calls.
 // Sinks get no links, because a rule or a subscription may pass them on to anyone.
 func (l *linker) of(ctx context.Context, c frontend.Caller, n delivery.Notice, to notice.Target, a *client.Approval) (*client.NoticeLinks, error) {
-	if a == nil || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) || notice.OfSink(n.Endpoint) {
+	if a == nil || l.Keys == nil || l.Public.String() == "" || notice.OfRun(n.Endpoint) || notice.OfPush(n.Endpoint) || notice.OfSink(n.Endpoint) {
 		return nil, nil
 	}
 	code := ""

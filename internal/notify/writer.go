@@ -106,6 +106,9 @@ func (w *writer) run(ctx context.Context, c frontend.Caller, n delivery.Notice, 
 		read = w.reads.AtEnd
 	}
 	run, err := read(ctx, c, n.Event.RunID)
+	for err == nil && run.Parent != nil && notice.OfPush(n.Endpoint) { // the task is the root
+		run, err = w.reads.Run(ctx, c, run.Parent.RunID)
+	}
 	if err == nil {
 		out.Run = &run
 	}

@@ -18,6 +18,7 @@ type Site struct {
 	Auth string
 
 	Inputs []string // media types of the files that a message may have
+	Pushes bool     // push notifications are sent
 }
 
 // Decisions is the extension that describes the data parts of questions and answers.
@@ -36,7 +37,7 @@ func Card(agent wire.Agent, site Site) *sdk.AgentCard {
 	}
 	card := &sdk.AgentCard{Name: agent.Name, Description: about, Version: agent.Version,
 		SupportedInterfaces: []*sdk.AgentInterface{sdk.NewAgentInterface(site.URL, sdk.TransportProtocolJSONRPC)},
-		Capabilities:        sdk.AgentCapabilities{Streaming: true, Extensions: []sdk.AgentExtension{{URI: Decisions, Description: aboutDecisions}}},
+		Capabilities:        sdk.AgentCapabilities{Streaming: true, PushNotifications: site.Pushes, Extensions: []sdk.AgentExtension{{URI: Decisions, Description: aboutDecisions}}},
 		DefaultInputModes:   append(slices.DeleteFunc([]string{mediaText, mediaJSON}, func(m string) bool { return slices.Contains(site.Inputs, m) }), site.Inputs...),
 		DefaultOutputModes:  []string{mediaText, mediaJSON},
 		Skills:              []sdk.AgentSkill{{ID: agent.Name, Name: agent.Name, Description: about, Tags: tags}}}

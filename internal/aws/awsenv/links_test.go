@@ -28,8 +28,9 @@ var (
 		"github.com/aws/aws-sdk-go-v2/service/bedrockruntime", "github.com/aws/aws-sdk-go-v2/service/lambda", "github.com/aws/aws-sdk-go-v2/service/ssm"})
 )
 
-// modulesWithSenders are of the function that delivers notices.
-var modulesWithSenders = slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sesv2", "github.com/aws/aws-sdk-go-v2/service/sns",
+// modulesWithSenders are of the function that delivers notices. It sends tasks to clients of A2A.
+var modulesWithSenders = slices.Concat(modulesWithHTTP, []string{"github.com/a2aproject/a2a-go/v2", "github.com/google/uuid",
+	"github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sesv2", "github.com/aws/aws-sdk-go-v2/service/sns",
 	"github.com/aws/aws-sdk-go-v2/service/ssm", "github.com/aws/aws-sdk-go-v2/internal/v4a"})
 
 const module = "github.com/dormouse-dev/dormouse"

@@ -12,7 +12,7 @@ import (
 
 // subscribers finds who is notified of runs, beside sinks.
 func (p parts) subscribers() *subscribers.Subscribers {
-	return subscribers.New(subscribers.Options{Definitions: p.Agents.Catalog(), Runs: p.Store, Webhooks: p.Store, Clock: p.Clock, Stale: subscribers.Stale})
+	return subscribers.New(subscribers.Options{Definitions: p.Agents.Catalog(), Runs: p.Store, Webhooks: p.Store, Pushes: p.Store, Clock: p.Clock, Stale: subscribers.Stale})
 }
 
 // withSinks adds the sinks of the stack, which get notices of every run.

@@ -60,7 +60,7 @@ func endpoints(p awsenv.Notify) *notify.Endpoints {
 	app := slack.NewApp(slack.AppOptions{Messages: p.Store, Secrets: secrets, Guard: p.Guard, Clock: p.Clock, API: p.SlackAPI, Agent: "dormouse/" + p.Version})
 	return &notify.Endpoints{Targets: p.Subscribers, Writer: notify.NewWriter(notify.WriterOptions{Frontend: p.Frontend, Links: links, Logger: p.Logger}),
 		URL: map[notice.Format]notify.Sender{notice.FormatStandard: webhook.New(hooks, webhook.Standard), notice.FormatSlack: webhook.New(hooks, slack.Message),
-			notice.FormatTeams: webhook.New(hooks, teams.Card), notice.FormatTemplate: webhook.New(hooks, template.Body)},
+			notice.FormatTeams: webhook.New(hooks, teams.Card), notice.FormatTemplate: webhook.New(hooks, template.Body), notice.FormatA2A: webhook.New(hooks, webhook.Task)},
 		Mail: mail(p), Slack: app, Sinks: sinks(p.Settings), Clock: p.Clock, Random: p.Random, Logger: p.Logger}
 }
 

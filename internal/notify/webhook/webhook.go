@@ -35,7 +35,7 @@ type Options struct {
 }
 
 // Body writes a notice in the format of an endpoint. The values are those of the secrets that the
-// target's texts name.
+// target's texts name. Nil: there is nothing to send, and that is the delivery.
 type Body func(n client.Notice, to notice.Target, values secret.Values) ([]byte, error)
 
 // Sender implements notify.Sender for one format.
@@ -56,6 +56,9 @@ func (s *Sender) Send(ctx context.Context, to notice.Target, n client.Notice) de
 	req, access, err := s.request(ctx, to, n)
 	if hopeless, is := errors.AsType[bodyError](err); is {
 		return delivery.Result{Outcome: notice.Hopeless, Error: hopeless.Error()}
+	}
+	if errors.Is(err, errNothing) {
+		return delivery.Result{Outcome: notice.Delivered}
 	}
 	if err != nil {
 		return refused(err.Error())
@@ -94,12 +97,16 @@ func (s *Sender) request(ctx context.Context, to notice.Target, n client.Notice)
 	if err != nil {
 		return nil, access, bodyError{err}
 	}
+	if body == nil {
+		return nil, access, errNothing
+	}
 	header := http.Header{"Content-Type": {"application/json"}, "User-Agent": {s.o.Agent}}
+	pushHeaders(header, to.Push)
 	if err := s.sign(ctx, header, to, n.ID, body); err != nil {
 		return nil, access, err
 	}
 	// links are secrets, too: who has one can answer the call
-	access = netguard.Access{Private: to.AllowPrivate, Clear: at.Scheme == "http" && (len(values) > 0 || n.Links != nil)}
+	access = netguard.Access{Private: to.AllowPrivate, Clear: at.Scheme == "http" && (len(values) > 0 || n.Links != nil || to.Push != nil)}
 	return &http.Request{Method: http.MethodPost, URL: at, Host: at.Host, Header: header, Proto: "HTTP/1.1", ProtoMajor: 1, ProtoMinor: 1,
 		Body: io.NopCloser(bytes.NewReader(body)), ContentLength: int64(len(body))}, access, nil
 }

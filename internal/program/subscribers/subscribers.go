@@ -53,6 +53,12 @@ type Webhooks interface {
 	DisableEndpoint(ctx context.Context, d notice.Disabled) (notice.Disabled, error)
 }
 
+// Pushes are the endpoints that clients of A2A have added to their tasks.
+type Pushes interface {
+	// Pushes reads those of a task. [engine.ErrNotFound] if it never had one.
+	Pushes(ctx context.Context, tenant, group string) (notice.Pushes, error)
+}
+
 // Stale is how long, on AWS, a webhook that was added, changed, disabled or enabled may remain
 // without effect on what older runs owe. A run that starts later knows of it. A delivery reads its
 // target itself.
@@ -63,6 +69,7 @@ type Options struct {
 	Definitions Definitions
 	Runs        Runs
 	Webhooks    Webhooks
+	Pushes      Pushes
 	Clock       engine.Clock
 	Stale       time.Duration // how old webhooks may be; 0: they are read each time
 }
@@ -109,7 +116,15 @@ func (s *Subscribers) Of(ctx context.Context, h core.Head) ([]notice.Subscriptio
 	if err != nil {
 		return nil, err
 	}
+	pushed, err := s.pushed(ctx, h, ofRun)
+	if err != nil {
+		return nil, err
+	}
+	all = append(all, pushed...)
 	for _, t := range ofRun {
+		if t.Format == notice.FormatA2A {
+			continue
+		}
 		if h.Parent != nil {
 			// the start was that of the root: a child's end is none of what it asked
 			// for
@@ -127,6 +142,20 @@ func (s *Subscribers) Of(ctx context.Context, h core.Head) ([]notice.Subscriptio
 		}
 	}
 	return s.enabled(ctx, h, all)
+}
+
+// pushed are the endpoints of the task that the run is, or works for. They are read each time, and
+// only for a run that was begun as a task.
+func (s *Subscribers) pushed(ctx context.Context, h core.Head, ofRun []notice.Target) ([]notice.Subscription, error) {
+	group := notice.PushGroup(ofRun)
+	if group == "" {
+		return nil, nil
+	}
+	p, err := s.o.Pushes.Pushes(ctx, h.Tenant, group)
+	if errors.Is(err, engine.ErrNotFound) {
+		return nil, nil
+	}
+	return p.Subscriptions(h.Parent != nil), err
 }
 
 func (s *Subscribers) now() time.Time { return s.o.Clock.Now() }

@@ -49,6 +49,8 @@ func (s *Subscribers) target(ctx context.Context, k notice.Key) (notice.Target, 
 		return s.targetOfAgent(ctx, k, e.Owner, e.Name)
 	case notice.SourceRun:
 		return s.targetOfRun(ctx, k, e.Owner, e.Name)
+	case notice.SourcePush:
+		return s.targetOfTask(ctx, k, e.Owner, e.Name)
 	}
 	return notice.Target{}, engine.ErrNotFound
 }
@@ -88,6 +90,31 @@ func (s *Subscribers) targetOfRun(ctx context.Context, k notice.Key, run, name s
 		digest = record.Notify
 	}
 	return named(name)(s.ofStart(ctx, start{k.Tenant, k.Thread, digest}))
+}
+
+// errUnheard reports that the owner of a run has yet to read who is notified of it.
+var errUnheard = errors.New("subscribers: the owner of the run has yet to hear of the endpoint")
+
+// targetOfTask is the endpoint of a client of A2A. It is sent nothing while the owner of the run
+// may not know it: what the owner commits until then would be left out of the first notice, and
+// there might be no other.
+func (s *Subscribers) targetOfTask(ctx context.Context, k notice.Key, group, id string) (notice.Target, error) {
+	p, err := s.o.Pushes.Pushes(ctx, k.Tenant, group)
+	if err != nil {
+		return notice.Target{}, err
+	}
+	one, ok := p.Find(id)
+	if !ok {
+		return notice.Target{}, engine.ErrNotFound
+	}
+	head, err := s.o.Runs.Load(ctx, k.Tenant, k.Thread)
+	if err != nil {
+		return notice.Target{}, err
+	}
+	if notice.HasNews(head) && head.Lease != 0 {
+		return notice.Target{}, errUnheard
+	}
+	return one.Target(), nil
 }
 
 // named finds a target by its name. [engine.ErrNotFound] if there is none.
