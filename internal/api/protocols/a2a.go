@@ -167,7 +167,7 @@ func (d A2A) writeCard(w http.ResponseWriter, v *httpapi.Visit, agent wire.Agent
 	if d.Public == (access.PublicURL{}) {
 		at = (&url.URL{Scheme: map[bool]string{false: "http", true: "https"}[v.TLS != nil], Host: v.Host}).String() + at
 	}
-	return v.WriteJSON(w, http.StatusOK, a2a.Card(agent, a2a.Site{URL: at, Auth: d.Auth, Inputs: files}))
+	return v.WriteJSON(w, http.StatusOK, a2a.Card(agent, a2a.Site{URL: at, Auth: d.Auth, Inputs: files, Pushes: d.Pushes != nil}))
 }
 
 // files are the media types that the files of a message may have.

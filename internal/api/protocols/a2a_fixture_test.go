@@ -22,6 +22,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
+	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -131,6 +132,8 @@ func (s *served) start(ctx context.Context) (end func() error, err error) {
 		err = os.MkdirAll(s.data, 0o700)
 	}
 	o := local.Options{Addr: "127.0.0.1:0", Data: s.data, Agents: cmp.Or(s.agents, "testdata/agents"), Tools: tools, Version: "test", Strict: true, Logger: slog.New(slog.DiscardHandler)}
+	private, wrong := netguard.ReadPrivate([]string{"127.0.0.1"}) // receivers of notifications
+	o.Private, err = private, errors.Join(err, wrong)
 	if s.tokens != "" && err == nil {
 		o.TokensFile = filepath.Join(s.data, "tokens")
 		err = os.WriteFile(o.TokensFile, []byte(s.tokens), 0o600)

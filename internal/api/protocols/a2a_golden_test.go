@@ -229,8 +229,8 @@ var stories = map[string]func(s *transcript){
 	},
 	"not_done_here": func(s *transcript) {
 		t := s.call("SendMessage", says("m1", "hello", ""))
-		s.call("CreateTaskPushNotificationConfig", `{"taskId":"`+t.ID+`","url":"https://example.com"}`)
-		s.call("SendMessage", `{"message":{"messageId":"m2","role":"ROLE_USER","parts":[{"text":"hello"}]},"configuration":{"taskPushNotificationConfig":{"url":"https://example.com"}}}`)
+		s.call("CreateTaskPushNotificationConfig", `{"taskId":"`+t.ID+`","url":"http://example.com"}`)
+		s.call("SendMessage", `{"message":{"messageId":"m2","role":"ROLE_USER","parts":[{"text":"hello"}]},"configuration":{"taskPushNotificationConfig":{"url":"http://example.com"}}}`)
 		s.call("GetExtendedAgentCard", `{}`)
 		s.call("message/send", `{}`)
 		s.call("Unknown", `{}`)

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -30,15 +31,17 @@ func invalid(format string, args ...any) error {
 // nothing, and is answered like the first.
 func (h *a2aRequest) send(m a2a.Sent) (sent, error) {
 	answers, err := m.Answers()
+	if err != nil {
+		return sent{}, err
+	}
+	push, _, err := h.readPush(m.Config.Push)
 	switch {
 	case err != nil:
 		return sent{}, err
-	case !core.IsNull(m.Config.Push):
-		return sent{}, noPush()
 	case m.TaskID == "" && len(answers) > 0:
 		return sent{}, invalid("the message answers a question, so it needs the taskId")
 	case m.TaskID == "":
-		return h.start(m)
+		return h.start(m, push)
 	}
 	run, err := h.task(sdk.TaskID(m.TaskID), 0)
 	if err != nil {
@@ -46,6 +49,14 @@ func (h *a2aRequest) send(m a2a.Sent) (sent, error) {
 	}
 	if m.ContextID != "" && !h.leads(m.ContextID, run.ThreadID) {
 		return sent{}, invalid("the task %s is in another context; omit the contextId, or send that of the task", m.TaskID)
+	}
+	if push != nil {
+		if err := h.v.May(access.Start); err != nil {
+			return sent{}, err
+		}
+		if err := h.addPush(run, push); err != nil {
+			return sent{}, err
+		}
 	}
 	f, err := h.fold(run.ID, "")
 	if err != nil {
@@ -59,8 +70,9 @@ func (h *a2aRequest) send(m a2a.Sent) (sent, error) {
 	return h.say(to, run, f, m)
 }
 
-// start begins a task.
-func (h *a2aRequest) start(m a2a.Sent) (sent, error) {
+// start begins a task. Its endpoint for push notifications is there before it, so that nothing is
+// missed; a start that is refused leaves one that no task has.
+func (h *a2aRequest) start(m a2a.Sent, push *notice.Push) (sent, error) {
 	if err := h.v.MayStart(); err != nil {
 		return sent{}, err
 	}
@@ -72,7 +84,14 @@ func (h *a2aRequest) start(m a2a.Sent) (sent, error) {
 	if err := h.place(&req, m); err != nil {
 		return sent{}, err
 	}
-	s, err := h.d.Runs.Start(h.v.Context(), h.v.Caller(), "", req)
+	group := h.group(req)
+	if push != nil {
+		push.Context = m.ContextID
+		if err := h.d.Pushes.Put(h.v.Context(), h.v.Caller().Tenant, group, *push); err != nil {
+			return sent{}, err
+		}
+	}
+	s, err := h.d.Runs.StartPushed(h.v.Context(), h.v.Caller(), "", req, group)
 	if err != nil {
 		return sent{}, inContext(err)
 	}

@@ -289,30 +289,6 @@ func merged(client json.RawMessage, in string) (json.RawMessage, error) {
 
 // The requests of the protocol that this server doesn't do.
 
-func noPush() error {
-	return sdk.NewError(sdk.ErrPushNotificationNotSupported, "this server sends no push notifications of A2A; subscribe to the task, or get it from time to time")
-}
-
-// GetTaskPushConfig implements [a2asrv.RequestHandler].
-func (*a2aRequest) GetTaskPushConfig(context.Context, *sdk.GetTaskPushConfigRequest) (*sdk.PushConfig, error) {
-	return nil, noPush()
-}
-
-// ListTaskPushConfigs implements [a2asrv.RequestHandler].
-func (*a2aRequest) ListTaskPushConfigs(context.Context, *sdk.ListTaskPushConfigRequest) (*sdk.ListTaskPushConfigResponse, error) {
-	return nil, noPush()
-}
-
-// CreateTaskPushConfig implements [a2asrv.RequestHandler].
-func (*a2aRequest) CreateTaskPushConfig(context.Context, *sdk.PushConfig) (*sdk.PushConfig, error) {
-	return nil, noPush()
-}
-
-// DeleteTaskPushConfig implements [a2asrv.RequestHandler].
-func (*a2aRequest) DeleteTaskPushConfig(context.Context, *sdk.DeleteTaskPushConfigRequest) error {
-	return noPush()
-}
-
 // GetExtendedAgentCard implements [a2asrv.RequestHandler].
 func (*a2aRequest) GetExtendedAgentCard(context.Context, *sdk.GetExtendedAgentCardRequest) (*sdk.AgentCard, error) {
 	return nil, sdk.NewError(sdk.ErrUnsupportedOperation, "the agent has no other card than its public one")

@@ -22,6 +22,7 @@ import (
 // Runs is what the protocols do to runs. Its contracts are those of [frontend.Frontend].
 type Runs interface {
 	Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error)
+	StartPushed(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest, group string) (frontend.Started, error)
 	Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
 	MessageKept(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
 	Decide(ctx context.Context, c frontend.Caller, run string, d wire.Decision) (wire.DecisionAnswer, error)
@@ -35,6 +36,7 @@ type Server struct {
 	Runs    Runs
 	Reads   Reads
 	Inbox   Inbox
+	Pushes  Pushes // of A2A; nil: the server sends none
 	Clock   engine.Clock
 	Version string // of the program
 

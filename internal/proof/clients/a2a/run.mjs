@@ -1,6 +1,7 @@
 // What the unmodified JavaScript SDK of A2A makes of the server.
 import { randomUUID } from 'node:crypto';
-import { TaskState } from '@a2a-js/sdk';
+import { createServer } from 'node:http';
+import { StreamResponse, TaskState } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
 import { api, assert, live, runCases } from '../harness.mjs';
 
@@ -49,12 +50,35 @@ async function collect(stream, begun = () => {}) {
   return seen;
 }
 
+// receive serves an endpoint for push notifications.
+async function receive() {
+  const got = [];
+  let wake = () => {};
+  const server = createServer(async (req, res) => {
+    const chunks = [];
+    for await (const chunk of req) chunks.push(chunk);
+    got.push({ headers: req.headers, payload: StreamResponse.fromJSON(JSON.parse(Buffer.concat(chunks).toString())).payload });
+    res.writeHead(204).end();
+    wake();
+  });
+  await new Promise((ready) => server.listen(0, '127.0.0.1', ready));
+  return {
+    config: (more) => ({ tenant: '', taskId: '', id: '', url: `http://127.0.0.1:${server.address().port}/hook`, token: '', authentication: undefined, ...more }),
+    waiting: () => got.length,
+    next: async () => {
+      while (!got.length) await new Promise((ready) => { wake = ready; });
+      return got.shift();
+    },
+    close: () => server.close(),
+  };
+}
+
 await runCases('a2a', {
   async 'the card says where and how the agent is reached'() {
     const card = await client.getAgentCard();
     assert.equal(card.name, 'desk');
     assert.equal(card.supportedInterfaces[0].url, `${url}/a2a/desk`);
-    assert.ok(card.capabilities.streaming && !card.capabilities.pushNotifications);
+    assert.ok(card.capabilities.streaming && card.capabilities.pushNotifications);
     assert.deepEqual(card.skills.map((s) => s.id), ['desk']);
   },
   async 'a message is answered by a completed task'() {
@@ -188,8 +212,38 @@ await runCases('a2a', {
     await fails(client.sendMessage(request([data({ decisionId: ask.decisionId, approved: true })])), 'INVALID_PARAMS');
     assert.equal(await payments(task.id), 0);
   },
-  async 'push notifications are refused'() {
-    const task = await send('hello');
-    await fails(client.transport.createTaskPushNotificationConfig({ tenant: '', taskId: task.id, id: 'a', url: 'https://example.com', token: '', authentication: undefined }), 'PUSH_NOTIFICATION_NOT_SUPPORTED');
+  async 'a task is pushed as it goes on, with the token and the credentials'() {
+    const receiver = await receive();
+    const configuration = { acceptedOutputModes: [], returnImmediately: true, taskPushNotificationConfig: receiver.config({ token: 'tok-1', authentication: { scheme: 'Bearer', credentials: 'cred-1' } }) };
+    const task = await send('pay 50', {}, configuration);
+    const { headers, payload } = await receiver.next();
+    assert.deepEqual([headers['x-a2a-notification-token'], headers.authorization], ['tok-1', 'Bearer cred-1']);
+    assert.deepEqual([payload.$case, payload.value.taskId, TaskState[payload.value.status.state]], ['statusUpdate', task.id, 'TASK_STATE_INPUT_REQUIRED']);
+    const [ask] = asks(payload.value);
+    await answer(task, { decisionId: ask.decisionId, approved: true, fingerprint: ask.fingerprint });
+    const end = (await receiver.next()).payload;
+    assert.deepEqual([end.$case, state(end.value), output(end.value)], ['task', 'TASK_STATE_COMPLETED', 'Paid 50.']);
+    assert.ok(end.value.status.timestamp > payload.value.status.timestamp);
+    receiver.close();
+  },
+  async 'push configurations are created, read, listed and deleted'() {
+    const receiver = await receive();
+    const task = await send('pay 50');
+    const at = { tenant: '', taskId: task.id };
+    const made = await client.createTaskPushNotificationConfig({ ...receiver.config({ id: 'mine', token: 'secret' }), ...at });
+    assert.deepEqual([made.id, made.taskId, made.token], ['mine', task.id, '']);
+    assert.equal((await receiver.next()).payload.value.taskId, task.id);
+    assert.equal((await client.getTaskPushNotificationConfig({ ...at, id: 'mine' })).url, made.url);
+    assert.deepEqual((await client.listTaskPushNotificationConfig({ ...at, pageSize: 0, pageToken: '' })).configs.map((c) => c.id), ['mine']);
+    await client.deleteTaskPushNotificationConfig({ ...at, id: 'mine' });
+    await fails(client.getTaskPushNotificationConfig({ ...at, id: 'mine' }), 'TASK_NOT_FOUND');
+    await client.cancelTask({ tenant: '', id: task.id, metadata: undefined });
+    assert.equal(receiver.waiting(), 0);
+    receiver.close();
+  },
+  async 'push configurations that lead inside or hold two lines are refused'() {
+    const task = await send('pay 50');
+    for (const config of [{ url: 'http://169.254.169.254/' }, { url: 'http://example.com/' }, { url: 'https://example.com/', token: 'a\r\nb: c' }])
+      await fails(client.createTaskPushNotificationConfig({ tenant: '', taskId: task.id, id: '', token: '', authentication: undefined, ...config }), 'INVALID_PARAMS');
   },
 });
