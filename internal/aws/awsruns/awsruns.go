@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pushes"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
@@ -35,8 +36,9 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (any, erro
 // doesn't reach.
 func spoken(f awsenv.Front, s stack.Settings) func(httpapi.LinkSource) []httpapi.Protocol {
 	reads := query.New(f.Frontend)
+	desk := pushes.New(pushes.Options{Store: f.Store, Lines: f.Store, Waker: f.Waker, Frontend: f.Frontend})
 	return func(keys httpapi.LinkSource) []httpapi.Protocol {
-		p := protocols.Server{Runs: f.Frontend, Reads: reads, Inbox: reads, Clock: f.Clock, Version: s.Version, Public: s.Public, Keys: keys}
+		p := protocols.Server{Runs: f.Frontend, Reads: reads, Inbox: reads, Pushes: desk, Clock: f.Clock, Version: s.Version, Public: s.Public, Keys: keys}
 		switch s.Access.Auth {
 		case stack.JWT:
 			p.Auth = protocols.Bearer
