@@ -93,8 +93,7 @@ func (f *Frontend) Start(ctx context.Context, c Caller, key string, req wire.Sta
 	return f.StartPushed(ctx, c, key, req, "")
 }
 
-// StartPushed is Start for a task of A2A, whose endpoints for push notifications are those of the
-// group, see [notice.Pushes]. They may be there before it.
+// StartPushed is Start for a task of A2A: push notifications go to the endpoints of the group.
 func (f *Frontend) StartPushed(ctx context.Context, c Caller, key string, req wire.StartRequest, group string) (Started, error) {
 	b, err := f.readStart(c, key, req, group)
 	if err != nil {

@@ -89,12 +89,9 @@ func (s *Store) moveCurrent(ctx context.Context, doing string, at key, was item,
 // Definition returns a stored version, or [engine.ErrNotFound].
 func (s *Store) Definition(ctx context.Context, tenant, name, digest string) (engine.Definition, error) {
 	const doing = "reading a version of an agent"
-	it, err := s.get(ctx, doing, versionKey(tenant, name, digest))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, doing, versionKey(tenant, name, digest))
+	if err != nil {
 		return engine.Definition{}, err
-	case it == nil:
-		return engine.Definition{}, engine.ErrNotFound
 	}
 	body, err := s.body(ctx, doing, it)
 	return engine.Definition{Tenant: tenant, Name: name, Digest: digest, Body: body}, err

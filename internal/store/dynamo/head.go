@@ -317,3 +317,12 @@ func (s *Store) get(ctx context.Context, doing string, at key) (item, error) {
 	}
 	return out.Item, nil
 }
+
+// stored is get for an item that must be there. [engine.ErrNotFound] if it is not.
+func (s *Store) stored(ctx context.Context, doing string, at key) (item, error) {
+	it, err := s.get(ctx, doing, at)
+	if err == nil && it == nil {
+		err = engine.ErrNotFound
+	}
+	return it, err
+}

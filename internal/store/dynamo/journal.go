@@ -11,7 +11,6 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // Attributes of a segment. Its number and its stamp are in its key.
@@ -171,12 +170,9 @@ func (s *Store) PutPayload(ctx context.Context, tenant, thread, digest string, b
 
 // Payload implements [engine.Store] and frontend.Store.
 func (s *Store) Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error) {
-	it, err := s.get(ctx, "reading a payload", payloadKey(tenant, thread, digest))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, "reading a payload", payloadKey(tenant, thread, digest))
+	if err != nil {
 		return nil, err
-	case it == nil:
-		return nil, engine.ErrNotFound
 	}
 	return s.body(ctx, "reading a payload", it)
 }

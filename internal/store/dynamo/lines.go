@@ -184,12 +184,9 @@ func readLine(it item) (notice.Line, error) {
 
 // Line implements delivery.Lines.
 func (s *Store) Line(ctx context.Context, k notice.Key) (notice.Line, error) {
-	it, err := s.get(ctx, "reading a line", lineKey(k))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, "reading a line", lineKey(k))
+	if err != nil {
 		return notice.Line{}, err
-	case it == nil:
-		return notice.Line{}, engine.ErrNotFound
 	}
 	return readLine(it)
 }

@@ -30,12 +30,9 @@ func (s *Store) PutLink(ctx context.Context, l engine.Link) error {
 
 // Link implements frontend.LinkStore.
 func (s *Store) Link(ctx context.Context, tenant, run, id string) (engine.Link, error) {
-	it, err := s.get(ctx, "reading the record of an approval link", linkKey(tenant, run, id))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, "reading the record of an approval link", linkKey(tenant, run, id))
+	if err != nil {
 		return engine.Link{}, err
-	case it == nil:
-		return engine.Link{}, engine.ErrNotFound
 	}
 	return readLink(tenant, run, it)
 }

@@ -24,12 +24,9 @@ func (s *Store) Archived(ctx context.Context, tenant, run string) (core.Record, 
 	if !ok {
 		return core.Record{}, engine.ErrNotFound
 	}
-	it, err := s.get(ctx, "reading the record of a run", recordKey(tenant, thread, run))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, "reading the record of a run", recordKey(tenant, thread, run))
+	if err != nil {
 		return core.Record{}, err
-	case it == nil:
-		return core.Record{}, engine.ErrNotFound
 	}
 	return readRecord(it)
 }

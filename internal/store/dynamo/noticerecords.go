@@ -71,12 +71,9 @@ func readNoticeRecord(it item) (r notice.Record, err error) {
 
 // Record implements delivery.Lines.
 func (s *Store) Record(ctx context.Context, k notice.Key, event int64) (notice.Record, error) {
-	it, err := s.get(ctx, "reading the record of a notice", noticeRecordKey(k, event))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, "reading the record of a notice", noticeRecordKey(k, event))
+	if err != nil {
 		return notice.Record{}, err
-	case it == nil:
-		return notice.Record{}, engine.ErrNotFound
 	}
 	return readNoticeRecord(it)
 }

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
-	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // PutPosted implements slack.Messages. The first record of a suspension stays.
@@ -19,12 +18,9 @@ func (s *Store) PutPosted(ctx context.Context, p notice.Posted) error {
 
 // Posted implements slack.Messages.
 func (s *Store) Posted(ctx context.Context, p notice.Posted) (notice.Posted, error) {
-	it, err := s.get(ctx, "reading which message asks", postedKey(p))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, "reading which message asks", postedKey(p))
+	if err != nil {
 		return notice.Posted{}, err
-	case it == nil:
-		return notice.Posted{}, engine.ErrNotFound
 	}
 	found := notice.Posted{Tenant: p.Tenant, Run: p.Run, Target: p.Target, Suspension: p.Suspension}
 	if err := json.Unmarshal([]byte(textAt(it, attrBody)), &found); err != nil {

@@ -6,7 +6,6 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
-	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // PutPushes implements pushes.Store. A put whose answer was lost finds itself.
@@ -19,12 +18,9 @@ func (s *Store) PutPushes(ctx context.Context, p notice.Pushes) error {
 // Pushes implements pushes.Store.
 func (s *Store) Pushes(ctx context.Context, tenant, group string) (notice.Pushes, error) {
 	found := notice.Pushes{Tenant: tenant, Group: group}
-	it, err := s.get(ctx, "reading push notifications", pushesKey(tenant, group))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, "reading push notifications", pushesKey(tenant, group))
+	if err != nil {
 		return found, err
-	case it == nil:
-		return found, engine.ErrNotFound
 	}
 	found.Rev = numberAt(it, attrRevision)
 	if err := json.Unmarshal([]byte(textAt(it, attrBody)), &found); err != nil {

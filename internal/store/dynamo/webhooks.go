@@ -66,12 +66,9 @@ func (s *Store) tryUpdate(ctx context.Context, doing string, u *update) (now ite
 
 // Webhook implements webhooks.Store.
 func (s *Store) Webhook(ctx context.Context, tenant, id string) (notice.Webhook, error) {
-	it, err := s.get(ctx, "reading a webhook", webhookKey(tenant, id))
-	switch {
-	case err != nil:
+	it, err := s.stored(ctx, "reading a webhook", webhookKey(tenant, id))
+	if err != nil {
 		return notice.Webhook{}, err
-	case it == nil:
-		return notice.Webhook{}, engine.ErrNotFound
 	}
 	return readWebhook(tenant, it)
 }
