@@ -1,17 +1,17 @@
 // Package functions serves the functions of a stack in one process, on doubles of DynamoDB and SQS:
-// those that answer callers, and the one that performs steps. In front of them are the routes,
-// authorizers and preflight answers of template.yaml, and the address of streams, which browsers
-// take for another site.
+// those that answer callers, the one that performs steps, and the one that delivers notices. In
+// front of them are the routes, authorizers and preflight answers of template.yaml, and the address
+// of streams, which browsers take for another site.
 package functions
 
 import (
-	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net"
 	"net/http"
 	"os"
@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
+	"github.com/aws/aws-lambda-go/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 	"github.com/aws/aws-sdk-go-v2/service/sqs/types"
 
@@ -28,6 +29,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsdecision"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsnotify"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsruns"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsstep"
 	"github.com/dormouse-dev/dormouse/internal/binding"
@@ -68,6 +70,7 @@ const (
 	tenant    = "acme"
 	table     = "stack"
 	wakeQueue = "wake"
+	noteQueue = "notify"
 	workers   = 4
 )
 
@@ -116,7 +119,7 @@ func (s *Stack) provision(ctx context.Context) error {
 	if _, err := s.double.DynamoDB().CreateTable(ctx, dynamo.Schema(table)); err != nil {
 		return err
 	}
-	for _, name := range []string{wakeQueue, "notify", "intake", "dead"} {
+	for _, name := range []string{wakeQueue, noteQueue, "intake", "dead"} {
 		out, err := s.double.SQS().CreateQueue(ctx, &sqs.CreateQueueInput{QueueName: &name})
 		if err != nil {
 			return err
@@ -145,17 +148,19 @@ func (s *Stack) listen(h http.Handler) (string, error) {
 
 // settings are those of a function, with the addresses of this process.
 func (s *Stack) settings(endpoint string, more map[string]string) (awsenv.Settings, error) {
-	common := map[string]string{"DORMOUSE_TABLE": table, "DORMOUSE_WAKE_QUEUE_URL": s.queues[wakeQueue], "DORMOUSE_NOTIFY_QUEUE_URL": s.queues["notify"],
+	common := map[string]string{"DORMOUSE_TABLE": table, "DORMOUSE_WAKE_QUEUE_URL": s.queues[wakeQueue], "DORMOUSE_NOTIFY_QUEUE_URL": s.queues[noteQueue],
 		"AWS_REGION": servers.Region, "AWS_ACCESS_KEY_ID": "k", "AWS_SECRET_ACCESS_KEY": "s", "AWS_ENDPOINT_URL": endpoint, "DORMOUSE_PUBLIC_URL": s.API,
 		"DORMOUSE_AUTH": "JWT", "DORMOUSE_TENANT_CLAIM": "tenant", "DORMOUSE_ROLES_CLAIM": "roles", "DORMOUSE_JWT_ISSUER": s.issuer.Name,
-		"DORMOUSE_STREAM_URL": s.Streams, "DORMOUSE_LIVE_TEXT": "300ms", "DORMOUSE_ORIGINS": strings.Join(s.o.Origins, ",")}
-	return awsenv.Read(func(name string) string { return cmp.Or(more[name], common[name]) })
+		"DORMOUSE_STREAM_URL": s.Streams, "DORMOUSE_PRIVATE_HOSTS": "127.0.0.1", "DORMOUSE_LIVE_TEXT": "300ms", "DORMOUSE_ORIGINS": strings.Join(s.o.Origins, ",")}
+	maps.Copy(common, more)
+	return awsenv.Read(func(name string) string { return common[name] })
 }
 
 func (s *Stack) serve(ctx context.Context, endpoint string, api, streams *late) error {
 	base, err1 := s.settings(endpoint, nil)
 	streaming, err2 := s.settings(endpoint, map[string]string{"DORMOUSE_STREAM": "1"})
-	if err := errors.Join(err1, err2); err != nil {
+	silent, err3 := s.settings(endpoint, map[string]string{"DORMOUSE_STREAM_URL": ""})
+	if err := errors.Join(err1, err2, err3); err != nil {
 		return err
 	}
 	register := func() awsenv.Register { return binding.New(s.o.Program).Lambda }
@@ -163,8 +168,9 @@ func (s *Stack) serve(ctx context.Context, endpoint string, api, streams *late) 
 	shown, err2 := awsruns.Open(streaming, register(), s.o.Out)
 	decisions, err3 := awsdecision.Open(base, register(), s.o.Out)
 	step, err4 := awsstep.Open(base, awsstep.Program{Register: register()}, s.o.Out)
-	text, err5 := os.ReadFile(filepath.Join(s.o.Root, "template.yaml"))
-	if err := errors.Join(err1, err2, err3, err4, err5); err != nil {
+	notify, err5 := awsnotify.Open(silent, register(), func() float64 { return 0 }, s.o.Out)
+	text, err6 := os.ReadFile(filepath.Join(s.o.Root, "template.yaml"))
+	if err := errors.Join(err1, err2, err3, err4, err5, err6); err != nil {
 		return err
 	}
 	front, err := readTemplate(text, s.issuer.Name, s.o.Origins)
@@ -177,7 +183,8 @@ func (s *Stack) serve(ctx context.Context, endpoint string, api, streams *late) 
 	streams.Handler = &gateway.URL{Stack: front, URL: front.URLs[0], Invoke: called.invoke, Now: time.Now, Logger: log}
 	handler := awsstep.New(step, func() float64 { return 0 })
 	for range workers {
-		s.running.Go(func() { s.work(ctx, handler.Handle) })
+		s.running.Go(func() { s.work(ctx, wakeQueue, handler.Handle) })
+		s.running.Go(func() { s.work(ctx, noteQueue, batched(notify)) })
 	}
 	return nil
 }
@@ -196,9 +203,25 @@ func (s *Stack) admitted(next http.Handler) http.Handler {
 	})
 }
 
-// work hands wake-ups to the step function.
-func (s *Stack) work(ctx context.Context, step func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)) {
-	queue, api := s.queues[wakeQueue], s.double.SQS()
+// batch is a function that takes messages of a queue.
+type batch func(context.Context, events.SQSEvent) (events.SQSEventResponse, error)
+
+func batched(h lambda.Handler) batch {
+	return func(ctx context.Context, e events.SQSEvent) (answer events.SQSEventResponse, err error) {
+		raw, err := json.Marshal(e)
+		if err == nil {
+			raw, err = h.Invoke(ctx, raw)
+		}
+		if err == nil {
+			err = json.Unmarshal(raw, &answer)
+		}
+		return answer, err
+	}
+}
+
+// work hands the wake-ups of a queue to its function.
+func (s *Stack) work(ctx context.Context, name string, step batch) {
+	queue, api := s.queues[name], s.double.SQS()
 	for ctx.Err() == nil {
 		got, err := api.ReceiveMessage(ctx, &sqs.ReceiveMessageInput{QueueUrl: &queue, WaitTimeSeconds: 20, MessageAttributeNames: []string{"All"},
 			MessageSystemAttributeNames: []types.MessageSystemAttributeName{"All"}})
@@ -208,7 +231,7 @@ func (s *Stack) work(ctx context.Context, step func(context.Context, events.SQSE
 		m := got.Messages[0]
 		within, cancel := context.WithTimeout(ctx, time.Minute)
 		answer, err := step(within, events.SQSEvent{Records: []events.SQSMessage{{MessageId: *m.MessageId, ReceiptHandle: *m.ReceiptHandle, Body: *m.Body,
-			Attributes: m.Attributes, EventSourceARN: "arn:aws:sqs:" + servers.Region + ":" + servers.Account + ":" + wakeQueue}}})
+			Attributes: m.Attributes, EventSourceARN: "arn:aws:sqs:" + servers.Region + ":" + servers.Account + ":" + name}}})
 		cancel()
 		if err == nil && len(answer.BatchItemFailures) == 0 {
 			// else it comes again
