@@ -203,9 +203,10 @@ func (f *File) alone() error {
 
 // prepareFile connects and migrates. Several processes may do so at once on a new file. While one
 // of them turns the write-ahead log on, SQLite reports busy to the others at once, whatever their
-// timeout, so they retry.
+// timeout, so they retry; and on a slow disk one of them holds the file for longer than a statement
+// waits.
 func (f *File) prepareFile(ctx context.Context, pool *sql.DB) (*sql.Conn, error) {
-	for end := time.Now().Add(dbfile.BusyTimeout); ; {
+	for end := time.Now().Add(4 * dbfile.BusyTimeout); ; {
 		conn, err := f.connect(ctx, pool)
 		if err == nil || !dbfile.Busy(err) || time.Now().After(end) {
 			return conn, err
