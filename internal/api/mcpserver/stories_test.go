@@ -3,6 +3,7 @@ package mcpserver_test
 import (
 	"bytes"
 	"net/http"
+	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/client"
@@ -38,6 +39,40 @@ var stories = []struct {
 				t.Errorf("got %q", got)
 			}
 		}
+	}, 1},
+	{"may-not-decide", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		reader := talk("reader", silent)
+		if listed := reader.send("tools/list", nil); strings.Contains(string(listed.raw), `"name":"decide"`) {
+			t.Error("a caller who may not decide has the tool")
+		}
+		told := reader.ask("desk", "pay 50")
+		if strings.Contains(told.Result.text(), "decide") {
+			t.Errorf("got %q", told.Result.text())
+		}
+		run := told.Result.Meta.Run.RunID
+		reader.call("decide", map[string]any{"run_id": run, "target": s.waiting(run).Suspension.ID, "action": "resume"})
+		reader.call("cancel_run", map[string]any{"run_id": run})
+	}, 0},
+	{"without-elicitation", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		anna := talk("anna", silent)
+		run := anna.ask("desk", "pay 50").Result.Meta.Run.RunID
+		anna.call("list_approvals", map[string]any{"agent": "desk", "kind": "approval"})
+		waits := s.waiting(run)
+		for range 2 {
+			anna.call("decide", map[string]any{"run_id": run, "target": waits.Suspension.ID, "decision_id": "d-1", "action": "resume", "shown": waits.Fingerprint})
+		}
+		s.done(run)
+		anna.call("get_run", map[string]any{"run_id": run})
+		anna.call("cancel_run", map[string]any{"run_id": run})
+	}, 1},
+	{"edited", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		anna := talk("anna", silent)
+		run := anna.ask("desk", "pay 50").Result.Meta.Run.RunID
+		target := s.waiting(run).Suspension.ID
+		anna.call("decide", map[string]any{"run_id": run, "target": target, "action": "resume", "arguments": map[string]any{"amount": "much"}})
+		anna.call("decide", map[string]any{"run_id": run, "target": target, "action": "resume", "arguments": map[string]any{"amount": 20, "to": "Eve"}})
+		s.done(run)
+		anna.call("get_run", map[string]any{"run_id": run})
 	}, 1},
 	{"denied", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
 		anna := talk("anna", asking)
