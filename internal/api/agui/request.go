@@ -13,8 +13,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
-// Input is what a client posts. Its messages are the client's account: of all of them, only a
-// user's message at the end is read, and of the others only what answers a question that the run
+// Input is what a client posts. Its messages are the client's account: of all of them, only the
+// user's messages at the end are read, and of the others only what answers a question that the run
 // has asked. RunID names the response, and nothing else.
 type Input struct {
 	ThreadID        string         `json:"threadId"`
@@ -59,16 +59,32 @@ func (in Input) User() (m InputMessage, ok bool) {
 	return m, m.Role == roleUser
 }
 
+// Earlier are the user's messages right before that one, which the client may have been unable to
+// send so far.
+func (in Input) Earlier() []InputMessage {
+	_, ok := in.User()
+	if !ok {
+		return nil
+	}
+	return in.Messages[in.beginOfUser() : len(in.Messages)-1]
+}
+
+// beginOfUser is the place of the first of the user's messages at the end.
+func (in Input) beginOfUser() int {
+	at := len(in.Messages)
+	for at > 0 && in.Messages[at-1].Role == roleUser {
+		at--
+	}
+	return at
+}
+
 // Answers says whether the request may answer questions.
 func (in Input) Answers() bool { return len(in.Resume) > 0 || len(in.results()) > 0 }
 
 // results are the messages with results of tools that the request sends: those at the end, before
-// its user's message.
+// its user's messages.
 func (in Input) results() []InputMessage {
-	end := len(in.Messages)
-	if _, ok := in.User(); ok {
-		end--
-	}
+	end := in.beginOfUser()
 	begin := end
 	for begin > 0 && in.Messages[begin-1].Role == roleTool {
 		begin--

@@ -12,8 +12,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Request is what a chat posts. Its history is the client's account: of all messages only the last
-// is read, and of that only what answers a question the run has asked.
+// Request is what a chat posts. Its history is the client's account: of all messages only the
+// last is read, and the user's right before it. Of an assistant's, only what answers a question the
+// run has asked.
 type Request struct {
 	ID       string          `json:"id"` // of the chat
 	Messages []Message       `json:"messages"`
@@ -67,6 +68,22 @@ func (r Request) Last() (m Message, ok bool) {
 		return r.Messages[len(r.Messages)-1], true
 	}
 	return Message{}, false
+}
+
+// Earlier are the user's messages right before the last, which the client may have been unable to
+// send so far.
+func (r Request) Earlier() (all []Message) {
+	if r.Message != nil || len(r.Messages) == 0 {
+		return nil
+	}
+	for _, m := range slices.Backward(r.Messages[:len(r.Messages)-1]) {
+		if m.Role != "user" {
+			break
+		}
+		all = append(all, m)
+	}
+	slices.Reverse(all)
+	return all
 }
 
 // Input is a user's message as the input of a run: its texts, images and documents. A file that

@@ -123,13 +123,27 @@ func startOf(c chat, in agui.Input, m agui.InputMessage) (req wire.StartRequest,
 	return req, err
 }
 
-// submit gives the conversation the user's message.
+// earlierOf are the starts of the user's messages before the last. One that says nothing is left
+// out.
+func earlierOf(in agui.Input, last wire.StartRequest) (all []wire.StartRequest) {
+	for _, m := range in.Earlier() {
+		if req := (wire.StartRequest{Input: m.Input(), MessageID: m.ID, Supplied: last.Supplied}); req.MessageID != "" && req.Input != nil {
+			all = append(all, req)
+		}
+	}
+	return all
+}
+
+// submit gives the conversation the user's message, after those before it that it lacks.
 func (d AGUI) submit(c chat, in agui.Input, m agui.InputMessage) (shown, error) {
 	if err := c.visit.MayStart(); err != nil {
 		return shown{}, err
 	}
 	req, err := startOf(c, in, m)
 	if err != nil {
+		return shown{}, err
+	}
+	if err := c.sendEarlier(earlierOf(in, req), c.send); err != nil {
 		return shown{}, err
 	}
 	s, err := c.send(req)
@@ -173,7 +187,10 @@ func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, s
 		return is, nil
 	}
 	// the run may have yet to take the answers, or have asked something new
-	s, err := c.keep(wire.MessageRequest{Input: message.Input, MessageID: message.MessageID, Supplied: message.Supplied})
+	if err := c.sendEarlier(earlierOf(in, message), c.keep); err != nil {
+		return shown{}, err
+	}
+	s, err := c.keep(message)
 	is.message = message.MessageID
 	if err == nil && s.Run.ID != run.ID { // the run has ended, and the next one has begun
 		is = shown{run: s.Run.ID, message: message.MessageID, after: -1}

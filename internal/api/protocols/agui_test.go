@@ -112,3 +112,52 @@ func TestAMessageGivesUpNoUnseenQuestion(t *testing.T) {
 		})
 	}
 }
+
+// TestAllNewMessagesAreSent: those that a page could not send before come first, once.
+func TestAllNewMessagesAreSent(t *testing.T) {
+	d, _ := lonelyDesk(t, t.TempDir())
+	post := map[string]func(thread, messages string) string{
+		"ag": func(thread, messages string) string { return d.agui(d.url, thread, `"messages":[`+messages+`]`) },
+		"ai": func(thread, messages string) string {
+			return d.send("POST", "/ai-sdk/desk", `{"id":"`+thread+`","messages":[`+messages+`]}`).text
+		},
+	}
+	message := func(id, role, text string) string {
+		return `{"id":"` + id + `","role":"` + role + `","content":"` + text + `","parts":[{"type":"text","text":"` + text + `"}]}`
+	}
+	for protocol, post := range post {
+		post(protocol, message("u1", "user", "hello"))
+		all := message("u1", "user", "hello") + "," + message("u2", "user", "hello 2") + "," + message("u3", "user", "hello 3")
+		for range 2 {
+			if got := post(protocol, all); !strings.Contains(got, "Hello.") && !strings.Contains(got, `"outcome":{"type":"success"}`) {
+				t.Errorf("%s: got %s", protocol, got)
+			}
+		}
+		// what a client says of the time before an answer is no message of now
+		post(protocol, message("x1", "user", "pay 5")+","+message("a9", "assistant", "no")+","+message("u4", "user", "hello 4"))
+		if got := d.said(protocol); got != "hello|hello 2|hello 3|hello 4|" {
+			t.Errorf("%s: the conversation has %s", protocol, got)
+		}
+	}
+	if paid := d.ledger(); paid != "" {
+		t.Errorf("paid %s", paid)
+	}
+}
+
+// said are the user's messages of a conversation.
+func (d *desk) said(thread string) (all string) {
+	d.Helper()
+	found, err := d.api().FindThread(d.Context(), thread)
+	if err != nil {
+		d.Fatal(err)
+	}
+	for m, err := range d.api().Messages(d.Context(), found.ID, client.MessageOptions{}) {
+		if err != nil {
+			d.Fatal(err)
+		}
+		if m.Role == "user" {
+			all += m.Text + "|"
+		}
+	}
+	return all
+}

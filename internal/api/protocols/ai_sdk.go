@@ -115,6 +115,15 @@ func (d AISDK) submit(c chat, m aisdk.Message, req aisdk.Request) (string, url.V
 	if err != nil {
 		return "", nil, err
 	}
+	var earlier []wire.StartRequest
+	for _, one := range req.Earlier() {
+		if input := one.Input(); one.ID != "" && input != nil {
+			earlier = append(earlier, wire.StartRequest{Input: input, MessageID: one.ID, Metadata: req.Metadata, Supplied: supplied})
+		}
+	}
+	if err := c.sendEarlier(earlier, c.send); err != nil {
+		return "", nil, err
+	}
 	s, err := c.send(wire.StartRequest{Input: input, MessageID: m.ID, Metadata: req.Metadata, Supplied: supplied})
 	return s.Run.ID, url.Values{"message": {m.ID}}, err
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -41,9 +42,51 @@ func (c chat) message(req wire.MessageRequest) (frontend.Started, error) {
 }
 
 // keep gives the conversation a user's message that comes with answers. It gives nothing up.
-func (c chat) keep(req wire.MessageRequest) (frontend.Started, error) {
+func (c chat) keep(req wire.StartRequest) (frontend.Started, error) {
 	v := c.visit
-	return c.runs.MessageKept(v.Context(), v.Caller(), frontend.KeyedThread(v.Caller().Tenant, c.key), "", req)
+	return c.runs.MessageKept(v.Context(), v.Caller(), frontend.KeyedThread(v.Caller().Tenant, c.key), "",
+		wire.MessageRequest{Input: req.Input, MessageID: req.MessageID, Supplied: req.Supplied})
+}
+
+// unsent are those of a user's messages that the conversation lacks, in their order.
+func (c chat) unsent(earlier []wire.StartRequest) ([]wire.StartRequest, error) {
+	if len(earlier) == 0 {
+		return nil, nil
+	}
+	t, err := c.thread()
+	if isRefusal(err, refusal.CodeThreadNotFound) {
+		return earlier, nil
+	}
+	if err != nil {
+		return nil, err
+	}
+	there := map[string]bool{}
+	err = pages(func(after string) (wire.EventPage, error) {
+		return c.visit.Events(t.ID, query.EventQuery{After: after})
+	}, func(e wire.Event) error {
+		var data wire.MessageReceivedData
+		if core.EventType(e.Type) != core.EventMessageReceived {
+			return nil
+		}
+		err := e.Decode(&data)
+		there[data.MessageID] = true
+		return err
+	})
+	return slices.DeleteFunc(earlier, func(req wire.StartRequest) bool { return there[req.MessageID] }), err
+}
+
+// sendEarlier gives the conversation the user's messages that it lacks. send is how it gets one.
+func (c chat) sendEarlier(earlier []wire.StartRequest, send func(wire.StartRequest) (frontend.Started, error)) error {
+	missing, err := c.unsent(earlier)
+	for _, req := range missing {
+		if err == nil {
+			err = c.visit.MayStart()
+		}
+		if err == nil {
+			_, err = send(req)
+		}
+	}
+	return err
 }
 
 // decide applies answers to questions of a run. Those that find their question answered change
