@@ -60,8 +60,8 @@ var stories = []struct {
 		waits := s.waiting(run)
 		for range 2 {
 			anna.call("decide", map[string]any{"run_id": run, "target": waits.Suspension.ID, "decision_id": "d-1", "action": "resume", "shown": waits.Fingerprint})
+			s.done(run)
 		}
-		s.done(run)
 		anna.call("get_run", map[string]any{"run_id": run})
 		anna.call("cancel_run", map[string]any{"run_id": run})
 	}, 1},
