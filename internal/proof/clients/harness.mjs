@@ -4,6 +4,11 @@ import assert from 'node:assert/strict';
 export { assert };
 
 export async function runCases(name, cases) {
+  process.exit(await playCases(name, cases) ? 1 : 0);
+}
+
+// playCases returns how many failed.
+export async function playCases(name, cases, limit = 30_000) {
   let failed = 0, passedOver = 0;
   for (const [title, play] of Object.entries(cases)) {
     if (play.live && process.argv[3] === 'committed') {
@@ -12,7 +17,7 @@ export async function runCases(name, cases) {
       continue;
     }
     try {
-      await withLimit(play(), 30_000);
+      await withLimit(play(), limit);
       console.log(`ok    ${name}: ${title}`);
     } catch (e) {
       failed++;
@@ -20,7 +25,7 @@ export async function runCases(name, cases) {
     }
   }
   console.log(`${name}: ${Object.keys(cases).length - failed - passedOver} passed, ${failed} failed`);
-  process.exit(failed ? 1 : 0);
+  return failed;
 }
 
 // live is a case that needs text to arrive while the model writes it. With the argument "committed", where it arrives in whole

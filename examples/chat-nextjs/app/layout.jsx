@@ -1,0 +1,11 @@
+import './globals.css';
+
+export const metadata = { title: 'Shop desk' };
+
+export default function Layout({ children }) {
+  return (
+    <html lang="en">
+      <body>{children}</body>
+    </html>
+  );
+}

@@ -1,0 +1,2 @@
+// In development, Next.js shows a button. Here it covers nothing.
+export default { devIndicators: { position: 'top-right' } };
