@@ -56,6 +56,10 @@ func says(on string) func([]string) (act, error) {
 var acts = speak([]sentence[act]{
 	{`{who} starts the run`, somebody(func(p *performance, _ []string) sending { return p.start("go") })},
 	{`{who} starts the run with (?:her|his) tool {tool}`, somebody(func(p *performance, args []string) sending { return p.startBringing("go", args[0]) })},
+	{`{who} starts the task`, somebody(func(p *performance, _ []string) sending { return p.startTask("go") })},
+	{`{who} listens to the task`, somebody(func(p *performance, _ []string) sending { return p.listen() })},
+	{`it is heard that {tool} waits`, comesTrue(func(p *performance, args []string) bool { return p.cast.asked[args[0]] > 0 })},
+	{`it is heard that the task ends`, comesTrue(func(p *performance, _ []string) bool { return p.cast.ended > 0 })},
 	{`{who} starts the conversation {text}`, somebody(func(p *performance, args []string) sending { return p.startKeyed(args[0], "go") })},
 	{`{who} says {text} in the conversation {text}`, somebody(func(p *performance, args []string) sending { return p.startKeyed(args[1], args[0]) })},
 	{`{who} starts the next run with {text}`, somebody(func(p *performance, args []string) sending { return p.startNext(args[0]) })},

@@ -35,6 +35,8 @@ type storyCast struct {
 	errands  map[string]*storyErrand // by key
 	newer    bool                    // the second version is deployed
 	brought  bool                    // a start may supply tools, context and state
+
+	listeners
 }
 
 // storyBody is one body that ran.
@@ -55,7 +57,8 @@ func (c *storyCast) runningNow() (tools []string) {
 
 func newStoryCast(p *performance) *storyCast {
 	return &storyCast{p: p, happened: map[string]core.Outcome{}, effects: map[string]int{}, running: map[string]int{},
-		notices: map[string]int{}, deaf: p.setting.deaf, busy: map[int]int{}, down: map[int]time.Time{}, denied: map[string]bool{}, errands: map[string]*storyErrand{}}
+		notices: map[string]int{}, deaf: p.setting.deaf, busy: map[int]int{}, down: map[int]time.Time{}, denied: map[string]bool{}, errands: map[string]*storyErrand{},
+		listeners: listeners{asked: map[string]int{}}}
 }
 
 // Newest implements [engine.Agents].
@@ -70,7 +73,7 @@ func (c *storyCast) Deployed(context.Context, string) ([]engine.Definition, erro
 // Of implements [engine.Subscribers].
 func (c *storyCast) Of(context.Context, core.Head) ([]notice.Subscription, error) {
 	if !c.p.setting.notify {
-		return nil, nil
+		return c.listeners.all.Subscriptions(false), nil
 	}
 	return []notice.Subscription{{Endpoint: "people", On: notice.Set{notice.Suspended}}}, nil
 }
@@ -80,6 +83,9 @@ func (c *storyCast) Send(_ context.Context, n delivery.Notice) delivery.Result {
 	if c.deaf > 0 {
 		c.deaf--
 		return delivery.Result{Outcome: notice.Refused, Error: "no answer"}
+	}
+	if notice.OfPush(n.Endpoint) {
+		return c.heard(n)
 	}
 	if call, ok := core.SuspendedIn(n.Event); ok {
 		c.notices[call.ToolName]++

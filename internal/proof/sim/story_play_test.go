@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pushes"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -36,6 +37,7 @@ type performance struct {
 	bell    *bell
 	queue   *storyQueue
 	front   *query.Reader
+	desk    *pushes.Desk
 	cast    *storyCast
 	began   time.Time
 	changed chan struct{} // closed, and replaced, with each change of a head
@@ -81,6 +83,7 @@ func (p *performance) build(ctx context.Context) {
 		Limits:   frontend.Limits{Inline: p.setting.inline, Messages: p.setting.messages, Pages: inNobodysWay},
 		Accepts:  p.cast.accepts,
 		Starters: func(context.Context, engine.Definition) ([]string, error) { return p.setting.starters, nil }}))
+	p.desk = pushes.New(pushes.Options{Store: p.cast, Lines: store, Waker: queue, Frontend: p.front.Frontend})
 	for i := range p.setting.workers {
 		p.w.Daemon(ctx, fmt.Sprintf("worker %d", i+1), p.work)
 	}
