@@ -66,8 +66,10 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 		not      []string
 	}{
 		{"step", modulesWithReach, slices.Concat(noFunction, web, senders, chats)},
-		// it answers requests for test notices
-		{"notify", modulesWithSenders, slices.Concat(noFunction, steps, chats)},
+		// it answers requests for test notices, and sends clients of A2A their tasks
+		{"notify", modulesWithSenders, slices.Concat(noFunction, steps, slices.DeleteFunc(slices.Clone(chats), func(name string) bool {
+			return name == "internal/api/a2a" || name == "internal/api/project"
+		}))},
 		{"hook", append(modulesWithHTTP, "github.com/aws/aws-sdk-go-v2/service/ssm"), slices.Concat(noFunction, steps, chats, []string{"internal/aws/awsnotify",
 			"internal/notify/webhook", "internal/notify/teams", "internal/notify/ses", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web, chats)},
