@@ -47,11 +47,11 @@ func (t *Thread) Since(h core.Head, from int64, read Read) ([]core.Segment, erro
 }
 
 // extend answers from the tail and what follows it; false if that is no answer, because the tail
-// begins later or is of another history.
+// begins later, or is of an earlier life of the thread's name:
 //
-//	owner A:  reads 7 ──────── commits 8, is lost
-//	owner B:            claims, commits another 8 ── 9
-//	A's process claims again: the known 8 is not the one before 9
+//	process A:  commits 7 ── 8, and keeps them
+//	others:                    the thread is deleted, and begins again ── 1 ... 9
+//	A claims the run: its 8 is not the one before 9
 func (t *Thread) extend(h core.Head, from int64, read Read) (segments []core.Segment, ok bool, err error) {
 	if len(t.tail) == 0 || from < t.first() || from > t.last().Seq+1 || t.last().Seq > h.Seq {
 		return nil, false, nil

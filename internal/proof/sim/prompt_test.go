@@ -13,12 +13,12 @@ import (
 // segments, the last, or an earlier one if the worker has lost the run since. What a process keeps
 // between two steps must not show.
 func (c model) checkPrompt(ctx context.Context, p engine.Prompt) {
-	h, err := c.s.store().Load(ctx, p.Tenant, p.Thread)
-	if err != nil {
-		return // the wire has faults
-	}
-	segments, err := c.s.store().Segments(ctx, p.Tenant, p.Thread, 1, h.Seq)
-	if err != nil {
+	segments, err := c.journalOf(ctx, p)
+	switch {
+	case err != nil && c.s.table != nil: // its wire has faults, and is not asked again
+		return
+	case err != nil:
+		c.s.wrong("the journal of %s, whose model is asked: %v", p.Thread, err)
 		return
 	}
 	for n := len(segments); n > 0; n-- {
@@ -27,6 +27,14 @@ func (c model) checkPrompt(ctx context.Context, p engine.Prompt) {
 		}
 	}
 	c.s.wrong("the model of %s is sent what no journal holds: %s", p.Run, core.Encode(p.Messages))
+}
+
+func (c model) journalOf(ctx context.Context, p engine.Prompt) ([]core.Segment, error) {
+	h, err := c.s.store().Load(ctx, p.Tenant, p.Thread)
+	if err != nil {
+		return nil, err
+	}
+	return c.s.store().Segments(ctx, p.Tenant, p.Thread, 1, h.Seq)
 }
 
 // sends says whether a prompt is a transcript, with what the start supplied, and with what hooks

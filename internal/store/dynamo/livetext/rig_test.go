@@ -85,7 +85,7 @@ func (r *rig) requests() (n int) {
 }
 
 // fail lets requests for an operation fail until the fault is taken back.
-func (r *rig) fail(operation string, f awsdouble.Fault) (mend func()) {
+func (r *rig) fail(operation string, f awsdouble.Fault) (repair func()) {
 	r.double.Fail(func(c awsdouble.Call) (none awsdouble.Fault) {
 		if c.Operation == operation {
 			return f
