@@ -91,13 +91,33 @@ func (r Reader) page(ctx context.Context, c frontend.Caller, run string, q query
 	if err != nil {
 		return page, err
 	}
-	if page.Waiting, err = r.Runs.Rests(ctx, p); err != nil {
+	if page.Waiting, err = r.Runs.Rests(ctx, p); page.Waiting && err == nil {
+		page.Waiting, err = r.quiet(ctx, c, run, t)
+	}
+	if err != nil {
 		return page, err
 	}
 	if p.Record.Status == core.RunDone {
 		page.Done, err = r.settled(ctx, c, run, t)
 	}
 	return page, err
+}
+
+// quiet says that nothing was committed between the reads of the page and the look at whether the
+// run rests: a page that says so has shown what it rests with.
+//
+//	reader:  reads all there is ──────────────────────────── looks: the run is done
+//	run:                         says its last words ── ends
+func (r Reader) quiet(ctx context.Context, c frontend.Caller, root string, t *trunk) (bool, error) {
+	for _, b := range t.branches {
+		if b.done || b.missing {
+			continue
+		}
+		if err := r.fetch(ctx, c, root, query.EventQuery{Bytes: journal.PageBytes}, b); err != nil || len(b.left) > 0 {
+			return false, err
+		}
+	}
+	return true, nil
 }
 
 // settled says that of the runs below one that is done, those which are still open only owe a stop
