@@ -28,6 +28,7 @@ type election struct {
 	policy   *vote.Policy
 	deadline int64
 	slow     bool // so much so that moments come
+	quiet    bool // votes come late, and silence approves
 	separate bool // who started the run may not approve
 	reader   *query.Reader
 	run      string
@@ -61,8 +62,8 @@ func (e *election) waiting(p vote.Policy) *vote.Policy {
 			s.Escalate = &vote.Escalation{After: e.between(1000, 20_000), To: electorate(0, false, "b", "c", "d", "e").Group, Replace: s.Majority || e.rng.IntN(2) == 0}
 		}
 	}
-	if e.rng.IntN(4) == 0 {
-		p.Deadline = &vote.Limit{Within: e.between(5000, 45_000), Approve: e.rng.IntN(2) == 0}
+	if e.rng.IntN(4) == 0 || e.quiet {
+		p.Deadline = &vote.Limit{Within: e.between(5000, 45_000), Approve: e.quiet || e.rng.IntN(2) == 0}
 	}
 	return &p
 }
@@ -80,7 +81,7 @@ func electorate(need int, majority bool, names ...string) vote.Stage {
 // elect plays the election of a seed, and returns what is wrong with it.
 func elect(ctx context.Context, seed uint64, p plan) (met map[string]int, wrong []string) {
 	e := &election{stage: &stage{seed: seed, plan: p, tenant: "t", w: sim.NewWorld(seed)}, rng: rand.New(rand.NewPCG(seed, 90))}
-	e.slow = e.rng.IntN(2) == 0
+	e.slow, e.quiet = e.rng.IntN(2) == 0, e.rng.IntN(8) == 0
 	e.policy = e.waiting(electorates[e.rng.IntN(len(electorates))])
 	e.separate = e.rng.IntN(4) == 0
 	if e.rng.IntN(3) == 0 {
@@ -147,6 +148,9 @@ func (e *election) lead(ctx context.Context) {
 
 // voter votes on whatever waits, now and then by another way, or on a question of before.
 func (e *election) voter(ctx context.Context, name string) {
+	if e.quiet {
+		_ = e.w.Sleep(ctx, e.w.Upto(2*time.Minute))
+	}
 	for range 2 + e.rng.IntN(12) {
 		// in a hurry, votes meet the commits that take up others
 		_ = e.w.Sleep(ctx, e.w.Upto([]time.Duration{20 * time.Millisecond, time.Second, 8 * time.Second}[e.rng.IntN(3)]))
