@@ -94,10 +94,7 @@ func (r Reader) page(ctx context.Context, c frontend.Caller, run string, q query
 	if page.Waiting, err = r.Runs.Rests(ctx, p); page.Waiting && err == nil {
 		page.Waiting, err = r.quiet(ctx, c, run, t)
 	}
-	if err != nil {
-		return page, err
-	}
-	if p.Record.Status == core.RunDone {
+	if page.Waiting && p.Record.Status == core.RunDone && err == nil {
 		page.Done, err = r.settled(ctx, c, run, t)
 	}
 	return page, err
