@@ -1,10 +1,12 @@
-// Runs cases one after the other against a server, one line for each, and sets the exit code.
+// Runs cases one after the other against a server, one line for each, and sets the exit code. close is called when all have ended.
 import assert from 'node:assert/strict';
 
 export { assert };
 
-export async function runCases(name, cases) {
-  process.exit(await playCases(name, cases) ? 1 : 0);
+export async function runCases(name, cases, close) {
+  const failed = await playCases(name, cases);
+  await close?.();
+  process.exit(failed ? 1 : 0);
 }
 
 // playCases returns how many failed.

@@ -2,18 +2,14 @@
 import { randomUUID } from 'node:crypto';
 import { api, assert, live, runCases, until } from '../harness.mjs';
 import { checking } from './checking.mjs';
+import { connecting } from './connecting.mjs';
 
 export function run({ client, EventSchemas, version, url }) {
   const call = api(url);
-  const { HttpAgent, runHttpRequest, transformHttpEventStream, buildResumeArray } = client;
+  const { buildResumeArray } = client;
   const checked = checking(EventSchemas);
 
-  // The stock client has no connect of its own; this is what its documentation has a page add.
-  class Page extends HttpAgent {
-    connect(input) {
-      return transformHttpEventStream(runHttpRequest(() => this.fetch(`${this.url}/connect`, this.requestInit(input))));
-    }
-  }
+  const Page = connecting(client);
 
   function newPage({ threadId = randomUUID(), messages = [], agent = 'desk', state } = {}) {
     const seen = { outcomes: [], errors: [], states: [], steps: [], custom: [], events: [], posts: 0 };

@@ -1,42 +1,13 @@
 // What the unmodified core of CopilotKit makes of the server.
 import { randomUUID } from 'node:crypto';
-import { api, assert, live, runCases, until } from '../harness.mjs';
 import { z } from 'zod';
-
-globalThis.window = {}; // without one it does not look for the runtime
-console.warn = () => {};
-console.error = () => {};
-const { CopilotKitCore, CopilotKitCoreRuntimeConnectionStatus, ɵInterruptState } = await import('@copilotkit/core');
+import { api, assert, live, runCases, until } from '../harness.mjs';
+import { answer, open as openAt, say, text } from './page.mjs';
 
 const url = process.argv[2];
 const call = api(url);
+const open = (more) => openAt(url, more);
 
-async function open({ transport = 'rest', threadId = randomUUID(), tools = [], name = 'desk' } = {}) {
-  const errors = [];
-  const core = new CopilotKitCore({ runtimeUrl: `${url}/copilotkit`, runtimeTransport: transport, tools });
-  core.subscribe({ onError: ({ error, code }) => { errors.push([code, error.message]); } });
-  await until('the runtime', () => core.runtimeConnectionStatus === CopilotKitCoreRuntimeConnectionStatus.Connected);
-  const agent = core.getAgent(name);
-  agent.threadId = threadId;
-  const interrupts = new ɵInterruptState();
-  agent.subscribe({ onRunFinishedEvent: (e) => { if (e.outcome === 'interrupt') interrupts.setStandard(e.interrupts); else interrupts.clear(); } });
-  return { core, agent, errors, interrupts };
-}
-
-const say = (page, content) => {
-  page.agent.addMessage({ id: randomUUID(), role: 'user', content });
-  return page.core.runAgent({ agent: page.agent });
-};
-
-// answer does what the hook useInterrupt does once the last question is answered: it makes a message of each answer, and runs again with the
-// id of the run that asked.
-async function answer(page, decision) {
-  if (decision.kind !== 'resume') return;
-  for (const { toolCallId, content } of decision.toolResults) page.agent.addMessage({ id: randomUUID(), role: 'tool', toolCallId, content });
-  await page.core.runAgent({ agent: page.agent, resume: decision.resume, runId: 'the-old-run' });
-}
-
-const text = ({ agent }) => agent.messages.filter((m) => m.role === 'assistant' && m.content).map((m) => m.content).join('|');
 const results = ({ agent }) => agent.messages.filter((m) => m.role === 'tool').map((m) => m.content);
 const seenBy = ({ agent }) => agent.messages.map(({ id, role, content, toolCalls, toolCallId }) => ({ id, role, content, toolCalls, toolCallId }));
 const stored = async ({ agent }) => (await call(`/v1/runs/${(await call(`/v1/threads?key=${agent.threadId}`)).body.run_id}`)).body;

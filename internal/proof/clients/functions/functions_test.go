@@ -21,7 +21,7 @@ const page = "https://desk.example" // whose scripts may call
 func tools() dormouse.Program {
 	none := func(context.Context, dormouse.Call, struct{}) (any, error) { return nil, nil }
 	return dormouse.Program{Tools: []dormouse.Tool{dormouse.Func("clients.ask_color", "Asks.", none), dormouse.Func("clients.remember", "Stores.", none),
-		dormouse.Func("clients.pay", "Pays.", pay, dormouse.AtMostOnce)}}
+		dormouse.Func("clients.ship", "Ships.", none), dormouse.Func("clients.pay", "Pays.", pay, dormouse.AtMostOnce)}}
 }
 
 type payment struct {

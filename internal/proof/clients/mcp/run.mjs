@@ -1,37 +1,18 @@
 // What the unmodified MCP clients make of the server: the one of revision 2026-07-28, the same with its defaults, and the
 // older SDK.
 import { randomUUID } from 'node:crypto';
-import * as modern from '@modelcontextprotocol/client';
-import { Client as OldClient } from '@modelcontextprotocol/sdk/client/index.js';
-import { StreamableHTTPClientTransport as OldTransport } from '@modelcontextprotocol/sdk/client/streamableHttp.js';
-import { ElicitRequestSchema } from '@modelcontextprotocol/sdk/types.js';
 import { api, assert, runCases } from '../harness.mjs';
+import { connectModern, connectOld, text } from './connect.mjs';
 
 const url = process.argv[2];
 const call = api(url);
-const endpoint = new URL(`${url}/mcp`);
 
 const kinds = {
-  'client 2.4.0, auto': { asks: true, connect: (answer) => connectModern(answer, { versionNegotiation: { mode: 'auto' } }) },
-  'client 2.4.0': { asks: false, connect: (answer) => connectModern(answer, {}) },
-  'sdk 1.32.2': { asks: false, connect: connectOld },
+  'client 2.4.0, auto': { asks: true, connect: (answer) => connectModern(url, answer) },
+  'client 2.4.0': { asks: false, connect: (answer) => connectModern(url, answer, {}) },
+  'sdk 1.32.2': { asks: false, connect: (answer) => connectOld(url, answer) },
 };
 
-async function connectModern(answer, options) {
-  const client = new modern.Client({ name: 'test', version: '1.0.0' }, { capabilities: answer ? { elicitation: { form: {} } } : {}, ...options });
-  if (answer) client.setRequestHandler('elicitation/create', (r) => answer(r.params));
-  await client.connect(new modern.StreamableHTTPClientTransport(endpoint));
-  return client;
-}
-
-async function connectOld(answer) {
-  const client = new OldClient({ name: 'test', version: '1.0.0' }, { capabilities: answer ? { elicitation: {} } : {} });
-  if (answer) client.setRequestHandler(ElicitRequestSchema, (r) => answer(r.params));
-  await client.connect(new OldTransport(endpoint));
-  return client;
-}
-
-const text = (result) => result.content.map((part) => part.text).join('\n');
 const runOf = (result) => result._meta['dormouse.dev/run'];
 const approve = () => ({ action: 'accept', content: { approved: true, reason: 'fine' } });
 
