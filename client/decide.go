@@ -182,8 +182,7 @@ func (p Pending) ApproveWith(arguments any) (Decision, error) {
 }
 
 // Answer returns the decision that answers a call of the kind "client", "input" or
-// "unknown_outcome" with its result: a value that JSON writes as p.Suspension.ResponseSchema
-// describes.
+// "unknown_outcome" with its result, a value that fits p.Suspension.ResponseSchema.
 func (p Pending) Answer(result any) (Decision, error) {
 	raw, err := encode(result)
 	if err != nil {
@@ -221,8 +220,7 @@ func (c *Client) DecideSuspension(ctx context.Context, d Decision) (DecisionAnsw
 	return answer, err
 }
 
-// SuspensionState is a suspension as [Client.Suspension] reads it. Either Approval or Outcome is
-// set.
+// SuspensionState is a suspension as [Client.Suspension] reads it: Approval or Outcome is set.
 type SuspensionState struct {
 	Approval *Approval // the call waits for an answer
 	Outcome  *Outcome  // the call no longer waits

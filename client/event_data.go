@@ -42,8 +42,10 @@ type TurnStartedData struct {
 type MessageReceivedData struct {
 	// The message, unique in its thread.
 	MessageID string `json:"message_id"`
-	// The text. The message itself also has images and documents.
+	// The text.
 	Text string `json:"text"`
+	// All content parts, in order, without bytes. Empty if the message is only text.
+	Parts []Part `json:"parts,omitempty"`
 	// The principal, such as "token:anna". Empty if callers have no names.
 	By string `json:"by,omitempty"`
 	// The entry point, such as "api", "link" or "queue".

@@ -27,7 +27,7 @@ func TestEventsAreShownInTheShapesOfTheAPI(t *testing.T) {
 			`{"call_id":"c1","ended_at":"1970-01-01T00:00:01.000Z","status":"succeeded","updated_at":"1970-01-01T00:00:01.500Z","value":{"ended_at":1000}}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			events := query.EventsOf(core.Segment{Seq: 1, Events: []core.Event{{Seq: 1, ThreadID: "thr_a", At: 2000, Type: tt.of, Data: json.RawMessage(tt.stored)}}})
+			events := query.EventsOf(core.Segment{Seq: 1, Events: []core.Event{{Seq: 1, ThreadID: "thr_a", At: 2000, Type: tt.of, Data: json.RawMessage(tt.stored)}}}, false)
 			if got := string(events[0].Data); got != tt.shown {
 				t.Errorf("%s is shown as\n%s\nwant\n%s", tt.stored, got, tt.shown)
 			}
@@ -35,5 +35,19 @@ func TestEventsAreShownInTheShapesOfTheAPI(t *testing.T) {
 				t.Errorf("the event is %s", got)
 			}
 		})
+	}
+}
+
+// A received message names its files, with their bytes where they are wanted.
+func TestAReceivedMessageNamesItsFiles(t *testing.T) {
+	s := core.Segment{Seq: 1, Messages: []core.Message{{ID: "m1", Role: core.RoleUser, Parts: []core.Part{{Type: core.PartText, Text: "See."}, {Type: core.PartImage, Media: "image/png", Data: []byte{0, 1, 2}}}}},
+		Events: []core.Event{{Seq: 1, ThreadID: "thr_a", Type: core.EventMessageReceived, Message: 1}}}
+	for data, want := range map[bool]string{
+		false: `{"message_id":"m1","text":"See.","parts":[{"type":"text","text":"See."},{"type":"image","media_type":"image/png","bytes":3}]}`,
+		true:  `{"message_id":"m1","text":"See.","parts":[{"type":"text","text":"See."},{"type":"image","media_type":"image/png","bytes":3,"data":"AAEC"}]}`,
+	} {
+		if got := string(query.EventsOf(s, data)[0].Data); got != want {
+			t.Errorf("with data %v, it is shown as\n%s\nwant\n%s", data, got, want)
+		}
 	}
 }

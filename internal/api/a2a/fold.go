@@ -22,24 +22,35 @@ type Fold struct {
 	said  string // by the model in the step under way; in the history if it isn't the output
 	saidA string // the message of it
 	heard map[string]bool
+	sent  map[*sdk.Message][]wire.Part // with files
 }
 
 // NewFold begins a fold.
 func NewFold(in string) *Fold {
-	return &Fold{in: in, heard: map[string]bool{}}
+	return &Fold{in: in, heard: map[string]bool{}, sent: map[*sdk.Message][]wire.Part{}}
 }
 
 // Heard says whether the run has received the message with this id.
 func (f *Fold) Heard(message string) bool { return f.heard[message] }
 
-// History are the messages so far: the user's, and what the agent said between them. The output
-// isn't one of them.
-func (f *Fold) History() []*sdk.Message { return f.task.History }
+// History are the messages so far: the user's, with their files, and what the agent said between
+// them. The output isn't one of them.
+func (f *Fold) History(files *project.Files) []*sdk.Message {
+	all := slices.Clone(f.task.History)
+	for i, m := range all {
+		if sent, has := f.sent[m]; has {
+			whole := *m
+			whole.Parts = sentParts(files.Of(m.ID, sent))
+			all[i] = &whole
+		}
+	}
+	return all
+}
 
 // snapshot is the task as it is now.
-func (f *Fold) snapshot() *sdk.Task {
+func (f *Fold) snapshot(files *project.Files) *sdk.Task {
 	t := f.task
-	t.History = append([]*sdk.Message(nil), t.History...)
+	t.History = f.History(files)
 	return &t
 }
 
@@ -101,8 +112,12 @@ func (f *Fold) messageReceived(e wire.Event) error {
 	}
 	f.meanwhile()
 	f.heard[data.MessageID] = true
-	f.task.History = append(f.task.History, &sdk.Message{ID: data.MessageID, ContextID: f.task.ContextID, TaskID: f.task.ID,
-		Role: sdk.MessageRoleUser, Parts: sdk.ContentParts{sdk.NewTextPart(data.Text)}})
+	m := &sdk.Message{ID: data.MessageID, ContextID: f.task.ContextID, TaskID: f.task.ID,
+		Role: sdk.MessageRoleUser, Parts: sdk.ContentParts{sdk.NewTextPart(data.Text)}}
+	if data.Parts != nil {
+		f.sent[m] = data.Parts
+	}
+	f.task.History = append(f.task.History, m)
 	return nil
 }
 

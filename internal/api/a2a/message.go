@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
@@ -97,6 +98,23 @@ func (m Sent) Input(takes func(mediaType string) bool) (json.RawMessage, error) 
 		}
 	}
 	return core.Encode(parts), nil
+}
+
+// sentParts are the parts of a message as a client has sent them.
+func sentParts(sent []wire.Part) (parts sdk.ContentParts) {
+	for _, p := range sent {
+		switch {
+		case !project.IsFile(p):
+			parts = append(parts, sdk.NewTextPart(p.Text))
+		case p.Data == nil:
+			parts = append(parts, sdk.NewTextPart(project.Unshown(p)))
+		default:
+			file := sdk.NewRawPart(p.Data)
+			file.MediaType, file.Filename = p.MediaType, p.Name
+			parts = append(parts, file)
+		}
+	}
+	return parts
 }
 
 // text is what the texts of the message say.

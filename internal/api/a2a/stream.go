@@ -3,6 +3,7 @@ package a2a
 import (
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -22,6 +23,10 @@ type View struct {
 	// Follow: the client waits for what others do. If the run rests when the stream begins, the
 	// stream goes on until it rests again.
 	Follow bool
+
+	// Recall reads the files of the run's messages, which its events lack here; nil: they
+	// aren't shown.
+	Recall func() (*project.Files, error)
 }
 
 // Stream turns the events of a run, in their order, into a task and its updates.
@@ -62,7 +67,11 @@ func (s *Stream) Push(e wire.Event) (out []sdk.Event, err error) {
 		if s.holds() || s.fold.Seq == 0 || !live && s.fold.Seq < s.view.After {
 			return nil, nil
 		}
-		out = append(out, s.show())
+		shown, err := s.show()
+		if err != nil {
+			return nil, err
+		}
+		out = append(out, shown)
 	}
 	updates := s.updates(ended)
 	s.moved = s.moved || len(updates) > 0
@@ -76,7 +85,11 @@ func (s *Stream) Rest() (out []sdk.Event) {
 		return nil
 	}
 	if !s.shown {
-		out = append(out, s.show())
+		shown, err := s.show()
+		if err != nil {
+			shown = s.shows(&project.Files{}) // there is no later word to wait for
+		}
+		out = append(out, shown)
 	}
 	to := s.fold.task.Status
 	if asked := s.fold.waiting(); asked.State == sdk.TaskStateInputRequired && !to.State.Terminal() {
@@ -115,8 +128,19 @@ func (s *Stream) holds() bool {
 }
 
 // show is the task as it is now.
-func (s *Stream) show() sdk.Event {
-	t := s.fold.snapshot()
+func (s *Stream) show() (sdk.Event, error) {
+	files := &project.Files{}
+	if len(s.fold.sent) > 0 && s.view.Recall != nil {
+		var err error
+		if files, err = s.view.Recall(); err != nil {
+			return nil, err
+		}
+	}
+	return s.shows(files), nil
+}
+
+func (s *Stream) shows(files *project.Files) sdk.Event {
+	t := s.fold.snapshot(files)
 	s.shown, s.told = true, t.Status
 	s.over = t.Status.State.Terminal()
 	return t

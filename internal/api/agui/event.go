@@ -9,6 +9,7 @@ package agui
 import (
 	"encoding/json"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -111,6 +112,20 @@ type Message struct {
 	ToolCalls  []ToolCall `json:"toolCalls,omitempty"`
 	ToolCallID string     `json:"toolCallId,omitempty"`
 	Metadata   *Metadata  `json:"metadata,omitempty"`
+
+	sent []wire.Part // the content, if it is more than text
+}
+
+// MarshalJSON writes a content of parts in place of the text.
+func (m Message) MarshalJSON() ([]byte, error) {
+	type plain Message
+	if m.sent == nil {
+		return core.EncodeAny(plain(m))
+	}
+	return core.EncodeAny(struct {
+		plain
+		Content []inputPart `json:"content"`
+	}{plain(m), inputParts(m.sent)})
 }
 
 // ToolCall is a call in the message that requested it.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
@@ -50,7 +51,7 @@ func (h *history) received(e wire.Event) error {
 	if err := e.Decode(&data); err != nil {
 		return err
 	}
-	h.messages = append(h.messages, &Message{ID: data.MessageID, Role: roleUser, Content: &data.Text})
+	h.messages = append(h.messages, &Message{ID: data.MessageID, Role: roleUser, Content: &data.Text, sent: data.Parts})
 	return nil
 }
 
@@ -206,15 +207,15 @@ func (h *history) shared(sent json.RawMessage, own map[string]json.RawMessage) j
 
 // restate sends all messages of the conversation as they are now, and returns the state.
 func (s *Stream) restate() (state json.RawMessage, err error) {
-	var past history
-	if s.view.Earlier != nil {
-		if err := s.view.Earlier(past.push); err != nil {
-			return nil, err
-		}
+	past, files, err := s.past()
+	if err != nil {
+		return nil, err
 	}
 	all := []Message{} // no null if there are none
 	for _, m := range slices.Concat(past.messages, s.said.messages) {
-		all = append(all, *m)
+		shown := *m
+		shown.sent = files.Of(m.ID, m.sent)
+		all = append(all, shown)
 	}
 	for _, p := range s.parts {
 		// Clients keep reasoning that a snapshot leaves out, unless it has other reasoning.
@@ -230,4 +231,22 @@ func (s *Stream) restate() (state json.RawMessage, err error) {
 		return s.said.state, nil
 	}
 	return past.state, nil
+}
+
+// past is the conversation before the run, and the files of all of it.
+func (s *Stream) past() (past history, files project.Files, err error) {
+	if s.view.Recall == nil {
+		return past, files, nil
+	}
+	own := slices.ContainsFunc(s.said.messages, hasFiles)
+	err = s.view.Recall(func(e wire.Event) (more bool, err error) {
+		if e.RunID == s.id && !own {
+			return false, nil
+		}
+		if e, err = files.Take(e); err == nil && e.RunID != s.id {
+			err = past.push(e)
+		}
+		return e.RunID != s.id || e.Seq < s.run.Seq, err
+	})
+	return past, files, err
 }

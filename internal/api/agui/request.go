@@ -2,7 +2,6 @@ package agui
 
 import (
 	"cmp"
-	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -90,70 +89,6 @@ func (in Input) results() []InputMessage {
 		begin--
 	}
 	return in.Messages[begin:end]
-}
-
-// inputPart is a part of a user's message.
-type inputPart struct {
-	Type     string          `json:"type"`
-	Text     string          `json:"text"`
-	Source   inputSource     `json:"source"`
-	Data     string          `json:"data"`     // of the type "binary", before 1.0
-	MimeType string          `json:"mimeType"` // of the type "binary"
-	Filename string          `json:"filename"` // of the type "binary"
-	Metadata json.RawMessage `json:"metadata"`
-}
-
-type inputSource struct {
-	Type     string `json:"type"`
-	Value    string `json:"value"`
-	MimeType string `json:"mimeType"`
-}
-
-// Input is the message as the input of a run: its texts, images and documents. What isn't in the
-// message itself is left out, because the server opens no addresses for a client. nil if nothing is
-// left.
-func (m InputMessage) Input() json.RawMessage {
-	var text string
-	if json.Unmarshal(m.Content, &text) == nil {
-		if text == "" {
-			return nil
-		}
-		return core.Encode(text)
-	}
-	var sent []inputPart
-	if json.Unmarshal(m.Content, &sent) != nil {
-		return nil
-	}
-	var parts []wire.Part
-	for _, p := range sent {
-		if part, ok := p.read(); ok {
-			parts = append(parts, part)
-		}
-	}
-	if len(parts) == 0 {
-		return nil
-	}
-	return core.Encode(parts)
-}
-
-func (p inputPart) read() (part wire.Part, ok bool) {
-	media, encoded := p.Source.MimeType, p.Source.Value
-	switch {
-	case p.Type == "text":
-		return wire.Part{Type: core.PartText, Text: p.Text}, p.Text != ""
-	case p.Type == "binary":
-		media, encoded = p.MimeType, p.Data
-	case p.Source.Type != "data":
-		return part, false
-	}
-	data, err := base64.StdEncoding.DecodeString(encoded)
-	if err != nil || len(data) == 0 {
-		return part, false
-	}
-	if strings.HasPrefix(media, "image/") {
-		return wire.Part{Type: core.PartImage, MediaType: media, Data: data}, true
-	}
-	return wire.Part{Type: core.PartDocument, MediaType: media, Name: p.Filename, Data: data}, true
 }
 
 // Reply is what a request says about the questions of a run.

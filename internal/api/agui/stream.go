@@ -35,14 +35,16 @@ type View struct {
 	// they don't know.
 	Versioned bool
 
-	// Earlier reads the events of the conversation before the run, in their order; nil if there
-	// are none. It is called where a snapshot is needed.
-	Earlier func(take func(wire.Event) error) error
+	// Recall reads the events of the conversation from its start, in their order, with the
+	// bytes of files, until take says that it needs no more; nil if the run is all there is. It
+	// is called where a snapshot is needed.
+	Recall func(take func(wire.Event) (more bool, err error)) error
 }
 
 // Stream turns the events of a run, in their order, into the events of one response.
 type Stream struct {
 	view  View
+	id    string // of the run
 	run   project.Run
 	said  history // in this run
 	out   []Event
@@ -75,6 +77,9 @@ func (s *Stream) Push(e wire.Event) ([]Event, error) {
 	}
 	s.out = nil
 	below := len(e.Path) > 0
+	if !below {
+		s.id = e.RunID
+	}
 	if !s.begun && s.view.Snapshot && !below && e.Seq > s.view.After {
 		if err := s.begin(); err != nil {
 			return nil, err
@@ -186,10 +191,16 @@ func (s *Stream) project(e wire.Event) error {
 func (s *Stream) add(more ...Event) { s.out = append(s.out, more...) }
 
 // received shows a message that another client has sent. This one has its own, unless a snapshot
-// without it came first.
+// without it came first. Only a snapshot has files.
 func (s *Stream) received(e wire.Event) error {
 	var data wire.MessageReceivedData
 	if err := e.Decode(&data); err != nil || data.MessageID == s.view.Message && !s.whole {
+		return err
+	}
+	if data.Parts != nil {
+		s.closeParts()
+		_, err := s.restate()
+		s.parts = nil
 		return err
 	}
 	s.add(Event{Type: TextStart, MessageID: data.MessageID, Role: roleUser})

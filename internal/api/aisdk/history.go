@@ -1,10 +1,12 @@
 package aisdk
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"slices"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -15,6 +17,8 @@ type UIMessage struct {
 	Role     string    `json:"role"`
 	Metadata *Metadata `json:"metadata,omitempty"`
 	Parts    []*UIPart `json:"parts"`
+
+	sent []wire.Part // a user's, if it is more than text
 }
 
 // UIPart is a part of a [UIMessage].
@@ -22,6 +26,9 @@ type UIPart struct {
 	Type        string          `json:"type"`
 	ID          string          `json:"id,omitempty"`
 	Text        string          `json:"text,omitempty"`
+	MediaType   string          `json:"mediaType,omitempty"`
+	Filename    string          `json:"filename,omitempty"`
+	URL         string          `json:"url,omitempty"`
 	State       string          `json:"state,omitempty"`
 	ToolCallID  string          `json:"toolCallId,omitempty"`
 	Title       string          `json:"title,omitempty"`
@@ -52,8 +59,8 @@ type History struct {
 // NewHistory begins a history for a version of the client, as [View] has it.
 func NewHistory(sdk int) *History { return &History{sdk: sdk, messages: []*UIMessage{}} }
 
-// Messages are those so far, as they are when the last response ends here.
-func (h *History) Messages() []*UIMessage {
+// Messages are those so far, with their files, as they are when the last response ends here.
+func (h *History) Messages(files *project.Files) []*UIMessage {
 	if h.stream != nil {
 		var last chunks
 		h.stream.delegated(&last)
@@ -61,7 +68,28 @@ func (h *History) Messages() []*UIMessage {
 			h.apply(c)
 		}
 	}
+	for _, m := range h.messages {
+		if m.sent != nil {
+			m.Parts = userParts(files.Of(m.ID, m.sent))
+		}
+	}
 	return h.messages
+}
+
+// userParts are the parts of a user's message that has files.
+func userParts(sent []wire.Part) []*UIPart {
+	parts := make([]*UIPart, len(sent))
+	for i, p := range sent {
+		switch {
+		case !project.IsFile(p):
+			parts[i] = &UIPart{Type: "text", Text: p.Text}
+		case p.Data == nil:
+			parts[i] = &UIPart{Type: "text", Text: project.Unshown(p)}
+		default:
+			parts[i] = &UIPart{Type: "file", MediaType: p.MediaType, Filename: p.Name, URL: "data:" + p.MediaType + ";base64," + base64.StdEncoding.EncodeToString(p.Data)}
+		}
+	}
+	return parts
 }
 
 // Push takes the next event.
@@ -74,7 +102,7 @@ func (h *History) Push(e wire.Event) error {
 		if err := e.Decode(&data); err != nil {
 			return err
 		}
-		h.messages = append(h.messages, &UIMessage{ID: data.MessageID, Role: "user", Parts: []*UIPart{{Type: "text", Text: data.Text}}})
+		h.messages = append(h.messages, &UIMessage{ID: data.MessageID, Role: "user", Parts: []*UIPart{{Type: "text", Text: data.Text}}, sent: data.Parts})
 	}
 	chunks, err := h.stream.Push(e)
 	for _, c := range chunks {

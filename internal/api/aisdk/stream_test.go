@@ -13,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/aisdk"
 	"github.com/dormouse-dev/dormouse/internal/api/aisdk/aisdktest"
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/project/projecttest"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -88,13 +89,30 @@ func TestCommittedTextIsWhatCounts(t *testing.T) {
 	}
 }
 
+// A page that is opened again has the files that the user sent.
+func TestTheHistoryHasFiles(t *testing.T) {
+	j := projecttest.Journals(t)["files"]
+	got := history(t, j)
+	want := `"role":"user","parts":[{"type":"text","text":"hello, look at this"},` +
+		`{"type":"file","mediaType":"image/png","url":"data:image/png;base64,bm90IHJlYWxseSBhbiBpbWFnZQ=="},` +
+		`{"type":"file","mediaType":"application/pdf","filename":"order.pdf","url":"data:application/pdf;base64,bm90IHJlYWxseSBhIGRvY3VtZW50"}]}`
+	if !strings.Contains(got, want) {
+		t.Errorf("the history is\n%s\nwithout\n%s", got, want)
+	}
+}
+
 func history(t *testing.T, j projecttest.Journal) string {
 	t.Helper()
 	h := aisdk.NewHistory(6)
+	var files project.Files
 	for _, e := range j.Events {
-		if err := h.Push(e); err != nil {
+		e, err := files.Take(e)
+		if err == nil {
+			err = h.Push(e)
+		}
+		if err != nil {
 			t.Fatal(err)
 		}
 	}
-	return string(core.Encode(h.Messages()))
+	return string(core.Encode(h.Messages(&files)))
 }

@@ -785,7 +785,8 @@ var members = map[string]member{
 	"TurnStartedData.cause": {"What started the turn. " + meant("cause", core.TurnCauses), causes},
 
 	"MessageReceivedData.message_id": {messageID, nil},
-	"MessageReceivedData.text":       {"The text. The message itself also has images and documents.", nil},
+	"MessageReceivedData.text":       {"The text.", nil},
+	"MessageReceivedData.parts":      {"All content parts, in order, without the bytes of images and documents. Omitted if the message is only text.", nil},
 	"MessageReceivedData.by":         {whoBy, nil},
 	"MessageReceivedData.via":        {whoVia, nil},
 	"MessageReceivedData.answers":    {"The call whose result the text became.", nil},

@@ -30,8 +30,9 @@ type Viewer interface {
 	Over() bool
 }
 
-// Recaller is a [Viewer] that may show what was said before the run. Recall is called first; events
-// reads a page of the events of the run, or of its conversation.
+// Recaller is a [Viewer] that may show what was said before the run, or files. Recall is called
+// first; events reads a page of the events of the run, or of its conversation, with the bytes of
+// files: those that are pushed have none.
 type Recaller interface {
 	Recall(run string, events func(id, after string) (wire.EventPage, error))
 }
@@ -71,7 +72,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer)
 	f.below = true
 	if past, ok := v.(Recaller); ok {
 		past.Recall(run, func(id, after string) (wire.EventPage, error) {
-			return a.readEvents(r, id, query.EventQuery{After: after})
+			return a.readEvents(r, id, query.EventQuery{After: after, Data: true})
 		})
 	}
 	v.Header(w.Header())

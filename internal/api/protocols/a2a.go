@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -76,18 +77,33 @@ func (A2A) View(about url.Values) (httpapi.Viewer, error) {
 	if !isID(id) {
 		return nil, refusal.New(refusal.CodeInvalid, "id must be that of a JSON-RPC request")
 	}
-	return &taskStream{id: id, stream: a2a.NewStream(a2a.View{Context: about.Get("context"), After: int64(after), Message: about.Get("message"),
-		Hold: about["hold"], Follow: about.Has("follow")})}, nil
+	return &taskStream{id: id, view: a2a.View{Context: about.Get("context"), After: int64(after), Message: about.Get("message"),
+		Hold: about["hold"], Follow: about.Has("follow")}}, nil
 }
 
 // taskStream writes the updates of a task as server-sent events, each of them a JSON-RPC response.
 // A stream that ends early needs no word: the client sees that its task isn't over, and subscribes.
 type taskStream struct {
 	id     json.RawMessage // of the request
+	view   a2a.View
 	stream *a2a.Stream
 }
 
-func (t *taskStream) Header(h http.Header) { h.Set("Content-Type", "text/event-stream") }
+// Recall implements [httpapi.Recaller].
+func (t *taskStream) Recall(run string, events func(id, after string) (wire.EventPage, error)) {
+	t.view.Recall = func() (*project.Files, error) {
+		files := &project.Files{}
+		return files, pages(func(after string) (wire.EventPage, error) { return events(run, after) }, func(e wire.Event) error {
+			_, err := files.Take(e)
+			return err
+		})
+	}
+}
+
+func (t *taskStream) Header(h http.Header) {
+	h.Set("Content-Type", "text/event-stream")
+	t.stream = a2a.NewStream(t.view)
+}
 
 func (t *taskStream) Push(e wire.Event) ([]byte, error) {
 	events, err := t.stream.Push(e)

@@ -144,6 +144,14 @@ var stories = map[string]func(s *transcript){
 	"unknown_agent": func(s *transcript) { s.at("nobody").transcribed(s).call("SendMessage", says("m1", "hello", "")) },
 	"hello":         func(s *transcript) { s.call("SendMessage", says("m1", "hello", "")) },
 	"stream":        func(s *transcript) { s.call("SendStreamingMessage", says("m1", "hello", "")) },
+	"files": func(s *transcript) {
+		t := s.call("SendMessage", message("m1", `{"text":"hello"},{"raw":"bm90IGFuIGltYWdl","mediaType":"image/png"},{"raw":"bm90IGEgcGRm","mediaType":"application/pdf","filename":"order.pdf"}`, ""))
+		s.call("GetTask", `{"id":"`+t.ID+`"}`)
+		s.call("ListTasks", `{"historyLength":5}`)
+		t = s.call("SendStreamingMessage", message("m2", `{"raw":"bm90IGFuIGltYWdl","mediaType":"image/png"},{"text":"pay 50"}`, ""))
+		t = s.call("GetTask", `{"id":"`+t.ID+`","historyLength":0}`)
+		s.call("SendStreamingMessage", answers("m3", t.ID, `{"decisionId":"`+t.asks()[0].ID+`","approved":true}`))
+	},
 	"approved": func(s *transcript) {
 		t := s.call("SendMessage", says("m1", "pay 50", ""))
 		q := t.asks()[0]

@@ -58,7 +58,7 @@ func (h *a2aRequest) send(m a2a.Sent) (sent, error) {
 			return sent{}, err
 		}
 	}
-	f, err := h.fold(run.ID, "")
+	f, _, err := h.fold(run.ID, "", false)
 	if err != nil {
 		return sent{}, err
 	}

@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/a2a"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -45,25 +46,30 @@ func (h *a2aRequest) task(id sdk.TaskID, wait time.Duration) (wire.Run, error) {
 	return run, err
 }
 
-// fold folds the events of a run.
-func (h *a2aRequest) fold(run, in string) (*a2a.Fold, error) {
-	f := a2a.NewFold(in)
-	return f, pages(func(after string) (wire.EventPage, error) {
-		return h.v.Events(run, query.EventQuery{After: after, Limit: 1000})
-	}, f.Push)
+// fold folds the events of a run, and keeps the files of its messages if data is set.
+func (h *a2aRequest) fold(run, in string, data bool) (*a2a.Fold, *project.Files, error) {
+	f, files := a2a.NewFold(in), &project.Files{}
+	return f, files, pages(func(after string) (wire.EventPage, error) {
+		return h.v.Events(run, query.EventQuery{After: after, Limit: 1000, Data: data})
+	}, func(e wire.Event) (err error) {
+		if e, err = files.Take(e); err != nil {
+			return err
+		}
+		return f.Push(e)
+	})
 }
 
-// show is the task of a run with its newest messages: all if most is nil.
-func (h *a2aRequest) show(run wire.Run, in string, most *int) (*sdk.Task, error) {
+// show is the task of a run with its newest messages: all if most is nil. data: with their files.
+func (h *a2aRequest) show(run wire.Run, in string, most *int, data bool) (*sdk.Task, error) {
 	t := a2a.Task(run, cmp.Or(in, h.context(run)))
 	if most != nil && *most == 0 {
 		return t, nil
 	}
-	f, err := h.fold(run.ID, t.ContextID)
+	f, files, err := h.fold(run.ID, t.ContextID, data)
 	if err != nil {
 		return nil, err
 	}
-	t.History = f.History()
+	t.History = f.History(files)
 	if n := len(t.History); most != nil && n > *most {
 		t.History = t.History[n-*most:]
 	}
@@ -100,7 +106,7 @@ func (h *a2aRequest) GetTask(_ context.Context, req *sdk.GetTaskRequest) (*sdk.T
 	if err != nil {
 		return nil, h.refused(err)
 	}
-	t, err := h.show(run, "", req.HistoryLength)
+	t, err := h.show(run, "", req.HistoryLength, true)
 	return t, h.refused(err)
 }
 
@@ -129,7 +135,7 @@ func (h *a2aRequest) CancelTask(_ context.Context, req *sdk.CancelTaskRequest) (
 	if err != nil {
 		return nil, h.refused(err)
 	}
-	t, err := h.show(run, "", nil)
+	t, err := h.show(run, "", nil, true)
 	return t, h.refused(err)
 }
 
@@ -154,7 +160,7 @@ func (h *a2aRequest) SendMessage(context.Context, *sdk.SendMessageRequest) (sdk.
 	if err != nil {
 		return nil, h.refused(err)
 	}
-	t, err := h.show(run, m.ContextID, m.Config.History)
+	t, err := h.show(run, m.ContextID, m.Config.History, true)
 	if err != nil {
 		return nil, h.refused(err)
 	}
@@ -193,7 +199,7 @@ func (h *a2aRequest) subscribe() (string, url.Values, error) {
 	case run.Status == core.RunDone.String():
 		return "", nil, sdk.NewError(sdk.ErrUnsupportedOperation, "the task has ended, so it has no more updates; get it instead")
 	}
-	f, err := h.fold(run.ID, "")
+	f, _, err := h.fold(run.ID, "", false)
 	if err != nil {
 		return "", nil, err
 	}
@@ -216,7 +222,7 @@ var states = map[sdk.TaskState]query.List{
 const mostRecalled = 20
 
 // ListTasks implements [a2asrv.RequestHandler]. Tasks are listed by the time of their start, newest
-// first. A page may be short, even empty, and have a next one.
+// first, without files. A page may be short, even empty, and have a next one.
 func (h *a2aRequest) ListTasks(_ context.Context, req *sdk.ListTasksRequest) (*sdk.ListTasksResponse, error) {
 	list, known := states[req.Status]
 	size := cmp.Or(req.PageSize, 50)
@@ -240,7 +246,7 @@ func (h *a2aRequest) ListTasks(_ context.Context, req *sdk.ListTasksRequest) (*s
 	}
 	for _, run := range runs.Items {
 		none := 0
-		t, err := h.show(run, req.ContextID, cmp.Or(req.HistoryLength, &none))
+		t, err := h.show(run, req.ContextID, cmp.Or(req.HistoryLength, &none), false)
 		if err != nil {
 			return nil, h.refused(err)
 		}

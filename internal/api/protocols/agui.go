@@ -272,17 +272,14 @@ type aguiStream struct {
 // Recall implements [httpapi.Recaller].
 func (u *aguiStream) Recall(run string, events func(id, after string) (wire.EventPage, error)) {
 	thread, _ := core.ThreadOf(run)
-	u.view.Earlier = func(take func(wire.Event) error) error {
+	u.view.Recall = func(take func(wire.Event) (more bool, err error)) error {
 		for after := ""; ; {
 			page, err := events(thread, after)
 			if err != nil {
 				return err
 			}
 			for _, e := range page.Items {
-				if e.RunID == run {
-					return nil
-				}
-				if err := take(e); err != nil {
+				if more, err := take(e); err != nil || !more {
 					return err
 				}
 			}

@@ -189,14 +189,17 @@ func (d AISDK) messages(w http.ResponseWriter, v *httpapi.Visit) error {
 		return err
 	}
 	h := aisdk.NewHistory(sdk)
-	if err := pushThread(v, t.ID, h.Push); err != nil {
+	files, err := pushThread(v, t.ID, h.Push)
+	if err != nil {
 		return err
 	}
-	return v.WriteJSON(w, http.StatusOK, h.Messages())
+	return v.WriteJSON(w, http.StatusOK, h.Messages(files))
 }
 
-// pushThread pushes the events of all runs of a conversation, each with those of the runs below it.
-func pushThread(v *httpapi.Visit, thread string, push func(wire.Event) error) error {
+// pushThread pushes the events of all runs of a conversation, each with those of the runs below it,
+// and returns the files of its messages.
+func pushThread(v *httpapi.Visit, thread string, push func(wire.Event) error) (*project.Files, error) {
+	files := &project.Files{}
 	var run []wire.Event // not pushed so far
 	flush := func() error {
 		if slices.ContainsFunc(run, func(e wire.Event) bool { return e.Type == string(core.EventChildStarted) }) {
@@ -211,7 +214,12 @@ func pushThread(v *httpapi.Visit, thread string, push func(wire.Event) error) er
 		}
 		return nil
 	}
-	err := pages(func(after string) (wire.EventPage, error) { return v.Events(thread, query.EventQuery{After: after}) }, func(e wire.Event) error {
+	err := pages(func(after string) (wire.EventPage, error) {
+		return v.Events(thread, query.EventQuery{After: after, Data: true})
+	}, func(e wire.Event) (err error) {
+		if e, err = files.Take(e); err != nil {
+			return err
+		}
 		if len(run) > 0 && run[0].RunID != e.RunID {
 			if err := flush(); err != nil {
 				return err
@@ -221,7 +229,7 @@ func pushThread(v *httpapi.Visit, thread string, push func(wire.Event) error) er
 		run = append(run, e)
 		return nil
 	})
-	return errors.Join(err, flush())
+	return files, errors.Join(err, flush())
 }
 
 func (d AISDK) stop(w http.ResponseWriter, v *httpapi.Visit) error {

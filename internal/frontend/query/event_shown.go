@@ -15,12 +15,15 @@ import (
 )
 
 // EventsOf are the events of a segment as callers see them, but for what other segments hold of the
-// end of a turn.
-func EventsOf(s core.Segment) []wire.Event {
+// end of a turn. data: received messages have the bytes of their images and documents.
+func EventsOf(s core.Segment, data bool) []wire.Event {
 	events := s.Expand()
 	shown := make([]wire.Event, len(events))
 	for i, e := range events {
 		shown[i] = EventOf(e)
+		if m := s.Events[i].Message; e.Type == core.EventMessageReceived && m > 0 && m <= len(s.Messages) {
+			shown[i].Data = withParts(shown[i].Data, partsOf(s.Messages[m-1], data))
+		}
 		shown[i].Cursor = journal.Cursor{Seq: s.Seq, Read: i + 1}.Of(e.ThreadID)
 	}
 	if n := len(shown); n > 0 {
@@ -29,6 +32,16 @@ func EventsOf(s core.Segment) []wire.Event {
 		}
 	}
 	return shown
+}
+
+// withParts adds to a received message what it has beside text.
+func withParts(raw json.RawMessage, parts []wire.Part) json.RawMessage {
+	var shown wire.MessageReceivedData
+	if len(parts) == 0 || json.Unmarshal(raw, &shown) != nil {
+		return raw
+	}
+	shown.Parts = parts
+	return core.Encode(shown)
 }
 
 // EventOf is an event as callers see it, without what its segment adds: its cursor, its checkpoint
@@ -42,7 +55,7 @@ func EventOf(e core.Event) wire.Event {
 // segment has none of that number.
 func (f *Reader) EventAt(ctx context.Context, c frontend.Caller, thread string, seq, event int64) (found wire.Event, err error) {
 	err = f.Segments(ctx, c.Tenant, thread, seq, seq, func(s core.Segment) bool {
-		for _, e := range EventsOf(s) {
+		for _, e := range EventsOf(s, false) {
 			if e.Seq == event {
 				found = e
 			}

@@ -23,6 +23,7 @@ type EventQuery struct {
 	Rest  bool          // a run that waits for an answer is not waited for either
 	// behind all that is committed, what the model is saying just now, if that is known here
 	Live bool
+	Data bool // with the bytes of the images and documents of messages
 }
 
 // Events reads a page of a run's events: those that are committed or, if q.Live is set and there is
@@ -79,7 +80,7 @@ func (f *Reader) events(ctx context.Context, c frontend.Caller, p journal.Place,
 		if s.Seq == from.Seq {
 			next = &s
 		}
-		return EventsOf(s)
+		return EventsOf(s, q.Data)
 	}, func(e wire.Event) int { return len(e.Data) })
 	if err != nil {
 		return wire.EventPage{}, err

@@ -269,7 +269,7 @@ func (r *feedRead) events(ctx context.Context, thread string, seq int64, w core.
 			return nil, committed, nil
 		}
 	}
-	for i, e := range EventsOf(s) {
+	for i, e := range EventsOf(s, false) {
 		if mark := s.Events[i].FeedMark(); mark != "" && r.wants(mark) {
 			wanted = append(wanted, e)
 		}

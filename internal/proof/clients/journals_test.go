@@ -28,6 +28,7 @@ var conversations = []struct {
 }{
 	{"text", []string{"say hello"}},
 	{"story", []string{"say tell a story"}},
+	{"files", []string{"send hello, look at this", "say weather in Bern"}},
 	{"two-messages", []string{"say hello", "say weather in Bern"}},
 	{"tool", []string{"say weather in Bern"}},
 	{"tool-error", []string{"say weather in Atlantis"}},
@@ -173,6 +174,7 @@ func talk(t *testing.T, c *client.Client, acts []string) projecttest.Journal {
 		s.act(act)
 		s.read()
 	}
+	s.addFiles()
 	s.got.Rests = true
 	return s.got
 }
@@ -191,6 +193,9 @@ func (s *conversation) act(act string) {
 		s.thread = s.run.ThreadID
 	case "board":
 		err = s.board(ctx, rest)
+	case "send":
+		s.run, err = s.c.StartRun(ctx, client.StartRequest{Agent: "desk", Input: files(rest)}, "")
+		s.thread = s.run.ThreadID
 	case "abandon":
 		s.run, err = s.c.SendMessage(ctx, s.thread, client.MessageRequest{Input: client.Text(rest), OnPending: "abandon"}, "")
 	case "cancel":
@@ -223,6 +228,37 @@ func (s *conversation) board(ctx context.Context, text string) (err error) {
 	s.run, err = s.c.StartRun(ctx, client.StartRequest{Agent: "board", ThreadID: s.thread, Input: client.Text(text), Supplied: supplied}, "")
 	s.thread = s.run.ThreadID
 	return err
+}
+
+// files is a message with an image and a document.
+func files(text string) json.RawMessage {
+	return client.Parts(client.Part{Type: "text", Text: text}, client.Part{Type: "image", MediaType: "image/png", Data: []byte("not really an image")},
+		client.Part{Type: "document", MediaType: "application/pdf", Name: "order.pdf", Data: []byte("not really a document")})
+}
+
+// addFiles gives the recorded messages the bytes of their files, as the server reads them for
+// projections.
+func (s *conversation) addFiles() {
+	s.t.Helper()
+	of := map[string]client.Message{}
+	for m, err := range s.c.Messages(s.t.Context(), s.thread, client.MessageOptions{Data: true}) {
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		of[m.ID] = m
+	}
+	for i, e := range s.got.Events {
+		var data client.MessageReceivedData
+		if e.Type != client.EventMessageReceived || e.Decode(&data) != nil || data.Parts == nil {
+			continue
+		}
+		data.Parts = of[data.MessageID].Parts
+		raw, err := json.Marshal(data)
+		if err != nil {
+			s.t.Fatal(err)
+		}
+		s.got.Events[i].Data = raw
+	}
 }
 
 func (s *conversation) say(ctx context.Context, text string) (err error) {

@@ -168,7 +168,7 @@ func (p *performance) checkFollowers(segments []core.Segment) {
 	for who, f := range p.followers {
 		var all []wire.Event
 		for _, s := range segments {
-			for _, e := range query.EventsOf(s) {
+			for _, e := range query.EventsOf(s, false) {
 				if e.RunID == f.run {
 					all = append(all, e)
 				}

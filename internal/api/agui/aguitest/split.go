@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/api/agui"
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/project/projecttest"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -20,9 +21,9 @@ type Conversation struct {
 // Stream is the response of a view of the run.
 func (c Conversation) Stream(v agui.View) ([]agui.Event, error) {
 	v.Thread, v.Run = "thread", "response"
-	v.Earlier = func(take func(wire.Event) error) error {
-		for _, e := range c.Before {
-			if err := take(e); err != nil {
+	v.Recall = func(take func(wire.Event) (more bool, err error)) error {
+		for _, e := range slices.Concat(c.Before, c.Run) {
+			if more, err := take(e); err != nil || !more {
 				return err
 			}
 		}
@@ -31,6 +32,10 @@ func (c Conversation) Stream(v agui.View) ([]agui.Event, error) {
 	s := agui.NewStream(v)
 	var all []agui.Event
 	for _, e := range c.Run {
+		e, err := new(project.Files).Take(e) // as a stream gets it
+		if err != nil {
+			return nil, err
+		}
 		more, err := s.Push(e)
 		if err != nil {
 			return nil, err
@@ -120,12 +125,23 @@ func (c Conversation) seen(cuts []int, versioned bool) (*Client, error) {
 
 // remember is what the client has of earlier runs.
 func (c *Client) remember(before []wire.Event) error {
-	past := Conversation{Run: before}
+	last := slices.IndexFunc(before, func(e wire.Event) bool { return e.RunID == runOf(before) })
+	past := Conversation{Before: before[:last], Run: before[last:]}
 	events, err := past.Stream(agui.View{After: SeqBefore(before, len(before)), Snapshot: true})
 	if err != nil {
 		return err
 	}
 	return c.Response(events, false)
+}
+
+// runOf is the last run of a conversation, without those below it.
+func runOf(events []wire.Event) (run string) {
+	for _, e := range events {
+		if len(e.Path) == 0 {
+			run = e.RunID
+		}
+	}
+	return run
 }
 
 // opened is what a client has that was opened behind an event.

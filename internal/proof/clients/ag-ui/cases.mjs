@@ -80,6 +80,20 @@ export function run({ client, EventSchemas, version, url }) {
       assert.equal(page.seen.posts, 2);
       await alike(page);
     },
+    async 'files come back when the page is opened again'() {
+      const page = newPage();
+      await say(page, [
+        { type: 'text', text: 'hello' },
+        { type: 'image', source: { type: 'data', value: 'bm90IGFuIGltYWdl', mimeType: 'image/png' } },
+        { type: 'document', source: { type: 'data', value: 'bm90IGEgcGRm', mimeType: 'application/pdf' }, metadata: { filename: 'order.pdf' } },
+      ]);
+      assert.equal(text(page), 'Hello. What can I do?');
+      await alike(page);
+      const other = await reopened(page);
+      await say(other, 'weather in Bern');
+      assert.equal(text(other), 'Hello. What can I do?|I look it up.|It is sunny.');
+      await alike(other);
+    },
     async 'the error of a tool is shown'() {
       const page = newPage();
       await say(page, 'weather in Atlantis');

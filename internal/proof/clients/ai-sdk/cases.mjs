@@ -72,6 +72,19 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       assert.equal(chat.seen.posts, 2);
       assert.deepEqual(seenBy(await history(chat)), seenBy(chat.messages));
     },
+    async 'files come back when the page is opened again'() {
+      const chat = newChat();
+      const files = [
+        { type: 'file', mediaType: 'image/png', url: 'data:image/png;base64,bm90IGFuIGltYWdl' },
+        { type: 'file', mediaType: 'application/pdf', filename: 'order.pdf', url: 'data:application/pdf;base64,bm90IGEgcGRm' },
+      ];
+      await chat.sendMessage({ text: 'hello', files });
+      await settled(chat);
+      const other = newChat({ id: chat.id, messages: await history(chat) });
+      assert.deepEqual(other.messages[0].parts.filter((p) => p.type === 'file'), files);
+      await say(other, 'weather in Bern');
+      assert.equal(text(last(other)), 'I look it up.|It is sunny.');
+    },
     async 'the error of a tool is shown'() {
       const chat = newChat();
       await say(chat, 'weather in Atlantis');
