@@ -2,13 +2,9 @@ package clients
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"io"
-	"io/fs"
 	"net/http"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 
@@ -130,14 +126,4 @@ func request(t *testing.T, url, body string) string {
 		return fmt.Sprintf("HTTP %d: %s", resp.StatusCode, got)
 	}
 	return string(got)
-}
-
-// payments are the lines of the desk's ledger.
-func payments(t *testing.T, d desk) string {
-	t.Helper()
-	paid, err := os.ReadFile(filepath.Join(d.data, "payments.jsonl"))
-	if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		t.Fatal(err)
-	}
-	return string(paid)
 }

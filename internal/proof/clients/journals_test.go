@@ -6,7 +6,6 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/exec"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -122,35 +121,6 @@ func types(j projecttest.Journal) string {
 	}
 	return strings.Join(all, "\n")
 }
-
-// serve starts the desk, on data that the test removes.
-func serve(t *testing.T) desk {
-	t.Helper()
-	dir := t.TempDir()
-	program := filepath.Join(dir, "desk")
-	if out, err := exec.CommandContext(t.Context(), "go", "build", "-o", program, "./desk").CombinedOutput(); err != nil {
-		t.Fatalf("%v\n%s", err, out)
-	}
-	server := exec.CommandContext(t.Context(), program, "dev", "--addr", "127.0.0.1:0", "--data", filepath.Join(dir, "data"), "--agents", "agents", "--json")
-	out, err := server.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := server.Start(); err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { _ = server.Wait() }) // its context has ended
-	var said struct {
-		URL string `json:"url"`
-	}
-	if err := json.NewDecoder(out).Decode(&said); err != nil || said.URL == "" {
-		t.Fatalf("the server says no address: %v", err)
-	}
-	return desk{said.URL, filepath.Join(dir, "data")}
-}
-
-// desk is a server that listens, and where its data are.
-type desk struct{ url, data string }
 
 // conversation is one that a test has.
 type conversation struct {
