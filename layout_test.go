@@ -37,7 +37,7 @@ var layers = []struct {
 		"internal/api/", "internal/aws/emf", "internal/aws/xray", "internal/local/live",
 		"internal/notify/webhook", "internal/notify/slack", "internal/notify/teams", "internal/notify/template"}},
 	{"agents and approvals as tools of MCP", []string{"internal/api/mcpserver"}},
-	{"protocols of other clients, on the API", []string{"internal/api/protocols"}},
+	{"the console and protocols of other clients, on the API", []string{"internal/api/console", "internal/api/protocols"}},
 	{"public Go API, and registry of your tools and hooks", []string{".", "internal/program"}},
 	{"wiring: chooses the adapters", []string{"internal/aws", "internal/local", "internal/binding"}},
 	{"commands, and packages for AWS functions with your code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdadecision", "lambdanotify", "lambdahook", "lambdasweep"}},

@@ -65,7 +65,7 @@ func (a *api) beginSignIn(w http.ResponseWriter, r *http.Request) error {
 
 // finishSignIn is where the person comes back to.
 func (a *api) finishSignIn(w http.ResponseWriter, r *http.Request) error {
-	l := question{Question: linkpage.Question{Product: a.names.product()}}
+	l := question{Question: linkpage.Question{Product: a.names.ProductName()}}
 	if a.people == nil {
 		return a.linkRefused(w, r, l, a.signInFailed(people.ErrNotBegun))
 	}

@@ -29,10 +29,10 @@ type question struct {
 // openLink checks a link's signature, its record and its creator's permission, and then reads its
 // question. A refusal reveals nothing about the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
-	l.Product, l.Ready = a.names.product(), r.URL.Query().Get("answer")
+	l.Product, l.Ready = a.names.ProductName(), r.URL.Query().Get("answer")
 	l.link, err = openSigned(a, r.Context(), func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
 	if l.link.Tenant != "" {
-		l.Tenant, requestlog.Of(r).Tenant = a.names.tenant(l.link.Tenant), l.link.Tenant
+		l.Tenant, requestlog.Of(r).Tenant = a.names.TenantName(l.link.Tenant), l.link.Tenant
 	}
 	switch {
 	case errors.Is(err, access.ErrExpiredLink):

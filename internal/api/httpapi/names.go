@@ -9,6 +9,8 @@ type Names struct {
 	Tenants map[string]string
 }
 
-func (n Names) product() string { return cmp.Or(n.Product, "Dormouse") }
+// ProductName is what the pages call the product.
+func (n Names) ProductName() string { return cmp.Or(n.Product, "Dormouse") }
 
-func (n Names) tenant(id string) string { return cmp.Or(n.Tenants[id], id) }
+// TenantName is what the pages call a tenant.
+func (n Names) TenantName(id string) string { return cmp.Or(n.Tenants[id], id) }

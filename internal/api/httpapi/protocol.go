@@ -54,6 +54,9 @@ func (v *Visit) Caller() frontend.Caller {
 	return c
 }
 
+// As is the visit as another principal's, whom the protocol knows by its own means.
+func (v *Visit) As(p access.Principal) *Visit { return &Visit{as(v.Request, p), v.api, v.protocol} }
+
 // May is an error unless the caller has one of these roles.
 func (v *Visit) May(roles ...access.Role) error { return authorize(principal(v.Request), roles) }
 

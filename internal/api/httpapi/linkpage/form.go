@@ -12,6 +12,10 @@ import (
 // nothing and shows the question again. It must not be disabled, or Enter would press the next one
 // that is not.
 func (v questionView) form(m *markup) {
+	if v.Reads {
+		m.add(`<p class="final">You may read this question; your access token lacks the role to answer it.</p>`)
+		return
+	}
 	if v.SignInAt != "" && v.Person == "" {
 		m.add(`<div class="answers"><a class="yes" href="`)
 		m.words(v.SignInAt)
@@ -20,7 +24,13 @@ func (v questionView) form(m *markup) {
 	}
 	m.add(`<form method="post"><input type="hidden" name="shown" value="`)
 	m.words(v.Fingerprint)
-	m.add(`"><button name="action" value="look" hidden>Look</button>`)
+	m.add(`">`)
+	if v.Form != "" {
+		m.add(`<input type="hidden" name="form" value="`)
+		m.words(v.Form)
+		m.add(`">`)
+	}
+	m.add(`<button name="action" value="look" hidden>Look</button>`)
 	yes, no := tag(`Approve`), tag(`Deny`)
 	switch {
 	case v.OnlyDenies != "":

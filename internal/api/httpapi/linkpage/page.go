@@ -39,6 +39,10 @@ type Question struct {
 	SignInAt, Person string
 	// why the link's caller can only deny; empty if the caller may approve, or isn't known
 	OnlyDenies string
+	// the person may read the question, and not answer it
+	OnlyReads bool
+	// what the form has to carry besides, of a person who has signed in to the console
+	Form string
 }
 
 // Write sends a page that runs no script, loads nothing, can't be framed, and doesn't reveal its
@@ -86,6 +90,19 @@ func Answered(d wire.Decision, answer wire.DecisionAnswer) string {
 		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your decision is recorded. You can close this page.</p></main>\n", said)
 	}
 	return fmt.Sprintf("<main><h1>%s</h1>\n<p>You gave this decision before. It is applied once.</p></main>\n", said)
+}
+
+// Style is the style of the pages.
+func Style() string { return style }
+
+// Text is text of others, as HTML for an element that contains nothing else.
+func Text(text string) string { return shown(text) }
+
+// Values is JSON of others by value, as HTML.
+func Values(raw []byte) string {
+	var m markup
+	m.values(raw)
+	return m.String()
 }
 
 // shown is text of others within a page that has no values.

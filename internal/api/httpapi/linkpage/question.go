@@ -29,12 +29,13 @@ type questionView struct {
 	Token bool
 	Code  bool
 	Sent  bool // a code, just now
+	Reads bool // only
 
-	SignInAt, Person, OnlyDenies string // as in [Question]
+	SignInAt, Person, OnlyDenies, Form string // as in [Question]
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies, Form: l.Form, Reads: l.OnlyReads}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }

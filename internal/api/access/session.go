@@ -1,0 +1,42 @@
+package access
+
+import "time"
+
+// Session is who has signed in to the console in one browser. It grants no more than the token it
+// was begun with, and ends with that token.
+type Session struct {
+	ID          string // new at each sign-in; forms carry a signature of it
+	Tenant      string
+	Name        string // of the token, see [Principal]; empty: no one has signed in
+	Fingerprint string
+	Expires     time.Time // to the second
+}
+
+const (
+	sessionForm = "console-session-1"
+	pageForm    = "console-form-1"
+)
+
+// SignSession is the cookie's text. The first key signs it.
+func (k LinkKeys) SignSession(s Session) string {
+	return k.sign(sessionForm, s.Expires, s.ID, s.Tenant, s.Name, s.Fingerprint)
+}
+
+// OpenSession reads what [LinkKeys.SignSession] wrote, by any of the keys. Its errors are those of
+// [LinkKeys.Open].
+func (k LinkKeys) OpenSession(signed string, now time.Time) (Session, error) {
+	f, expires, err := k.open(sessionForm, signed, 4, now)
+	if err != nil {
+		return Session{}, err
+	}
+	return Session{ID: f[0], Tenant: f[1], Name: f[2], Fingerprint: f[3], Expires: expires}, nil
+}
+
+// SignPage is what a form of the session has in it, so that no other site can send one.
+func (k LinkKeys) SignPage(s Session) string { return k.sign(pageForm, s.Expires, s.ID) }
+
+// OpensPage says whether the text is one of [LinkKeys.SignPage] for this session.
+func (k LinkKeys) OpensPage(signed string, s Session, now time.Time) bool {
+	f, _, err := k.open(pageForm, signed, 1, now)
+	return err == nil && f[0] == s.ID
+}

@@ -1,0 +1,169 @@
+// Package console serves the pages that people work in: what waits for them, the question with its
+// two answers, what became of it, and what runs do. It decides nothing about runs: a form is sent
+// on as the decision that the API takes.
+//
+//	GET  /                      what waits, most urgent first
+//	GET  /questions/SUSPENSION  the question, or once it is answered what became of it
+//	POST /questions/SUSPENSION  the answer; the browser is then sent to the page of GET
+//	GET  /runs, /runs/RUN       what runs did, and what took how long
+//	GET  /signin, POST /signin, POST /signout
+//
+// All of it works without a script.
+package console
+
+import (
+	"context"
+	"html/template"
+	"net/http"
+	"net/url"
+	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/console/session"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+// Reads is what the pages show. Its contracts are those of [query.Reader].
+type Reads interface {
+	Approvals(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Approval], error)
+	Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error)
+	Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error)
+	Run(ctx context.Context, c frontend.Caller, id string) (wire.Run, error)
+	DecideSuspension(ctx context.Context, c frontend.Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error)
+}
+
+// Options are what the pages are served with. All but Public and Names are required.
+type Options struct {
+	Reads    Reads
+	Sessions *session.Desk
+	Clock    engine.Clock
+	Public   access.PublicURL
+	Names    httpapi.Names
+}
+
+// Console is the pages.
+type Console struct {
+	Options
+	pages *template.Template
+}
+
+// New makes the pages.
+func New(o Options) *Console { return &Console{Options: o, pages: drawn(o.Public.Prefix())} }
+
+// Name implements [httpapi.Protocol]: decisions by the console are journaled under it.
+func (*Console) Name() string { return "console" }
+
+var (
+	canSee    = []access.Role{access.Decide, access.Read}
+	canDecide = []access.Role{access.Decide}
+	canRead   = []access.Role{access.Read}
+)
+
+// Routes implements [httpapi.Protocol]. None needs a token: who has signed in is looked up by the
+// console.
+func (c *Console) Routes() []httpapi.ProtocolRoute {
+	get, post := http.MethodGet, http.MethodPost
+	return []httpapi.ProtocolRoute{
+		{Method: get, Path: "/{$}", Serve: c.forPeople(canSee, c.inbox)},
+		{Method: get, Path: "/questions/{suspension}", Serve: c.forPeople(canSee, c.question)},
+		{Method: post, Path: "/questions/{suspension}", Serve: c.forPeople(canDecide, c.answer)},
+		{Method: get, Path: "/runs", Serve: c.forPeople(canRead, c.runs)},
+		{Method: get, Path: "/runs/{run}", Serve: c.forPeople(canRead, c.run)},
+		{Method: get, Path: "/signin", Serve: c.forAnyone(c.signInPage)},
+		{Method: post, Path: "/signin", Serve: c.forAnyone(c.signIn)},
+		{Method: post, Path: "/signout", Serve: c.forAnyone(c.signOut)},
+		{Method: get, Path: stylePath, Serve: serveStyle},
+	}
+}
+
+// View implements [httpapi.Protocol]: the console has no streams yet.
+func (*Console) View(url.Values) (httpapi.Viewer, error) {
+	return nil, &refusal.Error{Code: problems.CodeNotFound, Detail: "the console has no such stream"}
+}
+
+// look is one request of a browser.
+type look struct {
+	*httpapi.Visit
+	session access.Session
+	who     access.Principal
+	in      bool // someone has signed in, or need not
+}
+
+// page answers a request of a browser.
+type page func(w http.ResponseWriter, l look) error
+
+// forAnyone opens the session and answers.
+func (c *Console) forAnyone(serve page) func(http.ResponseWriter, *httpapi.Visit) error {
+	return func(w http.ResponseWriter, v *httpapi.Visit) error {
+		l := look{Visit: v}
+		var err error
+		if l.session, err = c.Sessions.Open(w, v.Request); err != nil {
+			return err
+		}
+		if l.who, l.in, err = c.Sessions.Who(v.Context(), l.session); err != nil {
+			return err
+		}
+		if l.in {
+			l.Visit = v.As(l.who)
+		}
+		return serve(w, l)
+	}
+}
+
+// forPeople sends to the sign-in who has not signed in, and then comes back.
+func (c *Console) forPeople(roles []access.Role, serve page) func(http.ResponseWriter, *httpapi.Visit) error {
+	return c.forAnyone(func(w http.ResponseWriter, l look) error {
+		if !l.in {
+			c.seeOther(w, "/signin?"+url.Values{"to": {l.URL.Path}}.Encode())
+			return nil
+		}
+		if err := l.May(roles...); err != nil {
+			return c.refuse(w, l, err)
+		}
+		err := serve(w, l)
+		if err != nil {
+			return c.refuse(w, l, err)
+		}
+		return nil
+	})
+}
+
+// seeOther sends a browser to another page of the console.
+func (c *Console) seeOther(w http.ResponseWriter, path string) {
+	w.Header().Set("Cache-Control", "no-store")
+	w.Header().Set("Location", c.Public.Prefix()+path)
+	w.WriteHeader(http.StatusSeeOther)
+}
+
+// stillIn looks at who has signed in once more, behind a body that may have come slowly.
+func (c *Console) stillIn(l look) error {
+	p, in, err := c.Sessions.Who(l.Context(), l.session)
+	if err == nil && (!in || !slices.Equal(p.Roles, l.who.Roles)) {
+		err = &refusal.Error{Code: problems.CodeUnauthorized, Detail: "you were signed out while the form was being sent; nothing was stored"}
+	}
+	return err
+}
+
+// refuse draws the page of an error that the person can understand; others go on to the log.
+func (c *Console) refuse(w http.ResponseWriter, l look, err error) error {
+	e, known := problems.Refused(err)
+	if !known {
+		return err
+	}
+	p := problems.Of(e.Code)
+	return c.write(w, l, p.Status, "error", errorView{Title: p.Title, Detail: e.Detail, Code: string(e.Code)})
+}
+
+type errorView struct{ Title, Detail, Code string }
+
+// Refuse implements [httpapi.Protocol], for errors before anything is known of the person.
+func (c *Console) Refuse(w http.ResponseWriter, r *http.Request, p wire.Problem) {
+	// an error here means that the client has gone
+	_ = c.write(w, look{}, p.Status, "error", errorView{Title: p.Title, Detail: p.Detail, Code: p.Code})
+}

@@ -1,0 +1,140 @@
+package console
+
+import (
+	"net/http"
+	"net/url"
+	"strconv"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/console/timeline"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+)
+
+type runsView struct {
+	Status, Agent string
+	Statuses      []string
+	Runs          []runRow
+	More          string // the query of the next page
+}
+
+// runRow is a run in a list. Its texts are of others, but for Status and the times.
+type runRow struct {
+	Path, First, Agent, Status, Age string
+	Waits                           int
+}
+
+func (c *Console) runs(w http.ResponseWriter, l look) error {
+	q := l.URL.Query()
+	v := runsView{Status: q.Get("status"), Agent: q.Get("agent"), Statuses: query.RunStatuses}
+	page, err := c.Reads.Runs(l.Context(), l.Caller(), query.List{Status: v.Status, Agent: v.Agent, Cursor: q.Get("cursor"), Limit: 50})
+	if err != nil {
+		return err
+	}
+	now := c.Clock.Now()
+	for _, r := range page.Items {
+		v.Runs = append(v.Runs, runRow{Path: "/runs/" + r.ID, First: r.FirstLine, Agent: r.Agent, Status: statusOf(r), Waits: len(r.Pending),
+			Age: say("runs.age", "time", inWords(now.Sub(r.CreatedAt.Time)))})
+	}
+	if page.Next != "" {
+		v.More = url.Values{"status": {v.Status}, "agent": {v.Agent}, "cursor": {page.Next}}.Encode()
+	}
+	return c.write(w, l, http.StatusOK, "runs", v)
+}
+
+// statusOf is a status in words; of a run that is done, how it ended.
+func statusOf(r wire.Run) string {
+	if r.Reason != nil {
+		return say("reason." + *r.Reason)
+	}
+	return say("status." + r.Status)
+}
+
+type runView struct {
+	wire.Run
+	State, Took, Tokens, Cost string
+	Questions                 []row
+	Line                      []entryView
+	Compressed, Earlier       bool
+}
+
+// entryView is an entry of the timeline, with its duration in words.
+type entryView struct {
+	timeline.Entry
+	Heading, Time string
+	Bar           int
+	Open          bool
+}
+
+// mostEntries of a run are shown, the newest.
+const (
+	mostEntries = 200
+	long        = 3 * time.Second
+)
+
+func (c *Console) run(w http.ResponseWriter, l look) error {
+	run, err := c.Reads.Run(l.Context(), l.Caller(), l.PathValue("run"))
+	if err != nil {
+		return err
+	}
+	line, err := c.lineOf(l, run.ID)
+	if err != nil {
+		return err
+	}
+	now := c.Clock.Now()
+	v := runView{Run: run, State: statusOf(run), Took: inWords(run.UpdatedAt.Sub(run.CreatedAt.Time)), Tokens: strconv.FormatInt(run.Usage.InputTokens+run.Usage.OutputTokens, 10)}
+	if cost := run.Usage.Total; cost != nil && cost.Cost != nil {
+		v.Cost = cost.Cost.USD
+	}
+	for _, p := range run.Pending {
+		v.Questions = append(v.Questions, rowOf(wire.Approval{RunID: run.ID, ThreadID: run.ThreadID, Agent: run.Agent, AgentVersion: run.AgentVersion, Pending: p}, now))
+	}
+	if v.Earlier = len(line.Entries) > mostEntries; v.Earlier {
+		line.Entries = line.Entries[len(line.Entries)-mostEntries:]
+	}
+	for _, e := range line.Entries {
+		shown := entryOf(e, now)
+		v.Compressed = v.Compressed || e.Kind == timeline.Wait && now.Sub(e.From) > long
+		v.Line = append(v.Line, shown)
+	}
+	return c.write(w, l, http.StatusOK, "run", v)
+}
+
+// lineOf reads the whole journal of a run.
+func (c *Console) lineOf(l look, run string) (line timeline.Line, err error) {
+	for after := ""; ; {
+		page, err := l.Events(run, query.EventQuery{After: after, Limit: 1000})
+		if err != nil {
+			return line, err
+		}
+		for _, e := range page.Items {
+			if err := line.Push(e); err != nil {
+				return line, err
+			}
+		}
+		if after = page.Next; page.Done || len(page.Items) == 0 {
+			return line, nil
+		}
+	}
+}
+
+func entryOf(e timeline.Entry, now time.Time) entryView {
+	took, over := e.Took()
+	if !over {
+		took = now.Sub(e.From)
+	}
+	v := entryView{Entry: e, Time: inWords(took), Bar: timeline.Bar(took), Open: !over, Heading: say("line." + string(e.Kind))}
+	switch {
+	case e.Kind == timeline.Call:
+		v.Heading = say("outcome." + e.Outcome)
+	case e.Kind == timeline.End:
+		v.Heading = say("reason." + e.Outcome)
+	case e.Kind == timeline.Wait && v.Open:
+		v.Heading = say("line.waits")
+	case e.Kind == timeline.Wait && e.By == "deadline":
+		v.Heading = say("line.timed_out")
+	case e.Kind == timeline.Wait && e.Action != "":
+		v.Heading = say("line." + e.Action)
+	}
+	return v
+}

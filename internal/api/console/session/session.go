@@ -1,0 +1,158 @@
+// Package session keeps who has signed in to the console: in a signed cookie that names a token,
+// and is no good without it.
+//
+//	POST /signin, with a token ── cookie: name and fingerprint of the token, 12 hours
+//	any page ── the token of that name still has that fingerprint? ── its principal
+package session
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
+	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+)
+
+const (
+	// life is how long a person stays signed in.
+	life = 12 * time.Hour
+
+	cookieName = "dormouse_console"
+	// browsers take a cookie of this prefix only from the host itself, over a secure connection
+	hostPrefix = "__Host-"
+
+	keysAge    = time.Minute
+	newKeysAge = 5 * time.Second
+
+	// guesses at tokens share one bound: no address of a caller can be trusted
+	guessesOf = "console"
+)
+
+// Desk signs people in and out.
+type Desk struct {
+	Tokens  httpapi.Keys // nil: everyone is admitted
+	Signing httpapi.LinkSource
+	Clock   engine.Clock
+	Random  interface{ Text(n int) string }
+	Public  access.PublicURL
+	Guesses *bounds.Guesses
+}
+
+// Open reads the browser's session, and begins one for a browser that has none: forms need it.
+func (d *Desk) Open(w http.ResponseWriter, r *http.Request) (access.Session, error) {
+	if s, ok, err := d.read(r); ok || err != nil {
+		return s, err
+	}
+	s := access.Session{ID: d.Random.Text(26), Expires: d.Clock.Now().Add(life)}
+	return s, d.keep(w, r, s)
+}
+
+// Who is the principal of a session; ok is false if no one has signed in, or the token was taken
+// away since.
+func (d *Desk) Who(ctx context.Context, s access.Session) (p access.Principal, ok bool, err error) {
+	if d.Tokens == nil {
+		return access.Anyone(), true, nil
+	}
+	if s.Name == "" {
+		return p, false, nil
+	}
+	p, ok, err = d.Tokens.Named(ctx, s.Name)
+	return p, ok && p.Fingerprint == s.Fingerprint && p.Tenant == s.Tenant, err
+}
+
+// SignIn begins a new session for the holder of a token. A token that is wrong is never repeated,
+// kept or logged.
+func (d *Desk) SignIn(w http.ResponseWriter, r *http.Request, token string) error {
+	if d.Tokens == nil {
+		return nil
+	}
+	done, ok := d.Guesses.Begin(guessesOf, d.Clock.Now())
+	if !ok {
+		return &refusal.Error{Code: problems.CodeRateLimited, RetryAfter: bounds.EveryGuess, Detail: "too many access tokens were wrong; wait a minute, then try again"}
+	}
+	p, found, err := d.Tokens.Find(r.Context(), token)
+	done(err == nil && !found)
+	if err == nil && !found {
+		err = &refusal.Error{Code: problems.CodeUnauthorized, Detail: "the server doesn't know this access token"}
+	}
+	if err != nil {
+		return err
+	}
+	return d.keep(w, r, access.Session{ID: d.Random.Text(26), Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Expires: d.Clock.Now().Add(life)})
+}
+
+// SignOut ends the session of this browser.
+func (d *Desk) SignOut(w http.ResponseWriter, r *http.Request) { d.set(w, r, "", -1) }
+
+// FormOf is what forms of the session carry.
+func (d *Desk) FormOf(ctx context.Context, s access.Session) (string, error) {
+	keys, err := d.Signing(ctx, keysAge)
+	if err != nil {
+		return "", err
+	}
+	return keys.SignPage(s), nil
+}
+
+// IsForm says whether a form was drawn for this session.
+func (d *Desk) IsForm(ctx context.Context, s access.Session, signed string) (is bool, err error) {
+	err = d.eachAge(ctx, func(keys access.LinkKeys) bool {
+		is = keys.OpensPage(signed, s, d.Clock.Now())
+		return is
+	})
+	return is, err
+}
+
+func (d *Desk) read(r *http.Request) (s access.Session, ok bool, err error) {
+	c, err := r.Cookie(d.cookie(r))
+	if err != nil {
+		return s, false, nil
+	}
+	err = d.eachAge(r.Context(), func(keys access.LinkKeys) bool {
+		var bad error
+		s, bad = keys.OpenSession(c.Value, d.Clock.Now())
+		ok = bad == nil
+		return !errors.Is(bad, access.ErrBadLink)
+	})
+	return s, ok, err
+}
+
+// eachAge tries the keys that are known, and then newer ones: another server may sign with a key
+// that this one has yet to read.
+func (d *Desk) eachAge(ctx context.Context, try func(access.LinkKeys) bool) error {
+	for _, age := range []time.Duration{keysAge, newKeysAge} {
+		keys, err := d.Signing(ctx, age)
+		if err != nil || try(keys) {
+			return err
+		}
+	}
+	return nil
+}
+
+func (d *Desk) keep(w http.ResponseWriter, r *http.Request, s access.Session) error {
+	keys, err := d.Signing(r.Context(), keysAge)
+	if err == nil {
+		d.set(w, r, keys.SignSession(s), int(life/time.Second))
+	}
+	return err
+}
+
+func (d *Desk) secure(r *http.Request) bool { return d.Public.Secure() || r.TLS != nil }
+
+func (d *Desk) cookie(r *http.Request) string {
+	if d.secure(r) {
+		return hostPrefix + cookieName
+	}
+	return cookieName
+}
+
+// set gives the browser a value to keep. SameSite is Lax: a person who comes from a mail has to
+// arrive signed in.
+func (d *Desk) set(w http.ResponseWriter, r *http.Request, value string, age int) {
+	http.SetCookie(w, &http.Cookie{Name: d.cookie(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: d.secure(r), SameSite: http.SameSiteLaxMode})
+}

@@ -1,0 +1,25 @@
+package local
+
+import (
+	"context"
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/console"
+	"github.com/dormouse-dev/dormouse/internal/api/console/session"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/machine"
+)
+
+// console is the pages of this server, for those who hold its tokens; where it has none, for
+// everyone whom it lets in.
+func (o Options) console(reads *query.Reader, keys access.LinkKeys, known *tokens) httpapi.Protocol {
+	desk := &session.Desk{Clock: o.clock, Random: machine.Random{}, Public: o.PublicURL, Guesses: bounds.NewGuesses(),
+		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
+	if known != nil {
+		desk.Tokens = known
+	}
+	return console.New(console.Options{Reads: reads, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names})
+}
