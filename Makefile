@@ -48,8 +48,8 @@ sim: ## SEEDS schedules of the simulator, from FIRST on, for at most FOR: everyt
 	@cd internal/proof/sim && GOGC=400 ../../../bin/sim.test -test.run 'TestSchedules$$' -test.timeout 0 -sim.progress \
 		-sim.seeds $(or $(SEEDS),10000) -sim.first $(or $(FIRST),1) -sim.for $(or $(FOR),0) $(FLAGS)
 
-bench: ## how long a read takes while 16 workers are busy, as a ratio to idle (docs/contributing/benchmarks.md)
-	go test ./internal/proof/hostile -run '^$$' -bench .
+bench: build ## what a step and a run cost on this machine, with FLAGS (docs/contributing/benchmarks.md)
+	bin/dormouse bench $(FLAGS)
 
 lint: ## gofmt, go vet, staticcheck, deadcode, actionlint, and the words of public texts
 	@bad=$$(gofmt -l .); test -z "$$bad" || { echo "not formatted:"; echo "$$bad"; exit 1; }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/cli/agents"
 	"github.com/dormouse-dev/dormouse/internal/cli/askcmd"
+	"github.com/dormouse-dev/dormouse/internal/cli/bench"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/hookcmd"
 	"github.com/dormouse-dev/dormouse/internal/cli/inbox"
@@ -68,7 +69,7 @@ approval is suspended and uses no memory. The decision resumes it where it stopp
 	addGroup(root, "Run Commands:", append(runs.Commands(a.App), jobs.Commands(a.App)...)...)
 	addGroup(root, "Webhook Commands:", append(webhookcmd.Commands(a.App), hookcmd.Commands(a.App)...)...)
 	addGroup(root, "Approval Commands:", append(inbox.Commands(a.App), askcmd.Commands(a.App)...)...)
-	addGroup(root, "Server Commands:", a.devCommand(), a.serveCommand(), a.tokensCommand(), a.doctorCommand())
+	addGroup(root, "Server Commands:", a.devCommand(), a.serveCommand(), a.tokensCommand(), a.doctorCommand(), bench.Command(a.App))
 	root.AddCommand(a.completionCommand(root))
 	a.completeAll(root)
 	a.explainAll(root)
