@@ -70,13 +70,18 @@ func serve(t *testing.T, more ...string) desk {
 // desk is a server that listens, and where its data are.
 type desk struct{ url, data string }
 
-// callers makes the server ask for tokens, and returns its arguments.
+// callers makes the server ask for tokens, and returns its arguments. The token of each caller is
+// its name.
 func callers(t *testing.T) []string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "tokens")
 	lines := ""
-	for name, roles := range map[string][]access.Role{"anna": {access.Start, access.Read, access.Decide, access.Links}, "reader": {access.Start, access.Read}} {
-		lines += access.Grant{Principal: access.Principal{Name: name, Tenant: access.Tenant, Roles: roles}, Hash: access.HashOf(name)}.Line() + "\n"
+	for _, p := range []access.Principal{
+		{Name: "anna", Tenant: access.Tenant, Roles: []access.Role{access.Start, access.Read, access.Decide, access.Links}},
+		{Name: "reader", Tenant: access.Tenant, Roles: []access.Role{access.Start, access.Read}},
+		{Name: "eve", Tenant: "other", Roles: []access.Role{access.Start, access.Read, access.Decide}},
+	} {
+		lines += access.Grant{Principal: p, Hash: access.HashOf(p.Name)}.Line() + "\n"
 	}
 	if err := os.WriteFile(file, []byte(lines), 0o600); err != nil {
 		t.Fatal(err)
@@ -101,6 +106,7 @@ type caller struct{ url, token string }
 type reply struct {
 	status int
 	text   string
+	code   string // that a header says
 }
 
 func (c caller) post(path string, body any, header ...string) (reply, error) {
@@ -146,5 +152,5 @@ func (c caller) send(path, body string, header ...string) (reply, error) {
 	}
 	defer resp.Body.Close()
 	answer, err := io.ReadAll(resp.Body)
-	return reply{resp.StatusCode, string(answer)}, err
+	return reply{resp.StatusCode, string(answer), resp.Header.Get("X-Error-Code")}, err
 }
