@@ -5,6 +5,7 @@ import (
 	"errors"
 	"log/slog"
 	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
@@ -19,7 +20,7 @@ const period = time.Minute
 // handler sweeps. It is safe for concurrent use: concurrent sweeps only repeat wake-ups.
 type handler struct {
 	store   store
-	waker   engine.Waker
+	waker   waker
 	clock   engine.Clock
 	metrics *emf.Metrics
 	units   interface{ Take() (read, write float64) } // consumed by requests to the table
@@ -34,6 +35,11 @@ type store interface {
 	OldestDue(ctx context.Context, now int64) (int64, error)
 }
 
+type waker interface {
+	engine.Waker
+	sweeper.Batcher
+}
+
 func newHandler(p stack.Parts) *handler {
 	return &handler{store: p.Store, waker: p.Waker, clock: p.Clock, metrics: p.Metrics, units: p.Units, log: p.Logger}
 }
@@ -41,18 +47,18 @@ func newHandler(p stack.Parts) *handler {
 // handle sweeps until nothing is due or the time is up; the next invocation does the rest. It
 // ignores the event, because every invocation means the same.
 func (h *handler) handle(ctx context.Context) error {
-	log, counts, sent := stack.Requested(ctx, h.log), emf.Counts{}, &counter{Waker: h.waker}
+	log, counts, sent := stack.Requested(ctx, h.log), emf.Counts{}, &counter{waker: h.waker}
 	if err := h.measure(ctx, counts); err != nil {
 		log.Warn("cannot read the age of the oldest due entry", "error", err)
 	}
 	inTime, cancel := stack.InTime(ctx)
 	defer cancel()
-	err := sweeper.Sweep(inTime, h.store, sent, h.clock, period)
+	err := sweeper.Sweep(ctx, within{h.store, inTime}, sent, h.clock, period)
 	if inTime.Err() != nil {
-		log.Warn("the sweep ran out of time; the next one continues", "sent", sent.n)
+		log.Warn("the sweep ran out of time; the next one continues", "sent", sent.n.Load())
 	}
 	err = judge(log, counts, err)
-	counts.Add(emf.Overdue, float64(sent.n))
+	counts.Add(emf.Overdue, float64(sent.n.Load()))
 	read, write := h.units.Take()
 	counts.Add(emf.ReadUnits, read)
 	counts.Add(emf.WriteUnits, write)
@@ -60,7 +66,7 @@ func (h *handler) handle(ctx context.Context) error {
 		log.Error("cannot write metrics", "error", err)
 	}
 	if err != nil {
-		log.Error("the sweep failed; the next one continues", "sent", sent.n, "error", err)
+		log.Error("the sweep failed; the next one continues", "sent", sent.n.Load(), "error", err)
 	}
 	return err
 }
@@ -85,12 +91,23 @@ func judge(log *slog.Logger, counts emf.Counts, err error) error {
 	return failed
 }
 
+// within moves entries until a context ends. The wake-ups of those that were moved by then may take
+// longer: they would otherwise come a period late.
+type within struct {
+	engine.Overdue
+	ctx context.Context
+}
+
+func (w within) TakeOverdue(_ context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
+	return w.Overdue.TakeOverdue(w.ctx, now, next, limit)
+}
+
 // measure records the age of the oldest due entry. It runs before the sweep, which moves the
-// entries that it finds.
+// entries that it finds. If a part of the index can't be read, the age is that of the other parts.
 func (h *handler) measure(ctx context.Context, counts emf.Counts) error {
 	now := h.clock.Now()
 	oldest, err := h.store.OldestDue(ctx, now.UnixMilli())
-	if err != nil {
+	if err != nil && oldest == 0 {
 		return err
 	}
 	age := time.Duration(0)
@@ -98,19 +115,29 @@ func (h *handler) measure(ctx context.Context, counts emf.Counts) error {
 		age = now.Sub(time.UnixMilli(oldest))
 	}
 	counts.Add(emf.OldestDueSeconds, age.Seconds())
-	return nil
+	return err
 }
 
 // counter counts the wake-ups that were sent.
 type counter struct {
-	engine.Waker
-	n int
+	waker
+	n atomic.Int64
 }
 
 func (c *counter) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
-	err := c.Waker.Send(ctx, w, delay)
+	err := c.waker.Send(ctx, w, delay)
 	if err == nil {
-		c.n++
+		c.n.Add(1)
 	}
 	return err
+}
+
+func (c *counter) SendAll(ctx context.Context, ws []engine.Wakeup) []error {
+	errs := c.waker.SendAll(ctx, ws)
+	for _, err := range errs {
+		if err == nil {
+			c.n.Add(1)
+		}
+	}
+	return errs
 }

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/partial"
 )
 
 // rig is a handler over due entries that are played.
@@ -27,6 +29,7 @@ type rig struct {
 	oldest int64
 	due    []engine.Wakeup
 	sent   []engine.Wakeup
+	mu     sync.Mutex
 	period int64 // that the last entries were moved by
 
 	unread, broken error
@@ -54,6 +57,13 @@ func (r *rig) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]en
 func (r *rig) Send(_ context.Context, w engine.Wakeup, _ time.Duration) error {
 	r.sent = append(r.sent, w)
 	return nil
+}
+
+func (r *rig) SendAll(ctx context.Context, ws []engine.Wakeup) []error {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.sent = append(r.sent, ws...)
+	return make([]error, len(ws))
 }
 
 // sweep invokes the function as the schedule does.
@@ -125,7 +135,7 @@ func TestAStoreThatDoesNotAnswerFailsTheInvocation(t *testing.T) {
 }
 
 func TestASweepFailsOnlyIfItWakesNothing(t *testing.T) {
-	hot := engine.Failures{&engine.EntryError{Wakeup: engine.Wakeup{Tenant: "acme", Thread: "thr_hot"}, Err: engine.ErrUnavailable}}
+	hot := partial.Failures{&partial.EntryError{Wakeup: engine.Wakeup{Tenant: "acme", Thread: "thr_hot"}, Err: engine.ErrUnavailable}}
 	for due, fails := range map[int]bool{1: false, 0: true} {
 		r := newRig()
 		r.add(due)
@@ -138,6 +148,16 @@ func TestASweepFailsOnlyIfItWakesNothing(t *testing.T) {
 			t.Errorf("%d due: the log does not name the thread: %s", due, log)
 		}
 	}
+}
+
+// The age is that of the shards that can be read.
+func TestAnAgeThatIsReadInPartIsMeasured(t *testing.T) {
+	r := newRig()
+	r.oldest, r.unread = 40_500, errors.New("one shard did not answer")
+	if err := r.sweep(t.Context()); err != nil {
+		t.Error(err)
+	}
+	r.wrote(t, `"OldestDueSeconds":59.5`)
 }
 
 func TestAnAgeThatCannotBeReadKeepsNothingFromBeingWoken(t *testing.T) {

@@ -81,27 +81,3 @@ type AgentUnavailableError struct{ Name, Reason string }
 func (e *AgentUnavailableError) Error() string {
 	return fmt.Sprintf("engine: agent %q is not available: %s", e.Name, e.Reason)
 }
-
-// EntryError is the failure of one due thread.
-type EntryError struct {
-	Wakeup
-	Err error
-}
-
-func (e *EntryError) Error() string {
-	return fmt.Sprintf("thread %s of tenant %q: %v", e.Thread, e.Tenant, e.Err)
-}
-
-// Unwrap is what failed.
-func (e *EntryError) Unwrap() error { return e.Err }
-
-// Failures are what went wrong beside what succeeded, in order; an [*EntryError] where one thread
-// failed.
-type Failures []error
-
-func (f Failures) Error() string {
-	return fmt.Sprintf("%d failed, the first: %v", len(f), f[0])
-}
-
-// Unwrap makes every failure visible to [errors.Is].
-func (f Failures) Unwrap() []error { return f }

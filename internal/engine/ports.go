@@ -95,7 +95,7 @@ type Overdue interface {
 	// their threads. Moving comes first, so concurrent sweeps don't send an entry twice, and an
 	// entry that was returned but never sent comes back at next. An entry that can't be moved
 	// stays due and doesn't block later ones: the moved entries are returned with the error,
-	// which is [Failures] if it concerns single entries.
+	// which is partial.Failures if it concerns single entries.
 	TakeOverdue(ctx context.Context, now, next int64, limit int) ([]Wakeup, error)
 }
 

@@ -175,7 +175,7 @@ func TestAReminderCostsOneWakeUp(t *testing.T) {
 	}
 	units := d.double.Units()
 	t.Logf("units written for a reminder: %.1f, and %.1f to the index", units.Write/3, units.IndexWrite/3)
-	if sent := d.double.Requests()["SendMessage"]; fmt.Sprint(woken) != "[1 3 5]" || sent != 3 {
+	if sent := d.double.Requests()["SendMessageBatch"]; fmt.Sprint(woken) != "[1 3 5]" || sent != 3 {
 		t.Errorf("woken in the hours %v by %d messages, want [1 3 5] by 3", woken, sent)
 	}
 	if units.Write > 3*8 || units.IndexWrite > 3*6 {

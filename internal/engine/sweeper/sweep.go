@@ -6,13 +6,32 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/partial"
 )
 
-// batch is how many entries are moved at a time.
-const batch = 100
+// batch is how many entries are moved before their wake-ups are sent. A crash in between delays
+// them by a period. Each batch reads the index, so small ones make a sweep slow.
+const batch = 1000
+
+const (
+	// MostTogether is how many wake-ups a [Batcher] sends with one request.
+	MostTogether = 10
+
+	// AtOnce is how many requests of a sweep are under way at once.
+	AtOnce = 16
+)
+
+// Batcher is a waker that can send several wake-ups with one request. It is safe for concurrent
+// use.
+type Batcher interface {
+	// SendAll sends up to [MostTogether] wake-ups without delay. It returns one error for each:
+	// nil where it was sent, [engine.ErrUnavailable] where it may not have been.
+	SendAll(ctx context.Context, ws []engine.Wakeup) []error
+}
 
 // Sweep wakes every thread that is due: first its entry is moved a period ahead, then the wake-up
 // is sent, so that several sweeps do not send it twice and a sweep that can do only a part gets to
@@ -21,7 +40,7 @@ const batch = 100
 //
 // An entry that cannot be moved or woken does not keep the others asleep: Sweep goes on until
 // nothing more is due, ctx ends, or not one wake-up of a batch can be sent. What failed is a
-// [*Error].
+// [*Error]. A waker that is a [Batcher] is used by [AtOnce] goroutines; any other by this one.
 func Sweep(ctx context.Context, store engine.Overdue, waker engine.Waker, clock engine.Clock, period time.Duration) error {
 	var failed Error
 	for {
@@ -39,7 +58,7 @@ func Sweep(ctx context.Context, store engine.Overdue, waker engine.Waker, clock 
 // Error is what a sweep could not do. Everything else that was due has been woken.
 type Error struct {
 	Woken int
-	engine.Failures
+	partial.Failures
 }
 
 func (e *Error) Error() string { return fmt.Sprintf("%d woken, %v", e.Woken, e.Failures) }
@@ -54,7 +73,7 @@ func (e *Error) Log(log *slog.Logger) {
 			log.Warn("further threads could not be woken", "threads", len(e.Failures)-i)
 			return
 		}
-		if entry, ok := errors.AsType[*engine.EntryError](failure); ok {
+		if entry, ok := errors.AsType[*partial.EntryError](failure); ok {
 			log.Warn("a due thread could not be woken; the next sweep tries again", "tenant", entry.Tenant, "thread", entry.Thread, "error", entry.Err)
 		} else {
 			log.Warn("some due entries could not be read; the next sweep tries again", "error", failure)
@@ -63,7 +82,7 @@ func (e *Error) Log(log *slog.Logger) {
 }
 
 func (e *Error) add(err error) {
-	if several, ok := errors.AsType[engine.Failures](err); ok {
+	if several, ok := errors.AsType[partial.Failures](err); ok {
 		e.Failures = append(e.Failures, several...)
 	} else if err != nil {
 		e.Failures = append(e.Failures, err)
@@ -72,15 +91,42 @@ func (e *Error) add(err error) {
 
 // wake sends the wake-ups and says how many were sent.
 func (e *Error) wake(ctx context.Context, waker engine.Waker, due []engine.Wakeup) (sent int) {
-	for _, w := range due {
-		if err := waker.Send(ctx, w, 0); err != nil {
-			e.Failures = append(e.Failures, &engine.EntryError{Wakeup: w, Err: err})
+	for i, err := range send(ctx, waker, due) {
+		if err != nil {
+			e.Failures = append(e.Failures, &partial.EntryError{Wakeup: due[i], Err: err})
 			continue
 		}
 		sent++
 	}
 	e.Woken += sent
 	return sent
+}
+
+// send returns an error for each wake-up; nil where it was sent. It sorts due: the wake-ups of runs
+// and of delivery lines go to different queues, and the fewer requests have both kinds, the better.
+func send(ctx context.Context, waker engine.Waker, due []engine.Wakeup) []error {
+	errs := make([]error, len(due))
+	together, ok := waker.(Batcher)
+	if !ok {
+		for i, w := range due {
+			errs[i] = waker.Send(ctx, w, 0)
+		}
+		return errs
+	}
+	slices.SortStableFunc(due, func(a, b engine.Wakeup) int { return kind(a) - kind(b) })
+	partial.Each(AtOnce, (len(due)+MostTogether-1)/MostTogether, func(i int) {
+		first, last := i*MostTogether, min((i+1)*MostTogether, len(due))
+		copy(errs[first:last], together.SendAll(ctx, due[first:last]))
+	})
+	return errs
+}
+
+// kind is 0 for a run and 1 for a delivery line.
+func kind(w engine.Wakeup) int {
+	if w.Endpoint == "" {
+		return 0
+	}
+	return 1
 }
 
 func (e *Error) orNil() error {

@@ -4,7 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -15,6 +15,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
@@ -239,6 +240,52 @@ func TestWakeUpsOfLinesHaveAQueueOfTheirOwn(t *testing.T) {
 		got, err := sqsqueue.NewWake(c.api, url).Receive(t.Context(), 10)
 		if err != nil || len(got) != 1 || got[0].Wakeup != want {
 			t.Errorf("%s has %+v, %v; want %+v", url, got, err, want)
+		}
+	}
+}
+
+// picky refuses one message of each batch, and does not answer for another.
+type picky struct{ *sqs.Client }
+
+func (p picky) SendMessageBatch(ctx context.Context, in *sqs.SendMessageBatchInput, o ...func(*sqs.Options)) (*sqs.SendMessageBatchOutput, error) {
+	code, id := "InternalError", in.Entries[1].Id
+	some := *in
+	some.Entries = append(in.Entries[:1:1], in.Entries[3:]...)
+	out, err := p.Client.SendMessageBatch(ctx, &some, o...)
+	out.Failed = append(out.Failed, types.BatchResultErrorEntry{Id: id, Code: &code})
+	return out, err
+}
+
+func TestABatchSaysWhichOfItsWakeUpsWereSent(t *testing.T) {
+	c := newCloud(t, enginetest.AtMilli(1_000_000))
+	lines := c.create("lines", nil)
+	waker := sqsqueue.Apart{Runs: sqsqueue.NewWake(picky{c.api}, c.url), Lines: sqsqueue.NewWake(c.api, lines)}
+	var due []engine.Wakeup
+	for i := range 5 {
+		due = append(due, engine.Wakeup{Tenant: "akmé", Thread: "thr_" + strconv.Itoa(i)})
+	}
+	line := engine.Wakeup{Tenant: "acme", Thread: "thr_a", Endpoint: "agent/desk/ops"}
+	due = slices.Insert(due, 2, line)
+	for i, err := range waker.SendAll(t.Context(), due) {
+		if refused := due[i].Thread == "thr_1" || due[i].Thread == "thr_2"; errors.Is(err, engine.ErrUnavailable) != refused {
+			t.Errorf("%s: %v", due[i].Thread, err)
+		}
+	}
+	got, err := sqsqueue.NewWake(c.api, c.url).Receive(t.Context(), 10)
+	var threads []string
+	for _, d := range got {
+		threads = append(threads, d.Tenant+" "+d.Thread)
+	}
+	slices.Sort(threads)
+	if want := []string{"akmé thr_0", "akmé thr_3", "akmé thr_4"}; err != nil || !slices.Equal(threads, want) {
+		t.Errorf("%v, %v", threads, err)
+	}
+	if got, err := sqsqueue.NewWake(c.api, lines).Receive(t.Context(), 10); err != nil || len(got) != 1 || got[0].Wakeup != line {
+		t.Errorf("the queue of lines has %+v, %v", got, err)
+	}
+	for i, err := range sqsqueue.NewWake(c.api, c.url+"none").SendAll(t.Context(), due) {
+		if !errors.Is(err, engine.ErrUnavailable) {
+			t.Errorf("%d: %v from a queue that does not exist", i, err)
 		}
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/partial"
 )
 
 // TakeOverdue implements [engine.Overdue]. The index may lag behind the table, so an entry is moved
@@ -17,23 +18,13 @@ import (
 // skipped, and so is the rest of a shard that cannot be read: one hot key must not delay the runs
 // of every tenant.
 func (s *Store) TakeOverdue(ctx context.Context, now, next int64, limit int) ([]engine.Wakeup, error) {
-	shards := make([]*shardReader, s.o.Shards)
-	for i := range shards {
-		shards[i] = &shardReader{name: shardName(i)}
-	}
+	shards := s.shards()
 	m := mover{s: s, next: next, limit: limit}
 	for !m.full() && len(shards) > 0 && ctx.Err() == nil {
-		var page []item
-		for _, r := range shards {
-			found, err := s.readShard(ctx, r, now, limit-len(m.taken))
-			if err != nil {
-				r.ended = true
-				m.failed = append(m.failed, err)
-			}
-			page = append(page, found...)
-		}
+		share := max(leastPage, (m.left()+len(shards)-1)/len(shards))
+		page, failed := s.readShards(ctx, shards, now, share)
+		m.failed = append(m.failed, failed...)
 		shards = slices.DeleteFunc(shards, func(r *shardReader) bool { return r.ended })
-		slices.SortStableFunc(page, func(a, b item) int { return int(numberAt(a, attrDue) - numberAt(b, attrDue)) })
 		m.move(ctx, page)
 	}
 	if len(m.failed) > 0 {
@@ -51,20 +42,14 @@ func (s *Store) ended(ctx context.Context) error {
 }
 
 // OldestDue returns the earliest due time at or before now, or 0 if nothing is due. It reads the
-// index, which may lag behind, so use it only to measure how late the sweep is.
+// index, which may lag behind, so use it only to measure how late the sweep is. With an error, it
+// is that of the shards that can be read.
 func (s *Store) OldestDue(ctx context.Context, now int64) (oldest int64, err error) {
-	for i := range s.o.Shards {
-		found, err := s.readShard(ctx, &shardReader{name: shardName(i)}, now, 1)
-		if err != nil {
-			return 0, err
-		}
-		for _, it := range found {
-			if due := numberAt(it, attrDue); oldest == 0 || due < oldest {
-				oldest = due
-			}
-		}
+	found, failed := s.readShards(ctx, s.shards(), now, 1)
+	if len(found) > 0 {
+		oldest = numberAt(found[0], attrDue)
 	}
-	return oldest, nil
+	return oldest, failed.OrNil()
 }
 
 // shardReader iterates over one partition of the index.
@@ -72,6 +57,39 @@ type shardReader struct {
 	name  string
 	from  item
 	ended bool
+}
+
+const (
+	// atOnce is how many requests of a sweep are under way at once.
+	atOnce = 16
+
+	// leastPage is how many entries a read asks a shard for at least: of few, the oldest of a
+	// full shard would wait for those of an empty one.
+	leastPage = 25
+)
+
+func (s *Store) shards() []*shardReader {
+	shards := make([]*shardReader, s.o.Shards)
+	for i := range shards {
+		shards[i] = &shardReader{name: shardName(i)}
+	}
+	return shards
+}
+
+// readShards reads the next page of each shard and returns their entries, the oldest first. A shard
+// that cannot be read has ended.
+func (s *Store) readShards(ctx context.Context, shards []*shardReader, now int64, limit int) (page []item, failed partial.Failures) {
+	pages, errs := make([][]item, len(shards)), make([]error, len(shards))
+	partial.Each(atOnce, len(shards), func(i int) { pages[i], errs[i] = s.readShard(ctx, shards[i], now, limit) })
+	for i, err := range errs {
+		if err != nil {
+			shards[i].ended = true
+			failed = append(failed, err)
+		}
+	}
+	page = slices.Concat(pages...)
+	slices.SortStableFunc(page, func(a, b item) int { return int(numberAt(a, attrDue) - numberAt(b, attrDue)) })
+	return page, failed
 }
 
 // readShard reads the next page of due entries.
@@ -95,29 +113,48 @@ type mover struct {
 	next   int64
 	limit  int
 	taken  []engine.Wakeup
-	failed engine.Failures
+	failed partial.Failures
 }
 
-func (m *mover) full() bool { return len(m.taken) >= m.limit }
+func (m *mover) left() int { return m.limit - len(m.taken) }
+
+func (m *mover) full() bool { return m.left() <= 0 }
 
 // move moves the entries of a page until there are enough or ctx ends.
 func (m *mover) move(ctx context.Context, page []item) {
-	for _, it := range page {
-		if m.full() || ctx.Err() != nil {
-			return
+	for len(page) > 0 && !m.full() && ctx.Err() == nil {
+		n := min(len(page), m.left())
+		moves := make([]moved, n)
+		partial.Each(atOnce, n, func(i int) { moves[i] = m.one(ctx, page[i]) })
+		for _, one := range moves {
+			if one.err != nil {
+				m.failed = append(m.failed, one.err)
+			} else if one.won {
+				m.taken = append(m.taken, one.Wakeup)
+			}
 		}
-		w, err := wakeupOf(it)
-		if err != nil {
-			m.failed = append(m.failed, err)
-			continue
-		}
-		won, err := m.s.moveDue(ctx, it, m.next)
-		if err != nil {
-			m.failed = append(m.failed, &engine.EntryError{Wakeup: w, Err: err})
-		} else if won {
-			m.taken = append(m.taken, w)
-		}
+		page = page[n:]
 	}
+}
+
+// moved is what became of one entry.
+type moved struct {
+	engine.Wakeup
+	won bool // it was due, and no other sweep has moved it
+	err error
+}
+
+// one moves an entry, unless ctx has ended: it then stays due.
+func (m *mover) one(ctx context.Context, it item) moved {
+	w, err := wakeupOf(it)
+	if err != nil || ctx.Err() != nil {
+		return moved{w, false, err}
+	}
+	won, err := m.s.moveDue(ctx, it, m.next)
+	if err != nil {
+		err = &partial.EntryError{Wakeup: w, Err: err}
+	}
+	return moved{w, won, err}
 }
 
 // wakeupOf returns what an entry of the index is for: a thread's run, or one of its lines.

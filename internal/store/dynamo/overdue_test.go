@@ -5,9 +5,11 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/partial"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
@@ -47,11 +49,11 @@ func TestAThrottledHeadKeepsNoOtherAsleep(t *testing.T) {
 	if !slices.Equal(taken(got), threads[1:]) {
 		t.Errorf("taken %v", got)
 	}
-	failed, ok := errors.AsType[engine.Failures](err)
+	failed, ok := errors.AsType[partial.Failures](err)
 	if !ok || len(failed) != 1 || !errors.Is(err, engine.ErrUnavailable) {
 		t.Fatalf("got %v", err)
 	}
-	if entry, ok := errors.AsType[*engine.EntryError](failed[0]); !ok || entry.Tenant != "acme" || entry.Thread != threads[0] {
+	if entry, ok := errors.AsType[*partial.EntryError](failed[0]); !ok || entry.Tenant != "acme" || entry.Thread != threads[0] {
 		t.Errorf("the failure does not name the thread: %v", failed[0])
 	}
 	d.Fail(nil)
@@ -65,15 +67,9 @@ func TestAShardThatCannotBeReadKeepsNoOtherFromBeingRead(t *testing.T) {
 	d := newDouble(t)
 	store := quick(t, d)
 	threads := overdueHeads(t, store, 12)
-	queries := 0
+	var once atomic.Bool // and each attempt of that query
 	d.Fail(func(c awsdouble.Call) awsdouble.Fault {
-		if c.Operation != "Query" {
-			return awsdouble.Fault{}
-		}
-		if c.Attempt == 1 {
-			queries++
-		}
-		if queries == 1 { // the first of the shards
+		if c.Operation == "Query" && (c.Attempt > 1 || once.CompareAndSwap(false, true)) {
 			return awsdouble.Throttle()
 		}
 		return awsdouble.Fault{}
@@ -86,5 +82,23 @@ func TestAShardThatCannotBeReadKeepsNoOtherFromBeingRead(t *testing.T) {
 	slices.Sort(threads)
 	if got := taken(append(first, second...)); err != nil || !slices.Equal(got, threads) {
 		t.Errorf("both sweeps took %v, %v", got, err)
+	}
+}
+
+// An age of the oldest entry is known even if one shard does not answer.
+func TestTheOldestDueIsThatOfTheShardsThatCanBeRead(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	store := quick(t, d)
+	overdueHeads(t, store, 12)
+	var first atomic.Bool
+	d.Fail(func(c awsdouble.Call) awsdouble.Fault {
+		if c.Operation == "Query" && (c.Attempt > 1 || first.CompareAndSwap(false, true)) {
+			return awsdouble.Throttle()
+		}
+		return awsdouble.Fault{}
+	})
+	if oldest, err := store.OldestDue(t.Context(), 5000); !errors.Is(err, engine.ErrUnavailable) || oldest < 1000 || oldest > 1011 {
+		t.Errorf("got %d, %v", oldest, err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo/livetext"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/meter"
 )
 
 // Parts are the parts that every function has.
@@ -18,12 +19,12 @@ type Parts struct {
 	Store *dynamo.Store
 	Wake  *sqsqueue.Wake // queue of the wake-ups of runs
 	Lines *sqsqueue.Wake // queue of the wake-ups of delivery lines
-	Waker engine.Waker   // sends each wake-up to its queue
+	Waker sqsqueue.Apart // sends each wake-up to its queue
 	// Clock of the engine and the frontend: the machine's, unless a test sets another
 	Clock   engine.Clock
 	Random  Random
 	Metrics *emf.Metrics
-	Units   *dynamo.Meter  // meters requests to the table
+	Units   *meter.Meter   // meters requests to the table
 	Live    *livetext.Text // nil where live text is off
 	Logger  *slog.Logger
 }
@@ -37,7 +38,7 @@ type Random interface {
 // Open creates the parts. Log lines and metrics go to out, which is the function's standard output.
 // It makes no network request.
 func Open(s Settings, out io.Writer) Parts {
-	units := dynamo.NewMeter(s.DynamoDB())
+	units := meter.New(s.DynamoDB())
 	wake, lines := sqsqueue.NewWake(s.SQS(), s.WakeQueue), sqsqueue.NewWake(s.SQS(), s.NotifyQueue)
 	table := dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}
 	var live *livetext.Text

@@ -1,4 +1,5 @@
-package dynamo
+// Package meter adds up what the requests to a table consume.
+package meter
 
 import (
 	"context"
@@ -6,20 +7,22 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
-// Meter is an [API] that adds up the capacity that each request consumed, as reported by the
+// Meter is a [dynamo.API] that adds up the capacity that each request consumed, as reported by the
 // server. Requests that a condition refused are billed but not reported, so the sum does not
 // include them. It is safe for concurrent use.
 type Meter struct {
-	API
+	dynamo.API
 
 	mu          sync.Mutex
 	read, write float64
 }
 
-// NewMeter wraps api in a meter.
-func NewMeter(api API) *Meter { return &Meter{API: api} }
+// New wraps api in a meter.
+func New(api dynamo.API) *Meter { return &Meter{API: api} }
 
 // Take returns the read and write units, including those of indexes, that were consumed since the
 // last Take.
