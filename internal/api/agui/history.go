@@ -235,10 +235,10 @@ func (s *Stream) restate() (state json.RawMessage, err error) {
 
 // past is the conversation before the run, and the files of all of it.
 func (s *Stream) past() (past history, files project.Files, err error) {
-	if s.view.Recall == nil {
+	own := slices.ContainsFunc(s.said.messages, hasFiles)
+	if s.view.Recall == nil || s.first == 1 && !own {
 		return past, files, nil
 	}
-	own := slices.ContainsFunc(s.said.messages, hasFiles)
 	err = s.view.Recall(func(e wire.Event) (more bool, err error) {
 		if e.RunID == s.id && !own {
 			return false, nil

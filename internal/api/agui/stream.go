@@ -45,6 +45,7 @@ type View struct {
 type Stream struct {
 	view  View
 	id    string // of the run
+	first int64  // its first event
 	run   project.Run
 	said  history // in this run
 	out   []Event
@@ -79,6 +80,7 @@ func (s *Stream) Push(e wire.Event) ([]Event, error) {
 	below := len(e.Path) > 0
 	if !below {
 		s.id = e.RunID
+		s.first = cmp.Or(s.first, e.Seq)
 	}
 	if !s.begun && s.view.Snapshot && !below && e.Seq > s.view.After {
 		if err := s.begin(); err != nil {

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/recall"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -45,6 +46,7 @@ type Visit struct {
 	*http.Request
 	api      *api
 	protocol Protocol
+	read     recall.Events
 }
 
 // Caller is who asks.
@@ -55,7 +57,9 @@ func (v *Visit) Caller() frontend.Caller {
 }
 
 // As is the visit as another principal's, whom the protocol knows by its own means.
-func (v *Visit) As(p access.Principal) *Visit { return &Visit{as(v.Request, p), v.api, v.protocol} }
+func (v *Visit) As(p access.Principal) *Visit {
+	return &Visit{Request: as(v.Request, p), api: v.api, protocol: v.protocol}
+}
 
 // May is an error unless the caller has one of these roles.
 func (v *Visit) May(roles ...access.Role) error { return authorize(principal(v.Request), roles) }
@@ -87,9 +91,14 @@ func (v *Visit) Events(id string, q query.EventQuery) (wire.EventPage, error) {
 	return v.api.readEvents(v.Request, id, q)
 }
 
-// Grown reads a page of the events of a run, and of the runs below it once there are any.
+// Grown reads a page of the events of a run, and of the runs below it once there are any. What was
+// read from the first event on, [Visit.Show] doesn't read again.
 func (v *Visit) Grown(run string, q query.EventQuery) (wire.EventPage, error) {
-	return v.api.readGrown(v.Request, run, q)
+	page, err := v.api.readGrown(v.Request, run, q)
+	if err == nil {
+		v.read.Add(run, q, page)
+	}
+	return page, err
 }
 
 // WriteJSON answers with body.
@@ -111,7 +120,7 @@ func (v *Visit) Show(w http.ResponseWriter, run string, about url.Values) error 
 	if err != nil {
 		return err
 	}
-	return v.api.show(w, v.Request, run, viewer)
+	return v.api.show(w, v.Request, run, viewer, &v.read)
 }
 
 // enterProtocol is handle for the route of a protocol.
@@ -120,7 +129,7 @@ func (a *api) enterProtocol(d Protocol, rt ProtocolRoute) http.HandlerFunc {
 		requestlog.Of(r).Route = rt.Path
 		r, err := a.enter(r, route{roles: rt.Roles, link: true})
 		if err == nil {
-			err = rt.Serve(w, &Visit{r, a, d})
+			err = rt.Serve(w, &Visit{Request: r, api: a, protocol: d})
 		}
 		if err != nil {
 			a.refuseIn(d, w, r, err)
@@ -162,7 +171,7 @@ func (a *api) readView(w http.ResponseWriter, r *http.Request, run string) error
 	if err != nil {
 		return err
 	}
-	return a.show(w, r, run, viewer)
+	return a.show(w, r, run, viewer, &recall.Events{})
 }
 
 // serveProtocols serves the routes of all protocols, where runs are served.

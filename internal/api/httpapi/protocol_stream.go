@@ -6,6 +6,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/recall"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
@@ -58,16 +59,18 @@ func cutView(view string) (protocol string, about url.Values, err error) {
 
 // show streams a run through a viewer, from its first event: earlier ones tell it what the rest
 // means. The stream ends when the viewer says so.
-func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer) error {
+func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer, read *recall.Events) error {
 	leave, err := a.enterStream(principal(r).Tenant)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	page, err := a.readGrown(r, run, query.EventQuery{Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
+	known, after := read.Take(run)
+	page, err := a.readGrown(r, run, query.EventQuery{After: after, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
 		return err
 	}
+	page.Items = append(known, page.Items...)
 	f := a.openedStream(w, r, run)
 	f.below = true
 	if past, ok := v.(Recaller); ok {

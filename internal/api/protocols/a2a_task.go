@@ -46,11 +46,15 @@ func (h *a2aRequest) task(id sdk.TaskID, wait time.Duration) (wire.Run, error) {
 	return run, err
 }
 
-// fold folds the events of a run, and keeps the files of its messages if data is set.
-func (h *a2aRequest) fold(run, in string, data bool) (*a2a.Fold, *project.Files, error) {
+// fold folds the events of a run, for its history if recall is set: then with the files of its
+// messages. Otherwise with the runs below, as a stream does.
+func (h *a2aRequest) fold(run, in string, recall bool) (*a2a.Fold, *project.Files, error) {
 	f, files := a2a.NewFold(in), &project.Files{}
 	return f, files, pages(func(after string) (wire.EventPage, error) {
-		return h.v.Events(run, query.EventQuery{After: after, Limit: 1000, Data: data})
+		if recall {
+			return h.v.Events(run, query.EventQuery{After: after, Limit: 1000, Data: true})
+		}
+		return h.v.Grown(run, query.EventQuery{After: after, Limit: 1000})
 	}, func(e wire.Event) (err error) {
 		if e, err = files.Take(e); err != nil {
 			return err

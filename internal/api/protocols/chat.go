@@ -130,7 +130,7 @@ func (c chat) newest() (rests bool, run *project.Run, err error) {
 	return rests, run, err
 }
 
-// pages takes all events, page by page.
+// pages takes all events, page by page, up to the one that says that nothing goes on.
 func pages(read func(after string) (wire.EventPage, error), take func(wire.Event) error) error {
 	for after := ""; ; {
 		page, err := read(after)
@@ -142,7 +142,7 @@ func pages(read func(after string) (wire.EventPage, error), take func(wire.Event
 				return err
 			}
 		}
-		if len(page.Items) == 0 {
+		if len(page.Items) == 0 || page.Done || page.Waiting {
 			return nil
 		}
 		after = page.Next
