@@ -173,7 +173,7 @@ type RedriveRequest struct {
 
 // Redriven is how many dead notices were put back in line.
 type Redriven struct {
-	// The number of notices.
+	// The number of notices. Those that can't be put back now stay dead.
 	Redriven int `json:"redriven"`
 	// More were dead: send it as the Cursor of another request. Empty if that was all.
 	Next string `json:"next,omitempty"`

@@ -3,6 +3,7 @@ package engine
 import (
 	"context"
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -37,47 +38,57 @@ func (a *activation) subscribe(ctx context.Context) (err error) {
 
 // handOver gives the committed events from one on to the lines of their subscribers, in the order
 // of the journal: an endpoint's line takes none that is older than its newest. A notice that was
-// handed over before, by an owner that was lost since, is refused there and is no error.
+// handed over before, by an owner that was lost since, is refused there and is no error. A line
+// that can't be written gets no later event either, and keeps no other endpoint from being
+// notified.
 func (a *activation) handOver(ctx context.Context, out core.Out) error {
 	segments, err := a.journal(ctx, out.Seq)
 	if err != nil {
 		return err
 	}
-	unwoken := map[string]bool{}
+	l := lines{woken: map[string]bool{}, failed: map[string]error{}}
 	for _, s := range segments {
 		for _, e := range s.Events {
-			if e.Seq < out.Event {
-				continue
-			}
-			if err := a.handOverTo(ctx, s.Seq, e, unwoken); err != nil {
-				return err
+			if e.Seq >= out.Event {
+				a.handOverTo(ctx, s.Seq, e, l)
 			}
 		}
 	}
-	for _, endpoint := range slices.Sorted(maps.Keys(unwoken)) {
-		a.wakeLine(ctx, endpoint)
+	for _, endpoint := range slices.Sorted(maps.Keys(l.woken)) {
+		if !l.woken[endpoint] {
+			a.wakeLine(ctx, endpoint)
+		}
 	}
-	return nil
+	return errors.Join(slices.Collect(maps.Values(l.failed))...)
 }
 
-// handOverTo gives one event to each of its subscribers. It notes whose lines have to be woken.
-func (a *activation) handOverTo(ctx context.Context, seq int64, e core.Event, unwoken map[string]bool) error {
+// lines are the lines that a run hands notices over to, by endpoint.
+type lines struct {
+	woken  map[string]bool // each event woke it; false: it has to be woken
+	failed map[string]error
+}
+
+// down says that no line can be written: what failed for two, and for none succeeded, would fail
+// for all, each after its retries.
+func (l lines) down() bool { return len(l.failed) > 1 && len(l.woken) == 0 }
+
+// handOverTo gives one event to each of its subscribers.
+func (a *activation) handOverTo(ctx context.Context, seq int64, e core.Event, l lines) {
 	h := a.view.Head
 	for _, s := range a.subscriptions {
 		kind, subscribed := s.On.Of(e)
-		if !subscribed {
+		if !subscribed || l.failed[s.Endpoint] != nil || l.down() {
 			continue
 		}
 		req := HandOver{Key: notice.Key{Tenant: h.Tenant, Thread: h.Thread, Endpoint: s.Endpoint}, Event: e.Seq, Kind: kind, Seq: seq, Now: a.now(), Wake: true}
 		woken, err := retrying(ctx, a.e, func() (bool, error) { return a.e.o.Lines.HandOver(ctx, req) })
 		if err != nil {
-			return err
+			l.failed[s.Endpoint] = fmt.Errorf("endpoint %s: %w", s.Endpoint, err)
+			continue
 		}
-		if !woken {
-			unwoken[s.Endpoint] = true
-		}
+		before, some := l.woken[s.Endpoint]
+		l.woken[s.Endpoint] = woken && (before || !some)
 	}
-	return nil
 }
 
 // wakeLine sends the wake-up of a line. It is a hint: the line is due, and the sweep finds it.

@@ -20,7 +20,8 @@ import (
 type subscribed struct {
 	r     *rig
 	to    []notice.Subscription
-	fail  int // hand-overs that fail first
+	fail  int    // hand-overs that fail first
+	bad   string // the endpoint whose line can't be written
 	calls int
 	lost  error // why it is not known who has subscribed
 }
@@ -30,7 +31,7 @@ func (s *subscribed) Of(context.Context, core.Head) ([]notice.Subscription, erro
 }
 
 func (s *subscribed) HandOver(ctx context.Context, req engine.HandOver) (bool, error) {
-	if s.fail--; s.fail >= 0 {
+	if s.fail--; s.fail >= 0 || req.Endpoint == s.bad {
 		return false, engine.ErrDenied
 	}
 	s.calls++
@@ -123,6 +124,29 @@ func TestNotices(t *testing.T) {
 		r.work()
 		s.want("people", "suspended call.suspended")
 		s.want("pipeline", "done run.ended")
+	})
+	t.Run("a line that can't be written keeps no other endpoint from being notified, and loses nothing", func(t *testing.T) {
+		r, s := setup(t, 0)
+		for _, endpoint := range []string{"aide", "bad", "ops2"} {
+			s.to = append(s.to, notice.Subscription{Endpoint: endpoint, On: notice.Kinds})
+		}
+		s.bad = "bad"
+		r.start("hi")
+		r.work()
+		for _, endpoint := range []string{"ops", "aide", "ops2"} {
+			s.want(endpoint, "suspended call.suspended")
+		}
+		s.want("bad")
+		s.bad = ""
+		for range 3 {
+			r.clock.Advance(time.Minute)
+			r.must(sweeper.Sweep(r.ctx, r.db, r.db, r.clock, 5*time.Second))
+			r.work()
+		}
+		r.wantRun(core.RunWaiting, 0)
+		for _, endpoint := range []string{"ops", "aide", "ops2", "bad"} {
+			s.want(endpoint, "suspended call.suspended")
+		}
 	})
 	t.Run("H21 what could not be handed over keeps the run due until it is", func(t *testing.T) {
 		r, s := setup(t, 2)

@@ -159,10 +159,8 @@ func (a *Agents) Deploy(ctx context.Context, tenants ...string) ([]agent.Definit
 	a.incomplete = nil
 	a.mu.Unlock()
 	a.remember(files, nil)
-	for _, tenant := range tenants {
-		if err := a.join(ctx, tenant, loaded); err != nil {
-			return nil, err
-		}
+	if err := each(tenants, func(tenant string) error { return a.join(ctx, tenant, loaded) }); err != nil {
+		return nil, err
 	}
 	return loaded, nil
 }

@@ -3,6 +3,8 @@ package program
 import (
 	"cmp"
 	"context"
+	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -49,19 +51,26 @@ const (
 func (a *Agents) Reload(ctx context.Context, files []agentfile.File, tenants ...string) ([]Change, error) {
 	a.deploying.Lock()
 	defer a.deploying.Unlock()
-	for _, tenant := range tenants { // tenants that were left out because the disk was full
-		if err := a.joinOnce(ctx, tenant); err != nil {
-			return nil, err
-		}
-	}
+	// those that were left out because the disk was full
+	err := each(tenants, func(tenant string) error { return a.joinOnce(ctx, tenant) })
 	r := a.compare(files)
-	for _, tenant := range a.begin(r) {
-		if err := a.update(ctx, tenant, r); err != nil {
-			return nil, err
-		}
+	err = errors.Join(err, each(a.begin(r), func(tenant string) error { return a.update(ctx, tenant, r) }))
+	if err != nil {
+		return nil, err
 	}
 	a.end(r)
 	return r.changes, nil
+}
+
+// each calls do for every tenant: one whose agents can't be stored doesn't keep the others on an
+// older version.
+func each(tenants []string, do func(tenant string) error) (err error) {
+	for _, tenant := range tenants {
+		if failed := do(tenant); failed != nil {
+			err = errors.Join(err, fmt.Errorf("tenant %q: %w", tenant, failed))
+		}
+	}
+	return err
 }
 
 // begin marks what is no longer served, before anything is deployed, and returns the tenants that

@@ -7,6 +7,7 @@ import (
 	"maps"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 	"testing"
 
@@ -431,5 +432,40 @@ func TestAReloadTouchesOnlyWhatChanged(t *testing.T) {
 	}
 	if got := r.version(access.Tenant, "own"); got == "" {
 		t.Error("the other server's agent was taken away")
+	}
+}
+
+// refusing is a store that can't store the agents of one tenant.
+type refusing struct {
+	Definitions
+	tenant string
+}
+
+func (s *refusing) PutDefinition(ctx context.Context, d engine.Definition) error {
+	if d.Tenant == s.tenant {
+		return engine.ErrUnavailable
+	}
+	return s.Definitions.PutDefinition(ctx, d)
+}
+
+func TestATenantWhoseAgentsCannotBeStoredKeepsNoOtherOnAnOlderVersion(t *testing.T) {
+	r := newDirRig(t, map[string]string{"desk.yaml": saying("one") + "tenants: ['*']\n"})
+	bad := &refusing{Definitions: r.stored}
+	r.restart(bad)
+	before := r.version("acme", "desk")
+	// by name, the one that fails comes first
+	bad.tenant = min(access.Tenant, "acme")
+	good := max(access.Tenant, "acme")
+	r.write(map[string]string{"desk.yaml": saying("two") + "tenants: ['*']\n"})
+	_, err := r.agents.Reload(t.Context(), r.files())
+	if !errors.Is(err, engine.ErrUnavailable) || !strings.Contains(err.Error(), bad.tenant) {
+		t.Errorf("got %v", err)
+	}
+	if now := r.version(good, "desk"); now == before {
+		t.Error("the other tenant has the version from before")
+	}
+	bad.tenant = ""
+	if got := r.reload(); len(got) != 1 || r.version("acme", "desk") == before {
+		t.Errorf("after the store works again: %v", got)
 	}
 }

@@ -51,14 +51,15 @@ func (a *Agents) Serve(ctx context.Context, tenants ...string) (served []agent.D
 	a.serving(loaded, unreadable, out)
 	a.remember(files, out)
 	defer a.served()
-	for _, tenant := range tenants {
+	err = each(tenants, func(tenant string) error {
 		err := a.join(ctx, tenant, loaded)
 		if errors.Is(err, engine.ErrNoRoom) {
 			err = a.withhold(ctx, tenant, loaded)
 		}
-		if err != nil {
-			return nil, err
-		}
+		return err
+	})
+	if err != nil {
+		return nil, err
 	}
 	a.served()
 	a.lookAtCalls(loaded, files)

@@ -395,3 +395,39 @@ func TestAllDeadDeliveriesOfAnEndpointAreRedriven(t *testing.T) {
 		}
 	}
 }
+
+// stuck can't put the notices of some events back.
+type stuck struct {
+	webhooks.Deliveries
+	refuses func(event int64) bool
+}
+
+func (s stuck) RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error {
+	if s.refuses(event) {
+		return engine.ErrDenied
+	}
+	return s.Deliveries.RedriveNotice(ctx, k, event, now)
+}
+
+// The newest, which is tried first, and one of the second page can't be put back.
+func TestADeliveryThatCannotBeRedrivenKeepsNoOtherDead(t *testing.T) {
+	all := false
+	s := newServer(t, settings{token: "secret", desk: func(o *webhooks.Options) {
+		o.Deliveries = stuck{o.Deliveries, func(event int64) bool { return all || event == 120 || event == 7 }}
+	}})
+	s.client = s.client.With(client.WithToken("secret"))
+	for event := range int64(120) {
+		s.dead("thr_a", "wh_a", event+1)
+	}
+	if got, err := s.client.RedriveEndpoint(t.Context(), "wh_a"); err != nil || got != 118 {
+		t.Errorf("%d redriven, %v", got, err)
+	}
+	left, err := client.Collect(s.client.Deliveries(t.Context(), client.DeliveryFilter{Dead: true}))
+	if err != nil || len(left) != 2 || left[0].Event != 120 || left[1].Event != 7 {
+		t.Errorf("%+v, %v", left, err)
+	}
+	all = true
+	if got := s.send("POST", webhooksPath+"/deliveries/redrive", `{"endpoint":"wh_a"}`, bearer("secret")); got.StatusCode < 500 {
+		t.Errorf("nothing can be redriven: %d %s", got.StatusCode, got.text)
+	}
+}

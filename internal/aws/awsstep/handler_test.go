@@ -54,7 +54,8 @@ type rig struct {
 	moved  []moved
 	after  []time.Duration // of each
 	given  []time.Duration
-	broken error // what queues answer
+	broken error  // what queues answer
+	poison string // what they can't take
 }
 
 type moved struct {
@@ -99,6 +100,9 @@ func (r *rig) Nack(_ context.Context, _ engine.Delivery, delay time.Duration, _ 
 
 func (r *rig) Move(_ context.Context, d intake.Delivery, f intake.Result) (bool, error) {
 	r.moved, r.after = append(r.moved, moved{string(d.Body), f.Outcome, f.Code}), append(r.after, f.After)
+	if r.poison != "" && strings.Contains(string(d.Body), r.poison) {
+		return false, engine.ErrUnavailable
+	}
 	return f.Outcome != intake.Failed && r.broken == nil, r.broken
 }
 

@@ -79,6 +79,16 @@ func TestAPartOfAnEventThatIsBusyIsPutBackAlone(t *testing.T) {
 	}
 }
 
+// The message comes again, and would be a dead letter with all of its parts in the end.
+func TestAPartThatCannotBePutBackKeepsNoOtherFromIt(t *testing.T) {
+	r := newRig(t)
+	r.refuses, r.poison = &refusal.Error{Code: refusal.CodeRunOpen, Detail: "busy"}, "letter"
+	again := r.file("sqs_s3.json")
+	if len(again) != 1 || len(r.moved) != 3 || r.moved[2].Outcome != intake.Failed || !strings.Contains(r.moved[1].Body, "caf") || r.metrics()["IntakeBusy"] != 1 {
+		t.Errorf("moved %+v, again %v, %v", r.moved, again, r.metrics())
+	}
+}
+
 func TestTheTestEventOfS3IsDropped(t *testing.T) {
 	r := newRig(t)
 	r.h.intake.Agent = ""

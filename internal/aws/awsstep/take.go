@@ -2,6 +2,7 @@ package awsstep
 
 import (
 	"context"
+	"errors"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -32,12 +33,14 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 		return i.busy(ctx, m, requests[0], results[0])
 	}
 	for n, o := range requests {
-		if _, err := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), results[n]); err != nil {
-			return false, err
+		if _, moveErr := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), results[n]); moveErr != nil {
+			// the other parts move all the same: the message may end as a dead letter
+			err = errors.Join(err, moveErr)
+			continue
 		}
 		i.settled(m, results[n])
 	}
-	return true, nil
+	return err == nil, err
 }
 
 // busy returns a message to the queue with growing delays, as often as the queue allows before it

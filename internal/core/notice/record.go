@@ -15,6 +15,12 @@ type Record struct {
 	Attempts []Attempt `json:"a,omitempty"` // the newest [MostAttempts]
 }
 
+// Unread is what is shown of a delivered notice whose record cannot be read: when it ended, and why
+// no more is known.
+func Unread(k Key, event, at int64) Record {
+	return Record{Key: k, Event: event, State: StateDelivered, Since: at, At: at, Attempts: []Attempt{{At: at, Error: "the record of this notice can't be read"}}}
+}
+
 // Record returns the record of an entry that is delivered or dead.
 func (e Entry) Record(k Key, event int64, s State, at int64) Record {
 	return Record{Key: k, Event: event, Kind: e.Kind, Seq: e.Seq, State: s, Since: e.Since, At: at, Tries: e.Tries, Attempts: e.Attempts}

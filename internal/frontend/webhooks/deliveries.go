@@ -145,8 +145,12 @@ func (d *Desk) redrive(ctx context.Context, k notice.Key, event int64) error {
 // mostRedriven is how many notices one request redrives.
 const mostRedriven = 100
 
+// mostSilent is how many notices of a request fail before it is given up, if none succeeds.
+const mostSilent = 5
+
 // RedriveAll puts dead notices of an endpoint back in their lines, newest first. One that dies
-// again meanwhile is in front of the cursor, so that the requests come to an end.
+// again meanwhile is in front of the cursor, so that the requests come to an end. One that can't be
+// put back stays dead and doesn't stop the others; it is an error if none can.
 func (d *Desk) RedriveAll(ctx context.Context, c frontend.Caller, req wire.RedriveRequest) (done wire.Redriven, err error) {
 	if err := checkEndpoint(req.Endpoint); err != nil {
 		return done, err
@@ -158,13 +162,22 @@ func (d *Desk) RedriveAll(ctx context.Context, c frontend.Caller, req wire.Redri
 	if err != nil {
 		return done, err
 	}
+	var failed []error
 	for _, r := range records {
 		switch err := d.redrive(ctx, r.Key, r.Event); {
 		case err == nil:
 			done.Redriven++
-		case !errors.Is(err, engine.ErrNotFound): // one that is no longer dead
+		case ctx.Err() != nil:
 			return done, err
+		case !errors.Is(err, engine.ErrNotFound): // one that is no longer dead
+			failed = append(failed, err)
 		}
+		if len(failed) == mostSilent && done.Redriven == 0 {
+			break
+		}
+	}
+	if done.Redriven == 0 && len(failed) > 0 {
+		return done, errors.Join(failed...)
 	}
 	done.Next = next
 	return done, nil

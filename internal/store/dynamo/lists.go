@@ -96,22 +96,26 @@ func (s *Store) runsAt(ctx context.Context, hits []item) (found []listed[core.Re
 	for i, hit := range hits {
 		keys[i] = keyOf(hit)
 	}
-	items, err := s.items(ctx, doing, keys)
-	if err != nil {
+	items, hot, err := s.partly(ctx, doing, keys)
+	if err = cmp.Or(err, s.none(doing, items, hot)); err != nil {
 		return nil, err
 	}
 	var moved []key
 	for i, hit := range hits {
-		if at := textAt(hit, attrListSK); textAt(items[keys[i]], attrListSK) != at {
+		if at := textAt(hit, attrListSK); textAt(items[keys[i]], attrListSK) != at && !hot[keys[i]] {
 			keys[i].sk = recordSK(runAt(at))
 			moved = append(moved, keys[i])
 		}
 	}
-	records, err := s.items(ctx, doing, moved)
+	records, late, err := s.partly(ctx, doing, moved)
 	if err != nil {
 		return nil, err
 	}
 	for i, hit := range hits {
+		if at := textAt(hit, attrListSK); hot[keys[i]] || late[keys[i]] {
+			found = append(found, listed[core.Record]{at, placed(hit, at)})
+			continue
+		}
 		it, there := records[keys[i]]
 		if !there {
 			it, there = items[keys[i]]
@@ -209,11 +213,16 @@ func (s *Store) waitingAt(ctx context.Context, hits []item) (found []listed[core
 	for _, hit := range hits {
 		keys = append(keys, keyOf(hit))
 	}
-	items, err := s.items(ctx, "listing approvals", keys)
-	if err != nil {
+	const doing = "listing approvals"
+	items, hot, err := s.partly(ctx, doing, keys)
+	if err = cmp.Or(err, s.none(doing, items, hot)); err != nil {
 		return nil, err
 	}
 	for i, hit := range hits {
+		if at := textAt(hit, attrApprovalsSK); hot[keys[i]] {
+			found = append(found, listed[core.Head]{at, unread(hit, at)})
+			continue
+		}
 		it := items[keys[i]]
 		if it == nil || textAt(it, attrApprovalsSK) == "" {
 			continue
@@ -230,7 +239,7 @@ func (s *Store) waitingAt(ctx context.Context, hits []item) (found []listed[core
 // unread returns what is known of a head that cannot be read.
 func unread(it item, position string) core.Head {
 	at, _ := threadOf(textAt(it, attrPK))
-	return core.Head{Identity: core.Identity{Tenant: at.Tenant, Thread: at.Thread, Run: textAt(it, attrRun), Agent: textAt(it, attrAgent)},
+	return core.Head{Identity: core.Identity{Tenant: at.Tenant, Thread: at.Thread, Run: cmp.Or(textAt(it, attrRun), runAt(position)), Agent: textAt(it, attrAgent)},
 		Waits:  core.Waits{Oldest: position},
 		Origin: core.Origin{Born: bornAt(position), At: bornAt(position)}}
 }

@@ -6,11 +6,14 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
@@ -103,6 +106,85 @@ func TestAHeadOfANewerSchemaHidesNoOther(t *testing.T) {
 		}
 		if _, err := store.Claim(t.Context(), engine.ClaimRequest{Tenant: "acme", Thread: "thr_a", Claim: "x", Now: 1 << 40, LeaseEnd: 1 << 41, Schema: core.SchemaVersion}); err == nil {
 			t.Error("claimed")
+		}
+	})
+}
+
+// A head whose partition is throttled for good hides no other: it is listed with what its keys say.
+func TestAThrottledHeadHidesNoOther(t *testing.T) {
+	t.Parallel()
+	d := newDouble(t)
+	store := quick(t, d)
+	for _, thread := range []string{"thr_a", "thr_b", "thr_c"} {
+		waitsIn(t, store, thread)
+	}
+	d.ReadLag(0)
+	heads, _, err := store.Approvals(t.Context(), "acme", "", 10)
+	must(t, err)
+	runs, _, err := store.Runs(t.Context(), "acme", "", "", 10)
+	must(t, err)
+	first := func(c awsdouble.Call) awsdouble.Fault { // one item of each batch stays unread
+		if c.Operation == "BatchGetItem" {
+			return awsdouble.Unprocessed(len(c.Keys) - 1)
+		}
+		return awsdouble.Fault{}
+	}
+	d.Fail(first)
+	some, _, err := store.Approvals(t.Context(), "acme", "", 10)
+	if err != nil || len(some) != 3 {
+		t.Fatalf("%d approvals, %v", len(some), err)
+	}
+	for i, h := range some {
+		if hot := i == 2; h.Thread != heads[i].Thread || h.Run != heads[i].Run || (len(h.Calls) == 0) != hot {
+			t.Errorf("approval %d: %+v", i, h)
+		}
+	}
+	listed, _, err := store.Runs(t.Context(), "acme", "", "", 10)
+	if err != nil || len(listed) != 3 {
+		t.Fatalf("%d runs, %v", len(listed), err)
+	}
+	for i, r := range listed {
+		if r.Run != runs[i].Run || r.Thread != runs[i].Thread || r.Born != runs[i].Born {
+			t.Errorf("run %d: %+v", i, r)
+		}
+	}
+}
+
+// A record of a notice that is damaged hides no other, in the list of the tenant and in that of its
+// thread.
+func TestADamagedRecordOfANoticeHidesNoOther(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		client, table := s.client(), s.table(t)
+		store := s.store(t, client, table, nil)
+		k := notice.Key{Tenant: "acme", Thread: "thr_a", Endpoint: "ops"}
+		for event := range int64(3) {
+			event++
+			_, err := store.HandOver(t.Context(), engine.HandOver{Key: k, Event: event, Kind: notice.Done, Seq: event, Now: event * 1000})
+			must(t, err)
+			l, err := store.ClaimLine(t.Context(), engine.LineClaim{Key: k, Claim: fmt.Sprint("c", event), Now: event * 1000, LeaseEnd: event*1000 + 500, Due: event*1000 + 500})
+			must(t, err)
+			r := l.Entries[event].Record(k, event, notice.StateDead, event*1000)
+			_, err = store.WriteLine(t.Context(), engine.LineWrite{Key: k, Epoch: l.Epoch, Event: event, Record: &r, Release: true, Adds: l.Adds})
+			must(t, err)
+		}
+		key := map[string]types.AttributeValue{"pk": headKeyOf("acme", "thr_a")["pk"], "sk": &types.AttributeValueMemberS{Value: "NR#ops#000000000000002"}}
+		set, body := "SET #b = :b", "body"
+		_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: key, UpdateExpression: &set,
+			ConditionExpression: aws.String("attribute_exists(#b)"), ExpressionAttributeNames: map[string]string{"#b": body},
+			ExpressionAttributeValues: map[string]types.AttributeValue{":b": &types.AttributeValueMemberS{Value: "{"}}})
+		must(t, err)
+		for _, q := range []engine.RecordQuery{{Limit: 10}, {Limit: 10, Endpoint: "ops", Dead: true}, {Limit: 10, Thread: "thr_a"}} {
+			page, _, err := store.Records(t.Context(), "acme", q)
+			if err != nil || len(page) != 3 {
+				t.Fatalf("%+v: %+v, %v", q, page, err)
+			}
+			if r := page[1]; r.Event != 2 || r.Key != k || r.State != notice.StateDead || r.At != 2000 || len(r.Attempts) != 1 || page[2].Kind != notice.Done {
+				t.Errorf("%+v: %+v", q, page)
+			}
+		}
+		if _, err := store.Record(t.Context(), k, 2); !errors.Is(err, engine.ErrUnreadable) {
+			t.Errorf("the record itself: %v", err)
 		}
 	})
 }

@@ -69,6 +69,25 @@ func readNoticeRecord(it item) (r notice.Record, err error) {
 	return r, nil
 }
 
+// listedNotice is the record of an item for a list. One that cannot be read must not hide the
+// others: it is listed with what its keys say.
+func listedNotice(it item) notice.Record {
+	r, err := readNoticeRecord(it)
+	if err == nil {
+		return r
+	}
+	at, _ := threadOf(textAt(it, attrPK))
+	name, digits, _ := strings.Cut(strings.TrimPrefix(textAt(it, attrSK), prefixNotice), "#")
+	event, _ := strconv.ParseInt(digits, 10, 64)
+	endpoint, _ := unescape(name)
+	born := bornAt(textAt(it, attrListSK))
+	r = notice.Unread(notice.Key{Tenant: at.Tenant, Thread: at.Thread, Endpoint: endpoint}, event, born)
+	if strings.HasPrefix(textAt(it, attrListPK), prefixDeadNotice) {
+		r.State = notice.StateDead
+	}
+	return r
+}
+
 // Record implements delivery.Lines.
 func (s *Store) Record(ctx context.Context, k notice.Key, event int64) (notice.Record, error) {
 	it, err := s.stored(ctx, "reading the record of a notice", noticeRecordKey(k, event))
@@ -122,12 +141,11 @@ func (s *Store) Records(ctx context.Context, tenant string, q engine.RecordQuery
 
 func (s *Store) recordsOfThread(ctx context.Context, tenant string, q engine.RecordQuery, after string) (found []listed[notice.Record], err error) {
 	err = s.ofThread(ctx, "listing the notices of a thread", tenant, q.Thread, prefixNotice, func(it item) error {
-		r, err := readNoticeRecord(it)
-		at := textAt(it, attrListSK)
-		if err == nil && fits(q, r.Endpoint, r.State) && (after == "" || at < after) {
+		r, at := listedNotice(it), textAt(it, attrListSK)
+		if fits(q, r.Endpoint, r.State) && (after == "" || at < after) {
 			found = append(found, listed[notice.Record]{at, r})
 		}
-		return err
+		return nil
 	})
 	slices.SortFunc(found, func(a, b listed[notice.Record]) int { return cmp.Compare(b.at, a.at) })
 	return found, err
@@ -163,15 +181,16 @@ func (s *Store) recordsOfState(ctx context.Context, tenant string, state notice.
 				keys = append(keys, keyOf(hit))
 			}
 		}
-		items, err := s.items(ctx, "listing notices", keys)
-		if err != nil {
+		const doing = "listing notices"
+		items, hot, err := s.partly(ctx, doing, keys)
+		if err = cmp.Or(err, s.none(doing, items, hot)); err != nil {
 			return false, err
 		}
 		for _, k := range keys {
-			r, err := readNoticeRecord(items[k])
-			if err != nil {
-				return false, err
+			if items[k] == nil {
+				continue
 			}
+			r := listedNotice(items[k])
 			// the index lags: a record may be gone, or say something else by now
 			if r.State == state && (endpoint == "" || r.Endpoint == endpoint) {
 				found = append(found, listed[notice.Record]{textAt(items[k], attrListSK), r})

@@ -51,32 +51,51 @@ const mostInBatch = 100
 
 // items reads many items consistently. Missing items are absent from the result.
 func (s *Store) items(ctx context.Context, doing string, keys []key) (map[key]item, error) {
-	found := map[key]item{}
-	asked := map[key]bool{}
+	found, unread, err := s.partly(ctx, doing, keys)
+	if err == nil && len(unread) > 0 {
+		return nil, s.unavailable(doing, errUnread)
+	}
+	return found, err
+}
+
+// partly is items for lists: one item whose partition is throttled does not hide the others. unread
+// are the keys that the server did not read.
+func (s *Store) partly(ctx context.Context, doing string, keys []key) (found map[key]item, unread map[key]bool, err error) {
+	found, unread = map[key]item{}, map[key]bool{}
 	var left []item
 	for _, k := range keys {
-		if !asked[k] {
-			asked[k], left = true, append(left, k.attributes())
+		if !unread[k] {
+			unread[k], left = true, append(left, k.attributes())
 		}
 	}
-	for pauses := 0; len(left) > 0; {
+	for pauses := 0; len(left) > 0 && pauses < mostConflicts; {
 		n := min(len(left), mostInBatch)
-		unread, err := s.batch(ctx, left[:n], found)
+		again, err := s.batch(ctx, left[:n], found)
 		if err != nil {
-			return nil, s.unavailable(doing, err)
+			return nil, nil, s.unavailable(doing, err)
 		}
-		left = append(unread, left[n:]...)
-		if len(unread) == 0 {
+		left = append(again, left[n:]...)
+		if len(again) == 0 {
 			continue
 		}
-		if pauses++; pauses >= mostConflicts {
-			return nil, s.unavailable(doing, errUnread)
-		}
+		pauses++
 		if err := s.pause(ctx, firstPause<<min(pauses, 10)); err != nil {
-			return nil, s.unavailable(doing, err)
+			return nil, nil, s.unavailable(doing, err)
 		}
 	}
-	return found, nil
+	clear(unread)
+	for _, it := range left {
+		unread[keyOf(it)] = true
+	}
+	return found, unread, nil
+}
+
+// none is the error of a list of which nothing could be read.
+func (s *Store) none(doing string, found map[key]item, unread map[key]bool) error {
+	if len(found) == 0 && len(unread) > 0 {
+		return s.unavailable(doing, errUnread)
+	}
+	return nil
 }
 
 // batch reads up to mostInBatch items and returns the keys that the server left for another

@@ -237,15 +237,21 @@ func (db *DB) ThreadLines(ctx context.Context, tenant, thread string) (map[strin
 	return lines, err
 }
 
-const recordColumns = "thread, endpoint, event, body"
+const recordColumns = "thread, endpoint, event, body, at, dead"
 
 func scanNoticeRecord(s dbfile.Scanner, tenant string, r *notice.Record) error {
 	var body []byte
-	if err := s.Scan(&r.Thread, &r.Endpoint, &r.Event, &body); err != nil {
+	var at int64
+	var dead bool
+	if err := s.Scan(&r.Thread, &r.Endpoint, &r.Event, &body, &at, &dead); err != nil {
 		return dbfile.Unavailable(err)
 	}
 	r.Tenant = tenant
 	if err := json.Unmarshal(body, r); err != nil {
+		*r = notice.Unread(r.Key, r.Event, at)
+		if dead {
+			r.State = notice.StateDead
+		}
 		return tables.Unreadable("record of a notice of thread "+r.Thread, err)
 	}
 	return nil
@@ -285,6 +291,9 @@ func (db *DB) Records(ctx context.Context, tenant string, q engine.RecordQuery) 
 	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var r notice.Record
 		err := scanNoticeRecord(s, tenant, &r)
+		if errors.Is(err, engine.ErrUnreadable) { // it must not hide the others
+			err = nil
+		}
 		records = append(records, r)
 		return err
 	}, query, tenant, q.Thread, q.Endpoint, q.Dead, after.Number, after.Text, after.Tie, limit+1)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -116,6 +117,27 @@ func TestAnUnreadableRecordHidesNoOther(t *testing.T) {
 		t.Errorf("records %+v", page)
 	}
 	if _, err := db.Archived(t.Context(), tenant, "run_b_1"); !errors.Is(err, engine.ErrUnreadable) {
+		t.Errorf("the record itself: %v", err)
+	}
+}
+
+func TestAnUnreadableRecordOfANoticeHidesNoOther(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "damaged.db")
+	db := open(t, path, options(t, enginetest.AtMilli(1000)))
+	for event, body := range []string{`{"st":"dead","k":"done","at":1000}`, "{", `{"st":"dead","k":"done","at":1002}`} {
+		if _, err := rawFile(t, path).Exec("INSERT INTO notice_records (tenant, thread, endpoint, event, at, dead, body) VALUES (?, 'thr_a', 'ops', ?, ?, 1, ?)",
+			tenant, event, 1000+event, body); err != nil {
+			t.Fatal(err)
+		}
+	}
+	page, _, err := db.Records(t.Context(), tenant, engine.RecordQuery{Limit: 10, Dead: true})
+	if err != nil || len(page) != 3 {
+		t.Fatalf("%+v, %v", page, err)
+	}
+	if r := page[1]; r.Event != 1 || r.Thread != "thr_a" || r.Endpoint != "ops" || r.State != notice.StateDead || r.At != 1001 || len(r.Attempts) != 1 || page[0].Kind != notice.Done {
+		t.Errorf("records %+v", page)
+	}
+	if _, err := db.Record(t.Context(), page[1].Key, 1); !errors.Is(err, engine.ErrUnreadable) {
 		t.Errorf("the record itself: %v", err)
 	}
 }
