@@ -25,13 +25,13 @@ var (
 
 	// Of the function that works alone: what it calls, in these protocols as well.
 	modulesWithReach = slices.Concat(modulesWithProtocols, []string{"golang.org/x/mod", "github.com/aws/aws-sdk-go-v2/aws/protocol/eventstream",
-		"github.com/aws/aws-sdk-go-v2/service/bedrockruntime", "github.com/aws/aws-sdk-go-v2/service/lambda", "github.com/aws/aws-sdk-go-v2/service/ssm"})
+		"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"})
 )
 
 // modulesWithSenders are of the function that delivers notices. It sends tasks to clients of A2A.
 var modulesWithSenders = slices.Concat(modulesWithHTTP, []string{"github.com/a2aproject/a2a-go/v2", "github.com/google/uuid",
 	"github.com/aws/aws-sdk-go-v2/service/eventbridge", "github.com/aws/aws-sdk-go-v2/service/sesv2", "github.com/aws/aws-sdk-go-v2/service/sns",
-	"github.com/aws/aws-sdk-go-v2/service/ssm", "github.com/aws/aws-sdk-go-v2/internal/v4a"})
+	"github.com/aws/aws-sdk-go-v2/internal/v4a"})
 
 const module = "github.com/dormouse-dev/dormouse"
 
@@ -70,12 +70,12 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 		{"notify", modulesWithSenders, slices.Concat(noFunction, steps, slices.DeleteFunc(slices.Clone(chats), func(name string) bool {
 			return name == "internal/api/a2a" || name == "internal/api/project"
 		}))},
-		{"hook", append(modulesWithHTTP, "github.com/aws/aws-sdk-go-v2/service/ssm"), slices.Concat(noFunction, steps, chats, []string{"internal/aws/awsnotify",
+		{"hook", modulesWithHTTP, slices.Concat(noFunction, steps, chats, []string{"internal/aws/awsnotify",
 			"internal/notify/webhook", "internal/notify/teams", "internal/notify/ses", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web, chats)},
 		{"api", modulesWithProtocols, slices.Concat(noFunction, reach, senders)},
 		// it signs people in, and mails one-time codes
-		{"decision", slices.Concat(modulesWithHTTP, []string{"github.com/aws/aws-sdk-go-v2/service/ssm", "github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4",
+		{"decision", slices.Concat(modulesWithHTTP, []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4",
 			"golang.org/x/oauth2", "github.com/aws/aws-sdk-go-v2/service/sesv2", "github.com/aws/aws-sdk-go-v2/internal/v4a"}),
 			slices.Concat(noFunction, steps, chats, slices.DeleteFunc(slices.Clone(senders), func(name string) bool { return name == "internal/notify/ses" }))},
 	} {

@@ -5,10 +5,9 @@ package awssecret
 import (
 	"os"
 
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
-
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/machine/awsrequest"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/secret/ssmsecret"
 )
@@ -19,6 +18,7 @@ func Source(s stack.Settings) secret.Source {
 	if s.SecretsPath == "" {
 		return environment
 	}
-	client := ssm.NewFromConfig(s.Config(), func(o *ssm.Options) { o.BaseEndpoint = stack.Endpoint(s.Endpoints.SSM, o.BaseEndpoint) })
-	return environment.Or(ssmsecret.New(client, ssmsecret.Options{Path: s.SecretsPath, Clock: machine.Clock{}}))
+	config := s.Config()
+	config.BaseEndpoint = stack.Endpoint(s.Endpoints.SSM, config.BaseEndpoint)
+	return environment.Or(ssmsecret.New(awsrequest.New("ssm", config), ssmsecret.Options{Path: s.SecretsPath, Clock: machine.Clock{}}))
 }

@@ -6,7 +6,6 @@ import (
 
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
@@ -14,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
+	"github.com/dormouse-dev/dormouse/internal/machine/awsrequest"
 	"github.com/dormouse-dev/dormouse/internal/model/bedrock"
 	"github.com/dormouse-dev/dormouse/internal/model/openai"
 	"github.com/dormouse-dev/dormouse/internal/program"
@@ -97,8 +97,10 @@ func (c *connections) bedrock(region string) *bedrockruntime.Client {
 	return made
 }
 
-func (c *connections) lambda() *lambda.Client {
-	return lambda.NewFromConfig(c.patient(), func(o *lambda.Options) { o.BaseEndpoint = stack.Endpoint(c.Endpoints.Lambda, o.BaseEndpoint) })
+func (c *connections) lambda() lambdatool.Client {
+	config := c.patient()
+	config.BaseEndpoint = stack.Endpoint(c.Endpoints.Lambda, config.BaseEndpoint)
+	return lambdatool.Service(awsrequest.New("lambda", config))
 }
 
 // patient returns a configuration for services that respond as slowly as a model or a function:

@@ -13,6 +13,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/bedrockruntime"
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -223,10 +224,12 @@ type functions struct {
 	made *lambda.Client
 }
 
-func (f *functions) Invoke(ctx context.Context, in *lambda.InvokeInput, opts ...func(*lambda.Options)) (*lambda.InvokeOutput, error) {
+// Invoke implements [lambdatool.Client] with the SDK's client, which follows what the profile says
+// about endpoints.
+func (f *functions) Invoke(ctx context.Context, i lambdatool.Invocation) (lambdatool.Answer, error) {
 	c, err := f.account.config(ctx, f.region)
 	if err != nil {
-		return nil, err
+		return lambdatool.Answer{}, err
 	}
 	f.mu.Lock()
 	if f.made == nil {
@@ -234,5 +237,13 @@ func (f *functions) Invoke(ctx context.Context, in *lambda.InvokeInput, opts ...
 	}
 	made := f.made
 	f.mu.Unlock()
-	return made.Invoke(ctx, in, opts...)
+	in := &lambda.InvokeInput{FunctionName: &i.Function, InvocationType: types.InvocationTypeRequestResponse, Payload: i.Event, ClientContext: &i.Context}
+	if i.Qualifier != "" {
+		in.Qualifier = &i.Qualifier
+	}
+	out, err := made.Invoke(ctx, in, func(o *lambda.Options) { o.Retryer = aws.NopRetryer{} })
+	if err != nil {
+		return lambdatool.Answer{}, err
+	}
+	return lambdatool.Answer{Payload: out.Payload, Failed: out.FunctionError != nil}, nil
 }

@@ -6,24 +6,21 @@ package ssmsecret
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
+	"net/http"
 	"sync"
 	"time"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/smithy-go"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/machine/awsrequest"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
-
-// Client is the part of the service's client that is used.
-type Client interface {
-	GetParameter(context.Context, *ssm.GetParameterInput, ...func(*ssm.Options)) (*ssm.GetParameterOutput, error)
-}
 
 // Options say where the secrets are. Both are required.
 type Options struct {
@@ -49,14 +46,14 @@ const (
 )
 
 // New returns a source that asks the service when a value is needed, with one request at a time for
-// each name. Its errors contain no value.
-func New(client Client, o Options) secret.Source {
+// each name. Its errors contain no value. The client is that of the service ssm.
+func New(client *awsrequest.Client, o Options) secret.Source {
 	s := &store{client: client, o: o, known: map[string]*entry{}}
 	return s.lookup
 }
 
 type store struct {
-	client Client
+	client *awsrequest.Client
 	o      Options
 
 	mu    sync.Mutex
@@ -146,17 +143,24 @@ func (s *store) fetch(ctx context.Context, name string, e *entry) {
 }
 
 func (s *store) get(ctx context.Context, name string) (string, error) {
-	out, err := s.client.GetParameter(ctx, &ssm.GetParameterInput{Name: aws.String(s.o.Path + name), WithDecryption: aws.Bool(true)})
+	out, err := s.client.Post(ctx, awsrequest.Request{Path: "/",
+		Header: http.Header{"Content-Type": {"application/x-amz-json-1.1"}, "X-Amz-Target": {"AmazonSSM.GetParameter"}},
+		Body:   core.Encode(map[string]any{"Name": s.o.Path + name, "WithDecryption": true})})
 	var refusal smithy.APIError
 	switch {
 	case errors.As(err, &refusal) && refusal.ErrorCode() == "ParameterNotFound":
 		return "", secret.ErrNotSet
 	case err != nil:
 		return "", fmt.Errorf("reading the parameter %s%s: %w", s.o.Path, name, err)
-	case out.Parameter == nil || aws.ToString(out.Parameter.Value) == "":
+	}
+	var found struct{ Parameter struct{ Value string } }
+	if err := json.Unmarshal(out.Body, &found); err != nil {
+		return "", fmt.Errorf("reading the parameter %s%s: the answer is not JSON", s.o.Path, name)
+	}
+	if found.Parameter.Value == "" {
 		return "", secret.ErrNotSet
 	}
-	return *out.Parameter.Value, nil
+	return found.Parameter.Value, nil
 }
 
 // passing reports whether an error says nothing about the parameter: no response, a fault of the

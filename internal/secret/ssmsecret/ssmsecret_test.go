@@ -14,9 +14,9 @@ import (
 	"time"
 
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/ssm"
 
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/machine/awsrequest"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/secret/ssmsecret"
 )
@@ -91,7 +91,7 @@ func opened(t *testing.T) (*double, *enginetest.Clock, secret.Source) {
 	d, clock := &double{values: map[string]string{parameter: "planted-value"}}, enginetest.AtMilli(0)
 	server := httptest.NewServer(d)
 	t.Cleanup(server.Close)
-	client := ssm.New(ssm.Options{Region: "eu-central-1", BaseEndpoint: aws.String(server.URL), Retryer: aws.NopRetryer{},
+	client := awsrequest.New("ssm", aws.Config{Region: "eu-central-1", BaseEndpoint: aws.String(server.URL),
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "k", SecretAccessKey: "s"}, nil
 		})})

@@ -14,12 +14,13 @@ import (
 
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/aws/aws-sdk-go-v2/aws"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
+	"github.com/aws/aws-sdk-go-v2/aws/retry"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/machine/awsrequest"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/tool/lambdatool"
 )
@@ -84,12 +85,13 @@ func (w *world) requests() []invoked {
 	return append([]invoked{}, w.got...)
 }
 
-// client sends again as often as the service's client does by default, unless it is told not to.
-func (w *world) client() *lambda.Client {
-	return lambda.New(lambda.Options{Region: "eu-central-1", BaseEndpoint: aws.String(w.server.URL),
+// client has a retryer, which must not be asked.
+func (w *world) client() lambdatool.Client {
+	return lambdatool.Service(awsrequest.New("lambda", aws.Config{Region: "eu-central-1", BaseEndpoint: aws.String(w.server.URL),
+		Retryer: func() aws.Retryer { return retry.NewStandard() },
 		Credentials: aws.CredentialsProviderFunc(func(context.Context) (aws.Credentials, error) {
 			return aws.Credentials{AccessKeyID: "k", SecretAccessKey: "s"}, nil
-		})})
+		})}))
 }
 
 func (w *world) tool(t agent.Tool) engine.Tool {

@@ -8,10 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	awshttp "github.com/aws/aws-sdk-go-v2/aws/transport/http"
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-	"github.com/aws/aws-sdk-go-v2/service/lambda/types"
 	"github.com/aws/smithy-go"
 
 	"github.com/dormouse-dev/dormouse/internal/secret"
@@ -30,7 +27,7 @@ type execution struct {
 // exchange is the result of invoking once: an answer or an error. If sent is false, the service
 // cannot have received the request.
 type exchange struct {
-	answer *lambda.InvokeOutput
+	answer Answer
 	err    error
 	sent   bool
 }
@@ -47,11 +44,8 @@ func (e *execution) invoke(ctx context.Context) exchange {
 	// Once a connection exists, the request may be on its way: if the connection breaks, it is
 	// unknown how much of it the service received.
 	trace := &httptrace.ClientTrace{GotConn: func(httptrace.GotConnInfo) { sent.Store(true) }}
-	in := &lambda.InvokeInput{FunctionName: &e.at.Function, InvocationType: types.InvocationTypeRequestResponse, Payload: e.event, ClientContext: &e.told}
-	if e.at.Qualifier != "" {
-		in.Qualifier = &e.at.Qualifier
-	}
-	out, err := e.caller.client.Invoke(httptrace.WithClientTrace(ctx, trace), in, once)
+	out, err := e.caller.client.Invoke(httptrace.WithClientTrace(ctx, trace),
+		Invocation{Function: e.at.Function, Qualifier: e.at.Qualifier, Event: e.event, Context: e.told})
 	if err != nil {
 		if cause := context.Cause(ctx); cause != nil && !errors.As(err, new(smithy.APIError)) {
 			err = cause
@@ -60,9 +54,6 @@ func (e *execution) invoke(ctx context.Context) exchange {
 	}
 	return exchange{answer: out, sent: true}
 }
-
-// once disables the client's own retries.
-func once(o *lambda.Options) { o.Retryer = aws.NopRetryer{} }
 
 // code returns the error code with which the service refused the invocation, or an empty text.
 func (x exchange) code() string {

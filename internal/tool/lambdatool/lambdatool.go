@@ -19,8 +19,6 @@ import (
 	"fmt"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/service/lambda"
-
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -28,10 +26,24 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
 )
 
-// Client is the part of the AWS client that is used. Each call disables its retries, because this
-// package decides what may be retried. It must not set a time limit, because each call brings one.
+// Client invokes a function. It sends exactly one request, because this package decides what may be
+// retried, and sets no time limit, because each call brings one. The service's refusal is a
+// [smithy.APIError], in an [awshttp.ResponseError].
 type Client interface {
-	Invoke(context.Context, *lambda.InvokeInput, ...func(*lambda.Options)) (*lambda.InvokeOutput, error)
+	Invoke(context.Context, Invocation) (Answer, error)
+}
+
+// Invocation is a synchronous invocation of a function.
+type Invocation struct {
+	Function, Qualifier string // a name or an ARN; the qualifier may be empty
+	Event               []byte
+	Context             string // of the client, in base64
+}
+
+// Answer is the answer of a function, or what Lambda says of one that failed.
+type Answer struct {
+	Payload []byte
+	Failed  bool
 }
 
 // Options are the dependencies of Lambda tools. Clock and Random are required.

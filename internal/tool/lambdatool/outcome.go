@@ -17,7 +17,7 @@ import (
 func (e *execution) attempt(x exchange) remote.Attempt {
 	e.hidden = e.caller.o.Hidden()
 	switch {
-	case x.err == nil && x.answer.FunctionError == nil:
+	case x.err == nil && !x.answer.Failed:
 		return remote.Answered{Outcome: e.result(x.answer.Payload)}
 	case x.err == nil:
 		return e.failure(readFailure(x.answer.Payload))
