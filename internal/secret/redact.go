@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync"
 )
 
 // Redact replaces the values of secrets by their names, as in [secret NAME], however a service
@@ -168,13 +169,13 @@ func spellings(text string, c byte) (lengths []int, open bool) {
 	switch text[0] {
 	case '%':
 		count, open = levels(&starts, text, "25", mostLevels)
-		forms = escapedForms[c]
+		forms = escapedForms()[c]
 	case '\\':
 		count, open = levels(&starts, text, `\`, mostBackslashes)
-		forms = backslashedForms[c]
+		forms = backslashedForms()[c]
 	case '&':
 		count, open = levels(&starts, text, "amp;", mostLevels)
-		forms = entityForms[c]
+		forms = entityForms()[c]
 	}
 	for _, start := range starts[:count] {
 		for _, form := range forms {
@@ -201,18 +202,21 @@ func levels(starts *[mostBackslashes]int, text, more string, most int) (count in
 	return count, len(text[at:]) < len(more) && strings.HasPrefix(more, text[at:])
 }
 
-// The spellings of each character, computed once.
+// The spellings of each character, computed once, when a secret is first looked for.
 var (
 	escapedForms     = eachASCII(escaped)
 	backslashedForms = eachASCII(backslashed)
 	entityForms      = eachASCII(entities)
 )
 
-func eachASCII(forms func(byte) []string) (all [128][]string) {
-	for c := range all {
-		all[c] = forms(byte(c))
-	}
-	return all
+func eachASCII(forms func(byte) []string) func() *[128][]string {
+	return sync.OnceValue(func() *[128][]string {
+		var all [128][]string
+		for c := range all {
+			all[c] = forms(byte(c))
+		}
+		return &all
+	})
 }
 
 // escaped returns the spellings of a character after a percent sign. A space may have become a plus

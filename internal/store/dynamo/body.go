@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
@@ -42,9 +43,18 @@ func pack(body []byte) (form string, packed []byte) {
 	return attrBody, body
 }
 
+// deflaters are compressors between two uses: a new one takes 800 KB, for a body of a few.
+var deflaters sync.Pool
+
 func deflate(body []byte) []byte {
 	var out bytes.Buffer
-	w, err := flate.NewWriter(&out, flate.DefaultCompression)
+	var err error
+	w, used := deflaters.Get().(*flate.Writer)
+	if used {
+		w.Reset(&out)
+	} else {
+		w, err = flate.NewWriter(&out, flate.DefaultCompression)
+	}
 	if err == nil {
 		_, err = w.Write(body)
 	}
@@ -52,6 +62,7 @@ func deflate(body []byte) []byte {
 		// neither the level nor the buffer can fail
 		panic("dynamo: compressing in memory: " + err.Error())
 	}
+	deflaters.Put(w)
 	return out.Bytes()
 }
 

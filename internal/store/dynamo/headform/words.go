@@ -3,6 +3,7 @@ package headform
 import (
 	"slices"
 	"strings"
+	"sync"
 )
 
 // words are texts that the JSON in heads repeats. Each is stored as one byte, which is its place in
@@ -38,31 +39,66 @@ func code(word int) byte {
 	return byte(word - 127)
 }
 
-var shorten, lengthen = replacers()
-
-func replacers() (there, back *strings.Replacer) {
-	var pairs, reverse []string
+// byFirst are the words that begin with a byte, the longest first. It is built at the first head: a
+// function would pay for it at each cold start otherwise.
+var byFirst = sync.OnceValue(func() *[256][]int {
+	var all [256][]int
 	for i, word := range words {
-		pairs = append(pairs, word, string([]byte{code(i)}))
+		all[word[0]] = append(all[word[0]], i)
 	}
-	// a replacer takes the first of its texts that fits: let that be the longest
-	longest := slices.Collect(slices.Chunk(pairs, 2))
-	slices.SortStableFunc(longest, func(a, b []string) int { return len(b[0]) - len(a[0]) })
-	pairs = slices.Concat(longest...)
-	for b := range 256 {
-		if plain := string([]byte{byte(b)}); b < 32 || b >= 128 {
-			pairs = append(pairs, plain, "\x00"+plain)
-			reverse = append(reverse, "\x00"+plain, plain)
-		}
+	for _, list := range all {
+		slices.SortStableFunc(list, func(a, b int) int { return len(words[b]) - len(words[a]) })
 	}
-	for i, word := range words {
-		reverse = append(reverse, string([]byte{code(i)}), word)
-	}
-	return strings.NewReplacer(pairs...), strings.NewReplacer(reverse...)
-}
+	return &all
+})
 
 // Pack is JSON in fewer bytes.
-func Pack(json string) []byte { return []byte(shorten.Replace(json)) }
+func Pack(json string) []byte {
+	first := byFirst()
+	packed := make([]byte, 0, len(json))
+	for i := 0; i < len(json); {
+		b, n := json[i], 1
+		word := slices.IndexFunc(first[b], func(w int) bool { return strings.HasPrefix(json[i:], words[w]) })
+		switch {
+		case word >= 0:
+			packed = append(packed, code(first[b][word]))
+			n = len(words[first[b][word]])
+		case b < 32 || b >= 128:
+			packed = append(packed, 0, b)
+		default:
+			packed = append(packed, b)
+		}
+		i += n
+	}
+	return packed
+}
 
 // Unpack reverses [Pack].
-func Unpack(packed []byte) string { return lengthen.Replace(string(packed)) }
+func Unpack(packed []byte) string {
+	json := make([]byte, 0, 3*len(packed))
+	for i := 0; i < len(packed); i++ {
+		b := packed[i]
+		word := wordOf(b)
+		switch {
+		case b == 0 && i+1 < len(packed) && (packed[i+1] < 32 || packed[i+1] >= 128):
+			i++
+			json = append(json, packed[i])
+		case word >= 0 && word < len(words):
+			json = append(json, words[word]...)
+		default:
+			json = append(json, b)
+		}
+	}
+	return string(json)
+}
+
+// wordOf reverses [code]; it is negative for a byte that stands for no word.
+func wordOf(b byte) int {
+	switch {
+	case b >= 128:
+		return int(b) - 128
+	case b >= 1 && b < 32:
+		return int(b) + 127
+	}
+	return -1
+}
