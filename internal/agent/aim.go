@@ -4,11 +4,11 @@ import (
 	"fmt"
 	"net/netip"
 	"path"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 )
 
@@ -34,13 +34,13 @@ type aim struct {
 }
 
 var (
-	AimForm     = regexp.MustCompile(`^(http|lambda|mcp|a2a|go|command):(.*)$`)
-	aimHTTPForm = regexp.MustCompile(`^(?:([A-Z]+) +)?([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(/[^ ?#{}]*)?$`)
-	aimMCPForm  = regexp.MustCompile(`^([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(?:/([!-~]{1,128}))?$`)
-	aimA2AForm  = regexp.MustCompile(`^([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?$`)
-	aimHost     = regexp.MustCompile(`^[a-z0-9*._-]+$|^\[`)
-	aimFunction = regexp.MustCompile(`^[a-zA-Z0-9_*-]{1,64}$`)
-	aimWord     = regexp.MustCompile(`^[!-~]{1,200}$`)
+	AimForm     = lazyregexp.New(`^(http|lambda|mcp|a2a|go|command):(.*)$`)
+	aimHTTPForm = lazyregexp.New(`^(?:([A-Z]+) +)?([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(/[^ ?#{}]*)?$`)
+	aimMCPForm  = lazyregexp.New(`^([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?(?:/([!-~]{1,128}))?$`)
+	aimA2AForm  = lazyregexp.New(`^([^/ :\[\]]+|\[[0-9a-fA-F:.]+\])(?::([0-9]{1,5}))?$`)
+	aimHost     = lazyregexp.New(`^[a-z0-9*._-]+$|^\[`)
+	aimFunction = lazyregexp.New(`^[a-zA-Z0-9_*-]{1,64}$`)
+	aimWord     = lazyregexp.New(`^[!-~]{1,200}$`)
 )
 
 // ReadAim reads a target, as http:POST api.example.com/pay/*, lambda:NAME, mcp:SERVER/TOOL,

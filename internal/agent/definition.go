@@ -8,10 +8,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
@@ -169,10 +169,10 @@ func Decode(raw []byte) (Definition, error) {
 
 // GroupName is the form of the names of groups of approvers, of people in them, and of policies.
 var (
-	AgentName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,63}$`)
-	GroupName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,31}$`)
-	ToolName  = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	ToolGlob  = regexp.MustCompile(`^[a-zA-Z0-9_*-]{1,64}$`)
+	AgentName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,63}$`)
+	GroupName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,31}$`)
+	ToolName  = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
+	ToolGlob  = lazyregexp.New(`^[a-zA-Z0-9_*-]{1,64}$`)
 )
 
 // AllTenants in [Definition.Tenants] makes an agent one that every tenant may use.

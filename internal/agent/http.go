@@ -5,11 +5,11 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
@@ -144,7 +144,7 @@ func (h HTTP) Secrets() []string {
 }
 
 // Authority is the part of a URL that says where the request goes.
-var Authority = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(/[^?#]*)?(\?[^#]*)?(#.*)?$`)
+var Authority = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#]*)(/[^?#]*)?(\?[^#]*)?(#.*)?$`)
 
 // ReadTarget reads a URL with placeholders in its path and its query.
 func ReadTarget(text string) (Target, error) {

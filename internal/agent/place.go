@@ -5,12 +5,12 @@ import (
 	"fmt"
 	"net/netip"
 	"net/url"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
@@ -187,12 +187,12 @@ func (p place) filled(args arguments) string {
 }
 
 // pathParameters are what some servers leave out of a path: ;a=b behind a segment.
-var pathParameters = regexp.MustCompile(`;[^/*]*`)
+var pathParameters = lazyregexp.New(`;[^/*]*`)
 
 // dotSegment is a segment that a server may resolve: /x/../pay is /pay to many. URLs are resolved
 // before they come here, but not one that is escaped, as %2e%2e, or that has a parameter, as
 // ..;a=b.
-var dotSegment = regexp.MustCompile(`/\.{1,2}(/|$)`)
+var dotSegment = lazyregexp.New(`/\.{1,2}(/|$)`)
 
 // alike is the same text for paths that some server takes for one.
 func alike(path string) string {

@@ -4,12 +4,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
@@ -79,10 +79,10 @@ func jsonKind(v any) string {
 }
 
 var (
-	layer    = regexp.MustCompile(`^validating ([^:]*): `)
-	typeGot  = regexp.MustCompile(`(?s)^type: .* has type "([a-z]+)", want (?:one of )?"([a-z, ]+)"$`)
-	required = regexp.MustCompile(`^required: missing properties: \[(.*)\]$`)
-	extra    = regexp.MustCompile(`^unexpected additional properties \[(.*)\]$`)
+	layer    = lazyregexp.New(`^validating ([^:]*): `)
+	typeGot  = lazyregexp.New(`(?s)^type: .* has type "([a-z]+)", want (?:one of )?"([a-z, ]+)"$`)
+	required = lazyregexp.New(`^required: missing properties: \[(.*)\]$`)
+	extra    = lazyregexp.New(`^unexpected additional properties \[(.*)\]$`)
 )
 
 // explain turns the validator's error into a sentence that names the argument and what was

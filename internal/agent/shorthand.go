@@ -3,10 +3,10 @@ package agent
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // A rule can be written as one text: a tool's name or pattern, or a target, and in parentheses the
@@ -18,10 +18,10 @@ import (
 //	http:POST api.example.com/pay/*
 //	pay(order.total >= 100 && order.currency != "EUR")
 var (
-	shortRule  = regexp.MustCompile(`(?s)^([^()]*)\((.*)\)$`)
-	comparison = regexp.MustCompile(`(?s)^\s*([a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)*) (!=~|=~|!=|==|!~|~|<=|>=|<|>) (.*)$`)
-	quoted     = regexp.MustCompile(`(?s)^"((?:[^"\\]|\\.)*)"(.*)$`)
-	bare       = regexp.MustCompile(`(?s)^(-?[0-9][0-9.eE+-]*|true|false)(.*)$`)
+	shortRule  = lazyregexp.New(`(?s)^([^()]*)\((.*)\)$`)
+	comparison = lazyregexp.New(`(?s)^\s*([a-zA-Z0-9_-]+(?:\.[a-zA-Z0-9_-]+)*) (!=~|=~|!=|==|!~|~|<=|>=|<|>) (.*)$`)
+	quoted     = lazyregexp.New(`(?s)^"((?:[^"\\]|\\.)*)"(.*)$`)
+	bare       = lazyregexp.New(`(?s)^(-?[0-9][0-9.eE+-]*|true|false)(.*)$`)
 )
 
 // ReadShorthand reads a rule that is one text. Its patterns are not checked.

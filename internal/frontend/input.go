@@ -3,12 +3,12 @@ package frontend
 import (
 	"encoding/json"
 	"errors"
-	"regexp"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/answer"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -136,7 +136,7 @@ func decisionRefused(err error) error {
 // RendererAPI is recorded for a client that sends the fingerprint back without naming itself.
 const RendererAPI = "api"
 
-var renderer = regexp.MustCompile(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`)
+var renderer = lazyregexp.New(`^[a-z][a-z0-9._-]{0,30}(/[0-9][0-9.]{0,8})?$`)
 
 // readShown checks what a decision claims of the question that was shown. Whether it is that
 // question is compared where the decision is stored.

@@ -2,7 +2,6 @@ package agentfile
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -11,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
@@ -135,7 +135,7 @@ func fitsMany(entry string) bool {
 	return strings.Contains(entry, "*") || strings.HasPrefix(entry, access.RolePrefix) || strings.HasPrefix(entry, access.ClaimPrefix) && name != "sub" && name != "email"
 }
 
-var claimEntry = regexp.MustCompile(`^claim:[A-Za-z0-9_.:/-]+=\S.{0,200}$`)
+var claimEntry = lazyregexp.New(`^claim:[A-Za-z0-9_.:/-]+=\S.{0,200}$`)
 
 // checkMember takes the callers of every list, and claims, which only groups know.
 func (s *source) checkMember(n *yaml.Node, entry string) {

@@ -3,13 +3,13 @@ package agentfile
 import (
 	"maps"
 	"net/textproto"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
@@ -111,7 +111,7 @@ func (c *httpCheck) place(at *yaml.Node, value placeholder.Template, secrets boo
 var ours = []string{"Host", "Content-Length", "Transfer-Encoding", "Connection", "Keep-Alive", "Te", "Trailer", "Upgrade", "Expect", "Proxy-Authorization",
 	"Proxy-Connection", "Idempotency-Key", "Accept-Encoding", "Content-Encoding"}
 
-var headerName = regexp.MustCompile("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
+var headerName = lazyregexp.New("^[A-Za-z0-9!#$%&'*+.^_`|~-]+$")
 
 func (c *httpCheck) headers() {
 	seen := map[string]bool{}

@@ -5,7 +5,6 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -13,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // File is an agent file as it was read: the agent in it, or what is wrong with it.
@@ -167,7 +167,7 @@ func readFile(path string) File {
 }
 
 // nameLine finds the agent's name, even in files that are not valid YAML.
-var nameLine = regexp.MustCompile(`(?m)^name:[ \t]*["']?([a-z0-9][a-z0-9_-]{0,63})["']?[ \t\r]*(?:#.*)?$`)
+var nameLine = lazyregexp.New(`(?m)^name:[ \t]*["']?([a-z0-9][a-z0-9_-]{0,63})["']?[ \t\r]*(?:#.*)?$`)
 
 func likelyName(path string, text []byte) string {
 	if found := nameLine.FindSubmatch(text); found != nil {

@@ -4,7 +4,6 @@ import (
 	"errors"
 	"math"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strconv"
 	"time"
@@ -14,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
 
@@ -217,7 +217,7 @@ func (s *source) call(o *object, names []string) agent.ScriptCall {
 }
 
 // Placeholder matches ${name}, which is replaced by the match of the group of that name.
-var Placeholder = regexp.MustCompile(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
+var Placeholder = lazyregexp.New(`\$\{([a-zA-Z_][a-zA-Z0-9_]*)\}`)
 
 func (s *source) checkPlaceholders(n *yaml.Node, text string, names []string) {
 	for _, found := range Placeholder.FindAllStringSubmatch(text, -1) {

@@ -5,13 +5,13 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"regexp"
 	"slices"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Problem is a mistake in a file. Fix is what to do about it; it is empty where only the author can
@@ -87,8 +87,8 @@ func divided(message string) (what, fix string) {
 }
 
 var (
-	quotedName = regexp.MustCompile(`"([^"]+)"`)
-	known      = regexp.MustCompile(`(?:it takes |it is one of |name one it has \()([a-zA-Z0-9_.-]+(?:, [a-zA-Z0-9_.-]+)*)`)
+	quotedName = lazyregexp.New(`"([^"]+)"`)
+	known      = lazyregexp.New(`(?:it takes |it is one of |name one it has \()([a-zA-Z0-9_.-]+(?:, [a-zA-Z0-9_.-]+)*)`)
 )
 
 // nearest is the known name that is most like the refused one; empty if the message lists no names

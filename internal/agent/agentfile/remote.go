@@ -3,7 +3,6 @@ package agentfile
 import (
 	"maps"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -12,9 +11,10 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
-var qualified = regexp.MustCompile(`(?:^|:function:)[a-zA-Z0-9_-]+:[a-zA-Z0-9$_-]+$`)
+var qualified = lazyregexp.New(`(?:^|:function:)[a-zA-Z0-9_-]+:[a-zA-Z0-9$_-]+$`)
 
 // lambda reads a tool that is a Lambda function; nil if there is none.
 func (s *source) lambda(n *yaml.Node) *agent.Lambda {

@@ -2,7 +2,6 @@ package agentfile
 
 import (
 	"maps"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
@@ -13,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile/form"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
 	"github.com/dormouse-dev/dormouse/internal/text/strictyaml"
 )
@@ -209,7 +209,7 @@ func (s *source) within(n *yaml.Node, name string) int64 {
 }
 
 // wholeDays is a duration that Go's don't know. 99999 days still fit one.
-var wholeDays = regexp.MustCompile(`^\+?([0-9]{1,5})d$`)
+var wholeDays = lazyregexp.New(`^\+?([0-9]{1,5})d$`)
 
 // parseDuration reads a duration as Go does, and whole days of 24 hours, such as 7d.
 func parseDuration(text string) (time.Duration, error) {

@@ -2,11 +2,11 @@ package agentfile
 
 import (
 	"net/url"
-	"regexp"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
 
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
 
@@ -14,9 +14,9 @@ import (
 // recognized by their header or parameter, or by the form of well-known keys, and refused. Messages
 // do not repeat them.
 var (
-	keyHeader = regexp.MustCompile(`(?i)^(authorization|cookie|.*(api-?key|auth-?token|access-?token|subscription-key|functions-key|password|secret))$`)
-	keyQuery  = regexp.MustCompile(`(?i)^(.*api[_-]?key|(access|auth)[_-]?token|token|password|(client[_-])?secret)$`)
-	keyForm   = regexp.MustCompile(`\b(sk-[A-Za-z0-9_-]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|` +
+	keyHeader = lazyregexp.New(`(?i)^(authorization|cookie|.*(api-?key|auth-?token|access-?token|subscription-key|functions-key|password|secret))$`)
+	keyQuery  = lazyregexp.New(`(?i)^(.*api[_-]?key|(access|auth)[_-]?token|token|password|(client[_-])?secret)$`)
+	keyForm   = lazyregexp.New(`\b(sk-[A-Za-z0-9_-]{16,}|gh[oprsu]_[A-Za-z0-9]{30,}|github_pat_[A-Za-z0-9_]{20,}|glpat-[A-Za-z0-9_-]{16,}|` +
 		`xox[abeprs]-[A-Za-z0-9-]{10,}|A(KI|SI|BS)A[A-Z0-9]{16,}|AIza[A-Za-z0-9_-]{30,}|eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,})`)
 )
 

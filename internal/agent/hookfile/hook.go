@@ -6,12 +6,12 @@ package hookfile
 import (
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/secret/signature"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
@@ -20,7 +20,7 @@ import (
 const Folder = "hooks"
 
 // NameForm is the form of a hook's name, which is that of its file.
-var NameForm = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+var NameForm = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
 
 // Hook is one hook file. Exactly one of Start, Message, Decision and SlackApp is set.
 type Hook struct {

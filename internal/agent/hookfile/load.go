@@ -5,7 +5,6 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -14,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/secret/signature"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
@@ -228,7 +228,7 @@ func (s source) decision(n *yaml.Node) *Decision {
 	return d
 }
 
-var teamForm = regexp.MustCompile(notice.TeamForm)
+var teamForm = lazyregexp.New(notice.TeamForm)
 
 func (s source) slackApp(root *strictyaml.Object, h Hook) *SlackApp {
 	n := root.Take("slack_app")
@@ -331,7 +331,7 @@ func (s source) template(o *strictyaml.Object, name string, needed bool) placeho
 	return t
 }
 
-var pathForm = regexp.MustCompile(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
+var pathForm = lazyregexp.New(`^[A-Za-z0-9_-]+(\.[A-Za-z0-9_-]+)*$`)
 
 // path takes a path into the body; "" if it is absent.
 func (s source) path(o *strictyaml.Object, name string) string {

@@ -9,9 +9,10 @@ import (
 	"encoding/hex"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Tenant is whose things a caller without a token sees, where callers without one are let in.
@@ -110,8 +111,8 @@ func NewToken(random [TokenBytes]byte) string {
 }
 
 var (
-	tenantName = regexp.MustCompile(`^[a-z0-9][a-z0-9_-]{0,62}$`)
-	tokenName  = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._@-]{0,62}$`)
+	tenantName = lazyregexp.New(`^[a-z0-9][a-z0-9_-]{0,62}$`)
+	tokenName  = lazyregexp.New(`^[a-zA-Z0-9][a-zA-Z0-9._@-]{0,62}$`)
 )
 
 // Check says what is wrong with a principal that a token is to be made for, and what to write

@@ -5,9 +5,10 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Admission maps a caller whom an authorizer has already authenticated to a tenant and roles. The
@@ -99,7 +100,7 @@ func claimedRoles(claim string) (roles []Role) {
 }
 
 // endsInDigest matches a name that ends like one that nameFor changed.
-var endsInDigest = regexp.MustCompile(`-[0-9a-f]{8}$`)
+var endsInDigest = lazyregexp.New(`-[0-9a-f]{8}$`)
 
 // digestLength is the length of the digest at the end of a name.
 const digestLength = 8

@@ -2,12 +2,13 @@ package access
 
 import (
 	"fmt"
-	"regexp"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // CallerPattern matches a caller as the journal names one, with * for any text.
-var CallerPattern = regexp.MustCompile(`^([a-z]+:[a-zA-Z0-9*][a-zA-Z0-9._@*+-]{0,254}|hook:[a-z0-9*][a-z0-9_*-]{0,62}/[a-zA-Z0-9._@*+-]{1,128}|intake)$`)
+var CallerPattern = lazyregexp.New(`^([a-z]+:[a-zA-Z0-9*][a-zA-Z0-9._@*+-]{0,254}|hook:[a-z0-9*][a-z0-9_*-]{0,62}/[a-zA-Z0-9._@*+-]{1,128}|intake)$`)
 
 // CheckCaller says why a list of callers cannot have this entry, in words for its author.
 func CheckCaller(name string) error {

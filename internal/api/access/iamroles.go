@@ -4,9 +4,10 @@ import (
 	"errors"
 	"fmt"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // IAMRoles are an operator's rules about callers who sign with IAM. The zero value has none.
@@ -20,7 +21,7 @@ type IAMRule struct {
 
 // iamARN is a pattern for the ARNs of users, roles and the root of one account. The account is
 // written out: a wildcard there would let in the same name of every account.
-var iamARN = regexp.MustCompile(`^arn:[a-z0-9-]+:(iam|sts)::[0-9]{12}:(root|(user|assumed-role|federated-user)/[A-Za-z0-9_+=,.@*/-]+)$`)
+var iamARN = lazyregexp.New(`^arn:[a-z0-9-]+:(iam|sts)::[0-9]{12}:(root|(user|assumed-role|federated-user)/[A-Za-z0-9_+=,.@*/-]+)$`)
 
 // ParseIAMRoles parses rules of the form PATTERN=ROLE,ROLE, separated by semicolons. A pattern is a
 // caller's ARN as the authorizer reports it; * matches any characters but a slash:

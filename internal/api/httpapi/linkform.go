@@ -6,7 +6,6 @@ import (
 	"mime"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 	"unicode/utf8"
@@ -16,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -105,6 +105,6 @@ func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Va
 }
 
 // pageField is the form of the names that a page gives the fields of an answer.
-var pageField = regexp.MustCompile(`^f[0-9]+(\.[0-9]+)?$`)
+var pageField = lazyregexp.New(`^f[0-9]+(\.[0-9]+)?$`)
 
 var formFields = []string{"action", "reason", "result", "shown"}

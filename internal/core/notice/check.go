@@ -5,11 +5,11 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
@@ -80,7 +80,7 @@ func (t Target) CheckOutside() error {
 }
 
 // placeholder matches a secret in the URL or the template of a target.
-var placeholder = regexp.MustCompile(`\{secret:([A-Z][A-Z0-9_]*)\}`)
+var placeholder = lazyregexp.New(`\{secret:([A-Z][A-Z0-9_]*)\}`)
 
 // Placeholders returns the names of the secrets in the URL and the template, each once. Senders
 // fill in only these secrets.
@@ -157,9 +157,9 @@ func (t Target) FilledURL(values map[string]string) (*url.URL, bool) {
 }
 
 var (
-	targetName  = regexp.MustCompile(TargetName)
-	secretName  = regexp.MustCompile(SecretName)
-	mailAddress = regexp.MustCompile(MailAddress)
+	targetName  = lazyregexp.New(TargetName)
+	secretName  = lazyregexp.New(SecretName)
+	mailAddress = lazyregexp.New(MailAddress)
 )
 
 // Regular expressions for the texts of a target.

@@ -2,11 +2,11 @@ package notice
 
 import (
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Push is an endpoint that a client of A2A has added to a task. It holds secrets: nothing but a
@@ -35,9 +35,9 @@ const (
 )
 
 var (
-	pushID      = regexp.MustCompile(`^[A-Za-z0-9._-]{1,64}$`)
-	headerText  = regexp.MustCompile(`^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$`)
-	headerToken = regexp.MustCompile("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
+	pushID      = lazyregexp.New(`^[A-Za-z0-9._-]{1,64}$`)
+	headerText  = lazyregexp.New(`^[\x21-\x7e]([\x20-\x7e]*[\x21-\x7e])?$`)
+	headerToken = lazyregexp.New("^[!#$%&'*+.^_`|~0-9A-Za-z-]+$")
 )
 
 // Check returns the first mistake as a [*FieldError], or nil. It quotes nothing that could be a

@@ -1,9 +1,10 @@
 package notice
 
 import (
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // SlackChannel is a channel to which a Slack app posts.
@@ -19,7 +20,7 @@ const ChannelForm = `^[CGD][A-Z0-9]{2,30}$`
 // TeamForm is the form of the id of a workspace.
 const TeamForm = `^T[A-Z0-9]{2,30}$`
 
-var channelForm = regexp.MustCompile(ChannelForm)
+var channelForm = lazyregexp.New(ChannelForm)
 
 func (t Target) wrongSlack() string {
 	switch {

@@ -5,13 +5,13 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/hookfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
@@ -110,7 +110,7 @@ func (r *Receiver) slackApp(ctx context.Context, h hookfile.Hook, body agent.Val
 	return r.explain(ctx, h, p, err)
 }
 
-var memberForm = regexp.MustCompile(`^[UW][A-Z0-9]{2,30}$`)
+var memberForm = lazyregexp.New(`^[UW][A-Z0-9]{2,30}$`)
 
 // readPress reads what a member did; ours is false for what needs no act, such as a button that
 // opens a link.

@@ -8,12 +8,12 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"slices"
 	"strings"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
@@ -107,7 +107,7 @@ func (f *Maker) sixDigits() string {
 	return fmt.Sprintf("%06d", n%1_000_000)
 }
 
-var codeForm = regexp.MustCompile(`^[0-9]{6}$`)
+var codeForm = lazyregexp.New(`^[0-9]{6}$`)
 
 // UseCode returns nil if typed is the link's newest code, and it is still good. It counts a try in
 // the store before it compares, so that however many guess at once, no more than 5 of them are

@@ -4,9 +4,10 @@ import (
 	"fmt"
 	"net"
 	"net/netip"
-	"regexp"
 	"strconv"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Private lists the addresses that an operator allows agents to reach besides public ones. The zero
@@ -20,7 +21,7 @@ type entry struct {
 	port    uint16 // 0 means any port
 }
 
-var hostName = regexp.MustCompile(`^[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?)*\.?$`)
+var hostName = lazyregexp.New(`^[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?(\.[a-zA-Z0-9]([a-zA-Z0-9_-]*[a-zA-Z0-9])?)*\.?$`)
 
 // ReadPrivate parses entries: host names and addresses, optionally with a port, and networks
 // (10.0.0.0/8).

@@ -3,7 +3,6 @@ package bedrock
 import (
 	"errors"
 	"net/http"
-	"regexp"
 	"strconv"
 	"strings"
 	"time"
@@ -11,6 +10,7 @@ import (
 	"github.com/aws/smithy-go"
 	smithyhttp "github.com/aws/smithy-go/transport/http"
 
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 	"github.com/dormouse-dev/dormouse/internal/text/retryafter"
@@ -165,9 +165,9 @@ func (m *Model) tell(r *request, v verdict) {
 // Patterns of credentials. A gateway that rejects a request may repeat it, and credentials must not
 // reach the log.
 var (
-	credentials = regexp.MustCompile(`(?i)(authorization|credential|signature|token|secret|password|api-?key)(["']?\s*[:=]\s*["']?)[^\s"',;&]+`)
-	accessKeys  = regexp.MustCompile(`\b(AKIA|ASIA)[A-Z0-9]{12,}`)
-	longWords   = regexp.MustCompile(`[A-Za-z0-9+/=]{40,}`)
+	credentials = lazyregexp.New(`(?i)(authorization|credential|signature|token|secret|password|api-?key)(["']?\s*[:=]\s*["']?)[^\s"',;&]+`)
+	accessKeys  = lazyregexp.New(`\b(AKIA|ASIA)[A-Z0-9]{12,}`)
+	longWords   = lazyregexp.New(`[A-Za-z0-9+/=]{40,}`)
 )
 
 func scrubbed(message string) string {

@@ -5,10 +5,10 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
@@ -252,7 +252,7 @@ func (a *answer) turn(n names) (core.Turn, error) {
 	return t, nil
 }
 
-var stopWord = regexp.MustCompile(`^[a-z0-9_]{1,40}$`)
+var stopWord = lazyregexp.New(`^[a-z0-9_]{1,40}$`)
 
 // ended says what an answer's finish reason means for the run; nil means an ordinary turn. A model
 // that calls tools may report an ordinary stop; its calls count anyway.

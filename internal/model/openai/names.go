@@ -1,16 +1,15 @@
 package openai
 
 import (
-	"regexp"
-
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
 // legal matches what every endpoint accepts as the name of a tool or the id of a call.
 var (
-	legal   = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	illegal = regexp.MustCompile(`[^a-zA-Z0-9_-]`)
+	legal   = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
+	illegal = lazyregexp.New(`[^a-zA-Z0-9_-]`)
 )
 
 // names maps the names of tools to those of the endpoint, and back. A name that every endpoint

@@ -7,11 +7,11 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
@@ -53,7 +53,7 @@ func (f *failure) result() delivery.Result {
 // mostAnswer is how many bytes of a response are read.
 const mostAnswer = 256 << 10
 
-var errorCode = regexp.MustCompile(`^[a-z_]{1,64}$`)
+var errorCode = lazyregexp.New(`^[a-z_]{1,64}$`)
 
 // call calls a method of the API once. token is the name of the secret with the bot token. No error
 // contains the secret's value.

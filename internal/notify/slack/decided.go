@@ -2,10 +2,10 @@ package slack
 
 import (
 	"encoding/json"
-	"regexp"
 	"slices"
 
 	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/notify"
 )
 
@@ -30,7 +30,7 @@ func decided(n client.Notice, s notify.Summary, tool string) message {
 const viaHook = "hook"
 
 // member matches a caller who pressed a button in Slack. Only the id may become markup.
-var member = regexp.MustCompile(`^hook:[a-z0-9_-]+/([UW][A-Z0-9]{2,30})$`)
+var member = lazyregexp.New(`^hook:[a-z0-9_-]+/([UW][A-Z0-9]{2,30})$`)
 
 func who(s notify.Summary) string {
 	for _, f := range s.Facts {

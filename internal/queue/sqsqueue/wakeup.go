@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"regexp"
 	"unicode/utf16"
 
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
@@ -56,7 +56,7 @@ func written(w engine.Wakeup) string {
 }
 
 // groupName matches what SQS accepts as a group.
-var groupName = regexp.MustCompile(`^[a-zA-Z0-9!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~]{1,128}$`)
+var groupName = lazyregexp.New(`^[a-zA-Z0-9!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~]{1,128}$`)
 
 // group returns the message group of a tenant, by which SQS keeps a tenant with many messages from
 // delaying the others. On a standard queue it imposes no order. A name that SQS does not accept is

@@ -8,9 +8,10 @@ import (
 	"errors"
 	"fmt"
 	"maps"
-	"regexp"
 	"slices"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Template is a text with placeholders, in order.
@@ -21,10 +22,10 @@ type Template []Piece
 type Piece struct{ Text, Argument, Secret string }
 
 var (
-	argumentName = regexp.MustCompile(`^[A-Za-z0-9_.-]+$`)
+	argumentName = lazyregexp.New(`^[A-Za-z0-9_.-]+$`)
 
 	// SecretName is the form of the names of secrets.
-	SecretName = regexp.MustCompile(`^[A-Z][A-Z0-9_]*$`)
+	SecretName = lazyregexp.New(`^[A-Z][A-Z0-9_]*$`)
 )
 
 // Read parses a text in which {name} is an argument, {secret:NAME} a secret, and {{ and }}

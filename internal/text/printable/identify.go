@@ -1,8 +1,9 @@
 package printable
 
 import (
-	"regexp"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // textNotes notes that a text could be mistaken for a value of another type.
@@ -16,7 +17,7 @@ func textNotes(text string) (notes []string) {
 	return notes
 }
 
-var iban = regexp.MustCompile(`^[A-Z]{2}[0-9O]{2}[A-Z0-9]{11,30}$`)
+var iban = lazyregexp.New(`^[A-Z]{2}[0-9O]{2}[A-Z0-9]{11,30}$`)
 
 // misprinted reports whether a text has the form of an IBAN and wrong check digits.
 func misprinted(text string) bool {
@@ -36,8 +37,8 @@ func misprinted(text string) bool {
 }
 
 var (
-	address = regexp.MustCompile(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#\\\s]*)`)
-	script  = regexp.MustCompile(`(?i)^[\s\x00-\x20]*(javascript|data|vbscript)\s*:`)
+	address = lazyregexp.New(`^([A-Za-z][A-Za-z0-9+.-]*)://([^/?#\\\s]*)`)
+	script  = lazyregexp.New(`(?i)^[\s\x00-\x20]*(javascript|data|vbscript)\s*:`)
 )
 
 // identify marks the host in a text that is a URL, and warns about misleading URLs and account

@@ -1,10 +1,11 @@
 package printable
 
 import (
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Terminal returns a text for one line of a terminal. A terminal may reorder right-to-left writing
@@ -49,7 +50,7 @@ func drawable(text string) string {
 }
 
 // mark matches the beginning of a text that looks like a mark of this package.
-var mark = regexp.MustCompile(`^<(U\+|byte |[0-9]+ |blank>|tab>|line break>|from right to left:|Yes |No |nothing|empty )`)
+var mark = lazyregexp.New(`^<(U\+|byte |[0-9]+ |blank>|tab>|line break>|from right to left:|Yes |No |nothing|empty )`)
 
 // terminalPlain writes text unchanged, except that it replaces each right-to-left word by its code
 // points.
@@ -78,7 +79,7 @@ func terminalPlain(b *strings.Builder, text string) {
 }
 
 // bare matches a name that needs no quotes.
-var bare = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_-]*$`)
+var bare = lazyregexp.New(`^[A-Za-z_][A-Za-z0-9_-]*$`)
 
 // TerminalPath returns the path to a value on one line: card.number, items[2]."a b". Quotes in a
 // name are escaped.

@@ -7,12 +7,13 @@ import (
 	"bytes"
 	"fmt"
 	"io"
-	"regexp"
 	"slices"
 	"strconv"
 	"strings"
 
 	"go.yaml.in/yaml/v3"
+
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Problem is one error in a file, with its remedy.
@@ -62,7 +63,7 @@ func (r *Reader) Document(text []byte) *yaml.Node {
 	return doc.Content[0]
 }
 
-var yamlLine = regexp.MustCompile(`^(?:yaml: )?(?:line (\d+): )?`)
+var yamlLine = lazyregexp.New(`^(?:yaml: )?(?:line (\d+): )?`)
 
 // syntax records an error of the YAML parser, whose text may begin with the line.
 func (r *Reader) syntax(err error) {

@@ -7,12 +7,12 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"regexp"
 	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/text/placeholder"
 )
@@ -98,7 +98,7 @@ func (r *request) composeURL(args map[string]json.RawMessage, s secret.Values) (
 }
 
 // escapedOctet matches what a server along the way may decode.
-var escapedOctet = regexp.MustCompile(`%[0-9A-Fa-f]{2}`)
+var escapedOctet = lazyregexp.New(`%[0-9A-Fa-f]{2}`)
 
 // fillSegment fills one segment of a path. Services and the proxies in front of them disagree on
 // the meaning of "..", "\" and "%2f" in a path, so no argument may contain them.

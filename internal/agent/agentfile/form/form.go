@@ -3,10 +3,10 @@
 package form
 
 import (
-	"regexp"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 )
 
 // Providers are the providers of models.
@@ -31,11 +31,11 @@ var (
 	Latencies = []string{"standard", "optimized"}
 	Tiers     = []string{"priority", "default", "flex", "reserved"}
 	Hottest   = map[string]int64{agent.ProviderBedrock: 1, agent.ProviderOpenAI: 2}
-	PlainWord = regexp.MustCompile(`^[a-z0-9_-]{1,32}$`)
-	Region    = regexp.MustCompile(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`)
-	BedrockID = regexp.MustCompile(`^[a-zA-Z0-9._:/-]+$`)
-	Guardrail = regexp.MustCompile(`^([a-z0-9]+|arn:aws[a-zA-Z0-9:/-]+)$`)
-	GuardTurn = regexp.MustCompile(`^([1-9][0-9]{0,7}|DRAFT)$`)
+	PlainWord = lazyregexp.New(`^[a-z0-9_-]{1,32}$`)
+	Region    = lazyregexp.New(`^[a-z]{2,4}(-[a-z]+)+-[0-9]{1,2}$`)
+	BedrockID = lazyregexp.New(`^[a-zA-Z0-9._:/-]+$`)
+	Guardrail = lazyregexp.New(`^([a-z0-9]+|arn:aws[a-zA-Z0-9:/-]+)$`)
+	GuardTurn = lazyregexp.New(`^([1-9][0-9]{0,7}|DRAFT)$`)
 )
 
 // LongestID is Bedrock's limit for the name of a model.
@@ -46,11 +46,11 @@ var OursInRequest = []string{"messages", "model", "stream", "tools"}
 
 // Tools that run elsewhere.
 var (
-	FunctionName = regexp.MustCompile(`^[a-zA-Z0-9_-]{1,64}$`)
-	FunctionARN  = regexp.MustCompile(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[a-zA-Z0-9_-]{1,64}$`)
-	Qualifier    = regexp.MustCompile(`^(\$LATEST|[a-zA-Z0-9_-]{1,128})$`)
-	RemoteName   = regexp.MustCompile(`^[!-~]{1,128}$`) // of a tool of an MCP server
-	Size         = regexp.MustCompile(`^([1-9][0-9]{0,9})(KiB|MiB)?$`)
+	FunctionName = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
+	FunctionARN  = lazyregexp.New(`^arn:aws[a-z-]*:lambda:[a-z0-9-]+:[0-9]{12}:function:[a-zA-Z0-9_-]{1,64}$`)
+	Qualifier    = lazyregexp.New(`^(\$LATEST|[a-zA-Z0-9_-]{1,128})$`)
+	RemoteName   = lazyregexp.New(`^[!-~]{1,128}$`) // of a tool of an MCP server
+	Size         = lazyregexp.New(`^([1-9][0-9]{0,9})(KiB|MiB)?$`)
 )
 
 // PlainURL is the pattern of an address without placeholders, such as that of a server.

@@ -2,12 +2,12 @@ package linkpage
 
 import (
 	"net/url"
-	"regexp"
 	"strconv"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -129,7 +129,7 @@ const (
 )
 
 // named is a tool's name that cannot be taken for words of the page.
-var named = regexp.MustCompile(`^[A-Za-z0-9]+([_.-][A-Za-z0-9]+)*$`)
+var named = lazyregexp.New(`^[A-Za-z0-9]+([_.-][A-Za-z0-9]+)*$`)
 
 const longName = 40
 
