@@ -2,10 +2,13 @@
 package bench
 
 import (
+	"cmp"
 	"context"
 	"errors"
+	"net/url"
 	"strconv"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -27,50 +30,72 @@ func Command(a *cmdline.App) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "bench",
 		Short: "Measure what a step and a run cost on this machine",
-		Long: `Run agents with a scripted model in this process, and count what each step costs: flushes
-of the disk, SQL statements, bytes written, CPU and time. Nothing uses a network, and a
-temporary store is removed at the end.
+		Long: `Run agents with a scripted model in this process and count what each step costs: flushes
+of the disk, SQL statements, bytes written, CPU and time. No network is used, and the
+temporary store is removed.
 
 Each of --steps, --results, --approvals and --runs is a list. The first values are one
-case; each further value is another case with the first values of the other lists. With
---cross, every combination is a case. Cases take turns, --rounds times. Each figure is a
-median of the rounds.
+case. Each other value makes a case with the first values of the other lists, or with
+--cross, with all of them. Cases take turns, --rounds times; figures are medians.
 
-Around each case, the command also measures raw commits: rows of 1 KB in another database
-on the same disk, with the same durability. Compare machines by multiples of them.`,
+Times are also multiples of a raw commit: a row of 1 KB, written to the same disk with
+the same durability in between.
+
+With --dynamodb, the functions of a stack are measured instead, in this process. Units
+are as the server reports them; the list price includes the time of the step function.`,
 		Example: `  dormouse bench
   dormouse bench --steps 1000,10,100,10000 --rounds 5
-  dormouse bench --steps 10,100 --approvals 0,2,all --runs 1,16 --cross --json`,
+  dormouse bench --steps 10,100 --approvals 0,2,all --runs 1,16 --cross --json
+  dormouse bench --dynamodb http://127.0.0.1:8000 --cold --rounds 1`,
 		Args: cmdline.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			if err := f.read(); err != nil {
+			if err := f.read(cmd.Flags().Changed); err != nil {
 				return err
 			}
 			return run(cmd.Context(), a, f.Options)
 		},
 	}
 	set := cmd.Flags()
-	set.StringSliceVar(&f.steps, "steps", []string{"10", "100", "1000"}, "`NUMBERS` of steps per run; the last step is the answer, and each of the others calls a tool")
-	set.StringSliceVar(&f.results, "results", []string{"2000", "200", "20000"}, "sizes of a tool result in `BYTES`")
-	set.StringSliceVar(&f.approvals, "approvals", []string{"2", "0", "all"}, "`NUMBERS` of calls per run that need an approval, or all")
+	set.StringSliceVar(&f.steps, "steps", []string{"10", "100", "1000"}, "`NUMBERS` of steps per run")
+	set.StringSliceVar(&f.results, "results", []string{"2000", "200", "20000"}, "`BYTES` of each tool result")
+	set.StringSliceVar(&f.approvals, "approvals", []string{"2", "0", "all"}, "`NUMBERS` of approvals per run, or all")
 	set.StringSliceVar(&f.runs, "runs", []string{"1", "4", "16", "64"}, "`NUMBERS` of runs at once")
 	set.BoolVar(&f.cross, "cross", false, "measure every combination")
-	set.IntVar(&f.Rounds, "rounds", 3, "how often each case is measured")
-	set.Uint64Var(&f.Seed, "seed", 1, "random seed for the text of tool results")
-	set.StringVar(&f.Dir, "dir", "", "existing `DIR` on the disk to measure (default: the directory for temporary files)")
+	set.IntVar(&f.Rounds, "rounds", 3, "measurements of each case")
+	set.Uint64Var(&f.Seed, "seed", 1, "random seed for the tool results")
+	set.StringVar(&f.Dir, "dir", "", "`DIR` on the disk to measure (default: for temporary files)")
+	set.StringVar(&f.DynamoDB, "dynamodb", "", "`URL` of a local server that speaks DynamoDB's protocol")
+	set.BoolVar(&f.Cold, "cold", false, "with --dynamodb: begin each step in a new process")
+	set.IntVar(&f.Lambda.MemoryMB, "memory", 512, "with --dynamodb: memory of the step function in `MB`")
+	set.DurationVar(&f.Lambda.Model, "model-time", 3*time.Second, "with --dynamodb: time until a model answers, for the list price")
 	return cmd
 }
 
 // read checks the flags and makes the cases.
-func (f *flags) read() error {
+func (f *flags) read(given func(flag string) bool) error {
+	for _, flag := range []string{"cold", "memory", "model-time"} {
+		if f.DynamoDB == "" && given(flag) {
+			return cmdline.Usagef("--%s needs --dynamodb URL", flag)
+		}
+	}
+	if f.DynamoDB != "" && given("dir") {
+		return cmdline.Usagef("--dir is the disk of the embedded store; remove it or --dynamodb")
+	}
+	if u, err := url.Parse(f.DynamoDB); f.DynamoDB != "" && (err != nil || u.Host == "") {
+		return cmdline.Usagef("--dynamodb is %q; use the URL of a server, such as http://127.0.0.1:8000", f.DynamoDB)
+	}
+	if err := cmp.Or(cmdline.AtLeastOne("--memory", f.Lambda.MemoryMB), cmdline.AtLeastOne("--rounds", f.Rounds)); err != nil {
+		return err
+	}
+	return f.cases()
+}
+
+func (f *flags) cases() error {
 	steps, err1 := numbers("--steps", f.steps, 1)
 	results, err2 := numbers("--results", f.results, 0)
 	approvals, err3 := numbers("--approvals", f.approvals, 0)
 	runs, err4 := numbers("--runs", f.runs, 1)
 	if err := errors.Join(err1, err2, err3, err4); err != nil {
-		return err
-	}
-	if err := cmdline.AtLeastOne("--rounds", f.Rounds); err != nil {
 		return err
 	}
 	for i, s := range steps {

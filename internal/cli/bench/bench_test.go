@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"flag"
 	"math"
+	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"strings"
@@ -15,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/cli/bench/measure"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
 var update = flag.Bool("update", false, "write the golden files of this package")
@@ -23,7 +25,7 @@ var update = flag.Bool("update", false, "write the golden files of this package"
 func benched(t *testing.T, exit int, args ...string) (stdout, stderr string) {
 	t.Helper()
 	var out, errs bytes.Buffer
-	args = append([]string{"bench", "--dir", t.TempDir()}, args...)
+	args = append([]string{"bench"}, args...)
 	if code := cli.Main(t.Context(), args, strings.NewReader(""), &out, &errs, cmdline.Options{Getenv: func(string) string { return "" }}); code != exit {
 		t.Fatalf("exit %d, want %d: %s", code, exit, &errs)
 	}
@@ -127,7 +129,7 @@ func TestStepsCostTheSameInTwoMeasurements(t *testing.T) {
 
 func TestPeopleReadATable(t *testing.T) {
 	out, progress := benched(t, cmdline.ExitOK, "--steps", "10,100", "--results", "200", "--approvals", "0", "--runs", "1", "--rounds", "1")
-	for _, part := range []string{"a raw commit of this disk takes", "Per step\n", "STEPS  RESULT  APPROVALS", "100    200 B   0 ", "(×1."} {
+	for _, part := range []string{"A raw commit to this disk takes", "Per step\n", "STEPS  RESULT  APPROVALS", "100    200 B   0 ", "(×1."} {
 		if !strings.Contains(out, part) {
 			t.Errorf("the output lacks %q:\n%s", part, out)
 		}
@@ -138,12 +140,60 @@ func TestPeopleReadATable(t *testing.T) {
 }
 
 func TestWhatCannotBeMeasuredIsRefused(t *testing.T) {
-	for _, args := range [][]string{{"--steps", "0"}, {"--steps", "ten"}, {"--results", "-1"}, {"--runs", ""}, {"--rounds", "0"}, {"--steps", "2"}, {"--approvals", "none"}, {"more"}} {
+	for _, args := range [][]string{{"--steps", "0"}, {"--steps", "ten"}, {"--results", "-1"}, {"--runs", ""}, {"--rounds", "0"}, {"--steps", "2"}, {"--approvals", "none"}, {"more"},
+		{"--cold"}, {"--memory", "128"}, {"--dynamodb", "here"}, {"--dynamodb", "http://127.0.0.1:1", "--memory", "0"}} {
 		if _, errs := benched(t, cmdline.ExitUsage, args...); errs == "" {
 			t.Errorf("%q: no reason", args)
 		}
 	}
 	if _, errs := benched(t, cmdline.ExitFailed, "--dir", filepath.Join(t.TempDir(), "none")); !strings.Contains(errs, "none") {
 		t.Errorf("a directory that does not exist: %q", errs)
+	}
+}
+
+// onDouble is the flags for a measurement on a double of DynamoDB.
+func onDouble(t *testing.T, more ...string) []string {
+	t.Helper()
+	double := awsdouble.New(awsdouble.Options{})
+	server := httptest.NewServer(double)
+	t.Cleanup(server.Close)
+	t.Cleanup(func() {
+		if unknown := double.Unknown(); len(unknown) > 0 {
+			t.Errorf("the double was asked for what it does not know: %q", unknown)
+		}
+	})
+	return append([]string{"--dynamodb", server.URL, "--results", "2000", "--runs", "1", "--rounds", "1"}, more...)
+}
+
+// The same requests are counted each time, and a warm process reads the same at every step.
+func TestUnitsOfTheFunctionsAreCounted(t *testing.T) {
+	args := onDouble(t, "--steps", "10,100", "--approvals", "2")
+	r, text := reported(t, args...)
+	again, _ := reported(t, args...)
+	for i, c := range r.Cases {
+		for _, name := range []string{measure.ReadUnits, measure.WriteUnits, measure.StoreRequests, measure.QueueRequests, measure.Invocations} {
+			first, second := c.PerRun[name].Median, again.Cases[i].PerRun[name].Median
+			if first <= 0 || first != second {
+				t.Errorf("%d steps: %s is %v, then %v", c.Steps, name, first, second)
+			}
+		}
+		// 3 s of 512 MB for each step are 20 millionths of a dollar; the rest is less
+		if c.Price == nil || c.Price.Median < float64(c.Steps)*20e-6 || c.Price.Median > float64(c.Steps)*40e-6 {
+			t.Errorf("%d steps cost %+v", c.Steps, c.Price)
+		}
+	}
+	if w := r.Cases[1].Windows; len(w) != 2 || w[1].Growth[measure.ReadUnits].Median != 1 || w[1].Growth[measure.WriteUnits].Median != 1 {
+		t.Errorf("windows %+v", w)
+	}
+	held(t, "dynamodb.golden.json", text)
+}
+
+// A process that has read nothing of a run reads it first.
+func TestAColdProcessReadsMore(t *testing.T) {
+	warm, _ := reported(t, onDouble(t, "--steps", "10", "--approvals", "0")...)
+	cold, _ := reported(t, onDouble(t, "--steps", "10", "--approvals", "0", "--cold")...)
+	few, many := warm.Cases[0].PerRun[measure.ReadUnits].Median, cold.Cases[0].PerRun[measure.ReadUnits].Median
+	if !cold.Cold || many <= few {
+		t.Errorf("a warm process reads %v units, a cold one %v", few, many)
 	}
 }

@@ -38,6 +38,6 @@ func Main(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io
 	root := a.Root("Test Dormouse with recordings, crashes and faults", `Test the guarantees of Dormouse. replay runs recorded conversations again and compares
 the results. torture kills a server repeatedly under load. The server is the dormouse
 program on this machine, or one that you run elsewhere.`, exitCodes)
-	root.AddCommand(a.replayCommand(), a.tortureCommand())
+	root.AddCommand(a.replayCommand(), a.tortureCommand(), a.doubleCommand())
 	return a.Execute(ctx, root, args)
 }

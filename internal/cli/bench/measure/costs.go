@@ -18,6 +18,15 @@ const (
 	WrittenBytes = "written_bytes" // to all files, the log included
 	CPU          = "cpu_ms"
 	Wall         = "wall_ms"
+
+	ReadUnits     = "read_units"
+	WriteUnits    = "write_units" // those of indexes included
+	StoreRequests = "store_requests"
+	SentBytes     = "sent_bytes"     // to the store, in bodies of requests
+	QueueRequests = "queue_requests" // to send, receive and delete wake-ups
+	Invocations   = "invocations"    // of the step function
+	LambdaTime    = "lambda_ms"      // that invocations lasted
+	HTTPRequests  = "http_requests"  // of callers
 )
 
 // minus returns what c has more than earlier.

@@ -2,6 +2,7 @@ package measure
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"net/http"
 	"os"
@@ -16,61 +17,88 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
-// embedded is the program that dormouse serve runs, in this process, and its callers, who use HTTP.
-type embedded struct {
-	api    *client.Client
-	server *local.Server
-	stop   context.CancelFunc
-}
+// embedded is the program that dormouse serve runs, in this process.
+type embedded struct{ *raw }
 
-// startEmbedded serves the agent of a desk with a new store in dir.
-func startEmbedded(ctx context.Context, dir string, desk *workload.Desk) (backend, error) {
+func openEmbedded(ctx context.Context, dir string) (target, error) {
 	if err := iocount.Install(); err != nil {
 		return nil, err
 	}
-	agents := filepath.Join(dir, "agents")
-	if err := os.MkdirAll(agents, 0o700); err != nil {
+	disk, err := openRaw(ctx, dir)
+	return embedded{disk}, err
+}
+
+// begin serves the agent of a desk with a new store in dir.
+func (embedded) begin(ctx context.Context, dir string, desk *workload.Desk) (backend, error) {
+	agents, err := writeAgents(dir)
+	if err != nil {
 		return nil, err
 	}
-	if err := os.WriteFile(filepath.Join(agents, "bench.yaml"), []byte(workload.AgentFile), 0o600); err != nil {
-		return nil, err
-	}
-	silent := slog.New(slog.DiscardHandler)
-	tools := tool.NewRegistry(silent)
-	if err := tools.Register(desk.Tools()...); err != nil {
+	tools, err := tools(desk)
+	if err != nil {
 		return nil, err
 	}
 	ctx, stop := context.WithCancel(ctx)
-	server, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: filepath.Join(dir, "data"), Agents: agents, Strict: true, Tools: tools, Logger: silent,
+	data := filepath.Join(dir, "data")
+	server, err := local.Start(ctx, local.Options{Addr: "127.0.0.1:0", Data: data, Agents: agents, Strict: true, Tools: tools, Logger: slog.New(slog.DiscardHandler),
 		Outside: local.Outside{Models: desk.Models()}})
 	if err != nil {
 		stop()
 		return nil, err
 	}
 	web := &http.Client{Transport: &http.Transport{MaxIdleConnsPerHost: 256}}
-	return &embedded{client.New("http://"+server.Addr(), client.WithRetries(0), client.WithHTTPClient(web)), server, stop}, nil
+	return &served{client.New("http://"+server.Addr(), client.WithRetries(0), client.WithHTTPClient(web)), server, stop, data}, nil
 }
 
-func (e *embedded) start(ctx context.Context) (string, error) {
-	run, err := e.api.StartRun(ctx, wire.StartRequest{Agent: workload.Agent, Input: core.Encode("Settle the orders of this week.")}, "")
+func (e embedded) close(context.Context) error { return e.pool.Close() }
+
+// writeAgents writes the file of the agent, and returns its directory.
+func writeAgents(dir string) (string, error) {
+	agents := filepath.Join(dir, "agents")
+	if err := os.MkdirAll(agents, 0o700); err != nil {
+		return "", err
+	}
+	return agents, os.WriteFile(filepath.Join(agents, workload.Agent+".yaml"), []byte(workload.AgentFile), 0o600)
+}
+
+func tools(desk *workload.Desk) (*tool.Registry, error) {
+	r := tool.NewRegistry(slog.New(slog.DiscardHandler))
+	return r, r.Register(desk.Tools()...)
+}
+
+// request starts a run of the agent.
+func request() wire.StartRequest {
+	return wire.StartRequest{Agent: workload.Agent, Input: core.Encode("Settle the orders of this week.")}
+}
+
+// served is a server, and its callers, who use HTTP.
+type served struct {
+	api    *client.Client
+	server *local.Server
+	stop   context.CancelFunc
+	data   string
+}
+
+func (s *served) start(ctx context.Context) (string, error) {
+	run, err := s.api.StartRun(ctx, request(), "")
 	return run.ID, err
 }
 
-func (e *embedded) settled(ctx context.Context, run string) (wire.Run, error) {
-	return e.api.WaitRun(ctx, run)
+func (s *served) settled(ctx context.Context, run string) (wire.Run, error) {
+	return s.api.WaitRun(ctx, run)
 }
 
-func (e *embedded) decide(ctx context.Context, run string, d wire.Decision) error {
-	_, err := e.api.Decide(ctx, run, d)
+func (s *served) decide(ctx context.Context, run string, d wire.Decision) error {
+	_, err := s.api.Decide(ctx, run, d)
 	return err
 }
 
-func (e *embedded) count() Costs {
+func (s *served) count() Costs {
 	io := iocount.Read()
 	return Costs{Fsyncs: float64(io.Syncs), Statements: float64(io.Statements), LogBytes: float64(io.LogBytes), WrittenBytes: float64(io.LogBytes + io.FileBytes)}
 }
 
-func (e *embedded) close() error {
-	e.stop()
-	return e.server.Wait()
+func (s *served) close() error {
+	s.stop()
+	return errors.Join(s.server.Wait(), os.RemoveAll(s.data))
 }

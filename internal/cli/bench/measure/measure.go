@@ -21,6 +21,13 @@ type Options struct {
 	Rounds int    // that each shape is run
 	Seed   uint64 // of the text that tools return
 	Dir    string // on the disk to measure; the system's directory for temporary files if empty
+	Lambda Lambda // for the price of a run; only with DynamoDB
+
+	// DynamoDB is the address of a server that speaks its protocol: the functions of a stack
+	// are measured on it, in this process. Otherwise the embedded server is.
+	DynamoDB string
+	// Cold begins each step without what earlier ones have read; only with DynamoDB.
+	Cold bool
 
 	// Progress is called now and then with the steps that are done, and how many there are.
 	Progress func(done, of int)
@@ -33,12 +40,16 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 		return report, err
 	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
-	disk, err := openRaw(ctx, dir)
+	open := func() (target, error) { return openEmbedded(ctx, dir) }
+	if o.DynamoDB != "" {
+		open = func() (target, error) { return openDynamoDB(ctx, o.DynamoDB, o.Cold) }
+	}
+	on, err := open()
 	if err != nil {
 		return report, err
 	}
-	defer disk.close()
-	b := &bench{Options: o, dir: dir, disk: disk, text: workload.NewText(o.Seed)}
+	defer func() { err = errors.Join(err, on.close(ctx)) }()
+	b := &bench{Options: o, dir: dir, target: on, text: workload.NewText(o.Seed)}
 	for _, s := range o.Shapes {
 		if err := s.Check(); err != nil {
 			return report, err
@@ -55,18 +66,14 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 			rounds[i] = append(rounds[i], r)
 		}
 	}
-	report = Report{Machine: machine(), Seed: o.Seed, Rounds: o.Rounds, RawCommit: rangeOf(b.commits)}
-	for i, s := range o.Shapes {
-		report.Cases = append(report.Cases, summarize(s, rounds[i]))
-	}
-	return report, nil
+	return b.report(rounds), nil
 }
 
 // bench is a measurement in progress.
 type bench struct {
 	Options
 	dir         string
-	disk        *raw
+	target      target
 	text        *workload.Text
 	done, total int       // steps
 	commits     []float64 // raw ones of all rounds, medians
@@ -74,14 +81,14 @@ type bench struct {
 
 // one runs a shape once, on a new store.
 func (b *bench) one(ctx context.Context, s workload.Shape, name string) (r round, err error) {
-	before, err := b.disk.commits(ctx)
+	before, err := b.target.commits(ctx)
 	if err != nil {
 		return r, err
 	}
 	if r, err = b.perform(ctx, s, filepath.Join(b.dir, name)); err != nil {
 		return r, err
 	}
-	after, err := b.disk.commits(ctx)
+	after, err := b.target.commits(ctx)
 	all := slices.Sorted(slices.Values(append(before, after...)))
 	r.raw = at(all, 50)
 	b.commits = append(b.commits, r.raw)
@@ -93,13 +100,29 @@ func (b *bench) one(ctx context.Context, s workload.Shape, name string) (r round
 func (b *bench) perform(ctx context.Context, s workload.Shape, dir string) (r round, err error) {
 	o := newObserver(b.progress)
 	desk := workload.NewDesk(s, b.text, o.asked)
-	back, err := startEmbedded(ctx, dir, desk)
+	back, err := b.target.begin(ctx, dir, desk)
 	if err != nil {
 		return r, err
 	}
 	o.count = back.count
 	r, err = perform(ctx, back, desk, o, s)
 	return r, errors.Join(err, back.close(), os.RemoveAll(dir))
+}
+
+func (b *bench) report(rounds [][]round) Report {
+	r := Report{Store: "embedded", Machine: thisMachine(), Seed: b.Seed, Rounds: b.Rounds, RawCommit: rangeOf(b.commits)}
+	if b.DynamoDB != "" {
+		r.Store, r.Cold, r.Prices, r.Lambda = "dynamodb", b.Cold, &listPrices, &b.Lambda
+	}
+	for i, s := range b.Shapes {
+		c := summarize(s, rounds[i])
+		if r.Prices != nil {
+			price := overRounds(rounds[i], func(one round) float64 { return r.Prices.of(one.total.over(s.Runs), s.Steps, b.Lambda) })
+			c.Price = &price
+		}
+		r.Cases = append(r.Cases, c)
+	}
+	return r
 }
 
 // progress tells how many steps of the round at hand are done.
@@ -117,6 +140,6 @@ type Machine struct {
 	Go   string `json:"go"`
 }
 
-func machine() Machine {
+func thisMachine() Machine {
 	return Machine{runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()}
 }

@@ -13,15 +13,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/bench/workload"
 )
 
-// backend is a runtime that is measured, and its callers.
-type backend interface {
-	start(ctx context.Context) (run string, err error)
-	settled(ctx context.Context, run string) (wire.Run, error) // once the run waits or is done
-	decide(ctx context.Context, run string, d wire.Decision) error
-	count() Costs // so far
-	close() error
-}
-
 // reading is the time and what was spent when a model was asked.
 type reading struct {
 	step  int
@@ -75,6 +66,7 @@ func (o *observer) decided(run string) {
 // round is what one execution of a case showed.
 type round struct {
 	total Costs     // of all runs
+	runs  []float64 // how long each took, in ms, sorted
 	steps []step    // each, with what the process spent meanwhile
 	waits []float64 // from decisions to the next question to the model, in ms
 	raw   float64   // median of the commits before and after
@@ -96,11 +88,14 @@ func perform(ctx context.Context, b backend, desk *workload.Desk, o *observer, s
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var wg sync.WaitGroup
-	for range shape.Runs {
+	took := make([]float64, shape.Runs)
+	for i := range took {
 		wg.Go(func() {
+			began := time.Now()
 			if err := attend(ctx, b, desk, o); err != nil {
 				cancel(err)
 			}
+			took[i] = ms(time.Since(began))
 		})
 	}
 	wg.Wait()
@@ -110,7 +105,8 @@ func perform(ctx context.Context, b backend, desk *workload.Desk, o *observer, s
 	ended := o.read(0)
 	r.total = ended.spent.minus(began.spent)
 	r.total[Wall] = ms(ended.at.Sub(began.at))
-	r.waits = o.waits
+	r.runs, r.waits = took, o.waits
+	slices.Sort(r.runs)
 	slices.Sort(r.waits)
 	for _, readings := range o.runs {
 		if len(readings) != shape.Steps {

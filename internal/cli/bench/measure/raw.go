@@ -12,9 +12,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
-// rawCommits is how many commits are measured before a round of a case, and again after it.
-const rawCommits = 25
-
 // raw is a database of its own on the disk that is measured. It commits a row of 1 KB at a time
 // with the same durability as the store, and does nothing else.
 type raw struct{ pool *sql.DB }
@@ -48,5 +45,3 @@ func (r *raw) commits(ctx context.Context) (took []float64, err error) {
 	slices.Sort(took)
 	return took, nil
 }
-
-func (r *raw) close() error { return r.pool.Close() }

@@ -8,11 +8,19 @@ import (
 
 // Report is what was measured. Times are in milliseconds.
 type Report struct {
-	Machine   Machine `json:"machine"`
-	Seed      uint64  `json:"seed"`
-	Rounds    int     `json:"rounds"`
-	RawCommit Range   `json:"raw_commit_ms"` // a row of 1 KB each, on the same disk
-	Cases     []Case  `json:"cases"`
+	Store   string  `json:"store"`          // embedded or dynamodb
+	Cold    bool    `json:"cold,omitempty"` // each step began in a new process
+	Machine Machine `json:"machine"`
+	Seed    uint64  `json:"seed"`
+	Rounds  int     `json:"rounds"`
+	Cases   []Case  `json:"cases"`
+
+	// a row of 1 KB each, to the same disk or table
+	RawCommit Range `json:"raw_commit_ms"`
+
+	// of DynamoDB only
+	Prices *Prices `json:"list_prices,omitempty"`
+	Lambda *Lambda `json:"lambda,omitempty"`
 }
 
 // Case is a workload and what it cost. Each figure has the median of the rounds, and the least and
@@ -26,6 +34,10 @@ type Case struct {
 	PerStep map[string]Range `json:"per_step"` // housekeeping included
 	PerRun  map[string]Range `json:"per_run"`
 
+	Price *Range `json:"list_price_usd,omitempty"` // of a run
+
+	RunP50 Range `json:"run_p50_ms"`
+	RunP99 Range `json:"run_p99_ms"`
 	// from one question to the model until the next, where no person decided in between
 	StepP50 Range `json:"step_p50_ms"`
 	StepP99 Range `json:"step_p99_ms"`
@@ -69,6 +81,8 @@ func summarize(s workload.Shape, rounds []round) Case {
 	}
 	c.PerStep, c.PerRun = ranges(perStep), ranges(perRun)
 	over := func(f func(round) float64) Range { return overRounds(rounds, f) }
+	c.RunP50 = over(func(r round) float64 { return at(r.runs, 50) })
+	c.RunP99 = over(func(r round) float64 { return at(r.runs, 99) })
 	c.StepP50 = over(func(r round) float64 { return at(r.intervals(), 50) })
 	c.StepP99 = over(func(r round) float64 { return at(r.intervals(), 99) })
 	c.StepInCommits = over(func(r round) float64 { return at(r.intervals(), 50) / r.raw })

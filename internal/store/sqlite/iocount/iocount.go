@@ -21,11 +21,6 @@ type Counts struct {
 	FileBytes  int64 // written to databases and other files
 }
 
-// Minus returns what was done since an earlier count.
-func (c Counts) Minus(earlier Counts) Counts {
-	return Counts{c.Statements - earlier.Statements, c.Syncs - earlier.Syncs, c.LogBytes - earlier.LogBytes, c.FileBytes - earlier.FileBytes}
-}
-
 var statements, syncs, logBytes, fileBytes atomic.Int64
 
 // Read returns the counts since [Install].
