@@ -26,6 +26,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/program"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/meter"
 )
 
 // table is a table on a server that speaks DynamoDB's protocol. The functions of a stack work on
@@ -101,7 +102,7 @@ func (t *table) begin(ctx context.Context, dir string, desk *workload.Desk) (bac
 	if err != nil {
 		return nil, err
 	}
-	s := &stack{meter: dynamo.NewMeter(t.counted), traffic: t.traffic, cold: t.cold, places: make(chan struct{}, atOnce), rest: map[string]chan struct{}{}}
+	s := &stack{meter: meter.New(t.counted), traffic: t.traffic, cold: t.cold, places: make(chan struct{}, atOnce), rest: map[string]chan struct{}{}}
 	s.ctx, s.stop = context.WithCancelCause(ctx)
 	store := dynamo.New(s.meter, dynamo.Options{Table: t.name, Clock: machine.Clock{}, Random: machine.Random{}})
 	behind := program.NewAgents(store, program.Program{Tools: tools, Hooks: hook.NewRegistry(), Dir: agents, Clock: machine.Clock{}, Models: desk.Models()})
@@ -128,11 +129,13 @@ type stack struct {
 	engine  *engine.Engine
 	front   *frontend.Frontend
 	unseen  *frontend.Frontend // whose reads are not counted
-	meter   *dynamo.Meter
+	meter   *meter.Meter
 	traffic *traffic
 	cold    bool
 	places  chan struct{}
 	working sync.WaitGroup
+
+	threads locks
 
 	mu    sync.Mutex
 	spent struct{ read, write, queue, invocations, lambda, http float64 }
@@ -141,7 +144,8 @@ type stack struct {
 
 func (s *stack) caller() frontend.Caller { return frontend.Caller{Tenant: "bench", By: "bench"} }
 
-// Send implements [engine.Waker]. A message is sent, received and deleted.
+// Send implements [engine.Waker]. A message is sent, received and deleted. It is received after the
+// step that sent it has ended, as from a queue that takes its time.
 func (s *stack) Send(_ context.Context, w engine.Wakeup, delay time.Duration) error {
 	s.mu.Lock()
 	s.spent.queue += 3
@@ -152,6 +156,9 @@ func (s *stack) Send(_ context.Context, w engine.Wakeup, delay time.Duration) er
 		if machine.Sleep(s.ctx, delay) != nil {
 			return
 		}
+		before := s.threads.of(w.Thread)
+		before.Lock()
+		defer before.Unlock()
 		select {
 		case s.places <- struct{}{}:
 			s.invoke(w)
@@ -160,6 +167,14 @@ func (s *stack) Send(_ context.Context, w engine.Wakeup, delay time.Duration) er
 		}
 	}()
 	return nil
+}
+
+// locks are those of threads.
+type locks struct{ all sync.Map }
+
+func (l *locks) of(thread string) *sync.Mutex {
+	m, _ := l.all.LoadOrStore(thread, &sync.Mutex{})
+	return m.(*sync.Mutex)
 }
 
 // invoke does what the step function does with a message.
