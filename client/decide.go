@@ -14,8 +14,7 @@ const (
 	ActionCancel = "cancel" // deny the call, or decline to answer
 )
 
-// GrantRun, as the Grant of a decision, also allows later calls of the run that the same rule would
-// ask about.
+// GrantRun, as the Grant of a decision, also allows later calls of the run under the same rule.
 const GrantRun = "run" // until the run waits again, ends or gets a message
 
 // The codes of a [DecisionAnswer] that was stored, now or earlier.

@@ -69,8 +69,7 @@ func (f DecisionFilter) query() url.Values {
 }
 
 // Decisions returns the recorded decisions of all runs, newest first. It reads page after page, and
-// skips decisions that can't be read; [Client.DecisionPage] counts those. An error is the last
-// value.
+// skips decisions that can't be read; [Client.DecisionPage] counts those. An error comes last.
 func (c *Client) Decisions(ctx context.Context, f DecisionFilter) iter.Seq2[RecordedDecision, error] {
 	return pages(f.Cursor, func(cursor string) ([]RecordedDecision, string, error) {
 		f.Cursor = cursor

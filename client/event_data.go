@@ -127,6 +127,8 @@ type CallReadyData struct {
 	ToolName string `json:"tool_name"`
 	// The model's arguments. Arguments that aren't valid JSON are a string.
 	Arguments json.RawMessage `json:"arguments"`
+	// The client runs the tool, once the call waits for its result.
+	Client bool `json:"client,omitempty"`
 	// The assistant message that requested the call.
 	MessageID string `json:"message_id"`
 }

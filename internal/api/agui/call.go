@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -15,26 +16,20 @@ import (
 // call projects what happens to tool calls. That one is suspended is shown at the end of the
 // response.
 func (s *Stream) call(e wire.Event) error {
+	if core.EventType(e.Type) == core.EventCallReady {
+		s.openStep(e.Step)
+	}
+	for _, call := range s.said.released {
+		s.add(Event{Type: CallStart, ToolCallID: call.ID, ToolCallName: call.Function.Name, ParentMessageID: call.message},
+			Event{Type: CallArguments, ToolCallID: call.ID, Delta: call.Function.Arguments},
+			Event{Type: CallEnd, ToolCallID: call.ID})
+	}
 	switch core.EventType(e.Type) {
-	case core.EventCallReady:
-		return s.ready(e)
 	case core.EventCallProgress:
 		return s.progress(e)
 	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
 		return s.ended(e)
 	}
-	return nil
-}
-
-func (s *Stream) ready(e wire.Event) error {
-	var data wire.CallReadyData
-	if err := e.Decode(&data); err != nil {
-		return err
-	}
-	s.openStep(e.Step)
-	s.add(Event{Type: CallStart, ToolCallID: data.CallID, ToolCallName: data.ToolName, ParentMessageID: answerID(e)},
-		Event{Type: CallArguments, ToolCallID: data.CallID, Delta: argumentsText(data.Arguments)},
-		Event{Type: CallEnd, ToolCallID: data.CallID})
 	return nil
 }
 
@@ -93,7 +88,8 @@ func (s *Stream) suspend() {
 
 func interrupt(q *project.Question) Interrupt {
 	i := Interrupt{ID: q.Suspension.ID, Reason: "dormouse:" + q.Kind, Message: cmp.Or(q.Suspension.Message, q.Suspension.Action), ResponseSchema: object(q.Suspension.ResponseSchema)}
-	if q.Tool != "" && !q.Call.Below() {
+	seen := q.Tool != "" && !q.Call.Below() && !q.Call.Client // the client has the call
+	if seen {
 		i.ToolCallID = q.CallID
 	}
 	if q.Deadline != nil {
@@ -106,9 +102,9 @@ func interrupt(q *project.Question) Interrupt {
 	if q.Preview != nil {
 		d.Preview = q.Preview.Text
 	}
-	if q.Call.Below() && q.Tool != "" {
+	if q.Tool != "" && !seen {
 		// a client that shows the message alone shows what is asked for
-		i.Message = fmt.Sprintf("%s: %s %s. %s", d.Agent, q.Tool, argumentsText(q.Arguments), i.Message)
+		i.Message = strings.TrimPrefix(fmt.Sprintf("%s: %s %s. %s", d.Agent, q.Tool, argumentsText(q.Arguments), i.Message), ": ")
 	}
 	i.Metadata = &Metadata{d}
 	switch approval := q.Kind == core.KindApproval.String(); {

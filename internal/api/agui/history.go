@@ -24,9 +24,22 @@ type history struct {
 	results map[string]string
 
 	stored map[string]bool // keys that the run under way has, or had
+
+	// held are the calls of tools that the client runs, until they wait for it: a client runs
+	// what it sees, and a person may have to approve it first. Released are those that the last
+	// event let go.
+	held     map[string]*heldCall
+	released []*heldCall
+}
+
+// heldCall is a call, and the message that requested it.
+type heldCall struct {
+	ToolCall
+	message string
 }
 
 func (h *history) push(e wire.Event) error {
+	h.released = nil
 	switch core.EventType(e.Type) {
 	case core.EventRunStarted:
 		h.stored = nil
@@ -36,6 +49,8 @@ func (h *history) push(e wire.Event) error {
 		return h.said(e)
 	case core.EventCallReady:
 		return h.ready(e)
+	case core.EventCallSuspended:
+		return h.suspended(e)
 	case core.EventDecisionRecorded:
 		return h.decided(e)
 	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
@@ -75,9 +90,45 @@ func (h *history) ready(e wire.Event) error {
 	if err := e.Decode(&data); err != nil {
 		return err
 	}
-	m := h.message(answerID(e), roleAssistant)
-	m.ToolCalls = append(m.ToolCalls, ToolCall{data.CallID, "function", Function{data.ToolName, argumentsText(data.Arguments)}})
+	call := &heldCall{ToolCall{data.CallID, "function", Function{data.ToolName, argumentsText(data.Arguments)}}, answerID(e)}
+	if h.held == nil {
+		h.held = map[string]*heldCall{}
+	}
+	h.held[data.CallID] = call
+	if !data.Client {
+		h.release(data.CallID)
+	}
 	return nil
+}
+
+// suspended lets a call go that the client runs now, with the arguments that it runs with.
+func (h *history) suspended(e wire.Event) error {
+	var data wire.Pending
+	if err := e.Decode(&data); err != nil {
+		return err
+	}
+	switch call := h.held[data.CallID]; {
+	case call == nil:
+	case data.Kind == core.KindClient.String():
+		call.Function.Arguments = argumentsText(data.Arguments)
+		h.release(data.CallID)
+	default:
+		// CopilotKit runs the calls of new messages alone
+		call.message = "call-" + data.CallID
+	}
+	return nil
+}
+
+// release shows a call that was held.
+func (h *history) release(id string) {
+	call := h.held[id]
+	if call == nil {
+		return
+	}
+	delete(h.held, id)
+	m := h.message(call.message, roleAssistant)
+	m.ToolCalls = append(m.ToolCalls, call.ToolCall)
+	h.released = append(h.released, call)
 }
 
 // answerID is the id of the message with what the model answers in the step of an event. Live text
@@ -121,6 +172,7 @@ func (h *history) ended(e wire.Event) error {
 	if err := e.Decode(&data); err != nil || data.ToolName == "" {
 		return err
 	}
+	h.release(data.CallID) // with its result, it isn't run
 	result := h.result(data)
 	at := slices.IndexFunc(h.messages, func(m *Message) bool {
 		return slices.ContainsFunc(m.ToolCalls, func(c ToolCall) bool { return c.ID == data.CallID })

@@ -34,8 +34,13 @@ func (s *Stream) below(out *chunks, e wire.Event, _ bool) error {
 // ask asks what a run below asks. A call that the client can answer is a part like one of the run
 // itself, with the call's key for its id.
 func (s *Stream) ask(out *chunks, q *project.Question) {
-	if s.hasPart(q) {
-		out.add(inputBelow(q.Call, q.Arguments))
+	call := inputBelow(q.Call, q.Arguments)
+	switch {
+	case !s.hasPart(q):
+	case q.Call.Client && q.Kind != core.KindClient.String():
+		out.add(held(call)...)
+	default:
+		out.add(call)
 	}
 	switch {
 	case s.asksApproval(q.Pending):
@@ -91,7 +96,8 @@ func (s *Stream) endedBelow(out *chunks, e wire.Event) error {
 	if c == nil || c.Asked == nil || !s.hasPart(c.Asked) || !s.view.whole && c.Answer != s.answer {
 		return nil
 	}
-	if !core.IsNull(data.RanWith) { // a person edited them: the part shows what ran
+	if !core.IsNull(data.RanWith) && !c.Client {
+		// a person edited them: the part shows what ran
 		out.add(inputBelow(c, data.RanWith))
 	}
 	out.add(s.output(e, data, partID(c)))

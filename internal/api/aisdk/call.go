@@ -32,8 +32,20 @@ func (s *Stream) ready(out *chunks, e wire.Event) error {
 		return err
 	}
 	s.openStep(out)
-	out.add(input(data.CallID, data.ToolName, data.Arguments))
+	call := input(data.CallID, data.ToolName, data.Arguments)
+	if data.Client {
+		out.add(held(call)...)
+		return nil
+	}
+	out.add(call)
 	return nil
+}
+
+// held shows a call that the client is to run later, if at all: a person may have to approve it.
+// The client runs a tool when its input is said to be available.
+func held(call Chunk) []Chunk {
+	return []Chunk{{Type: InputStart, ToolCallID: call.ToolCallID, ToolName: call.ToolName, Title: call.Title},
+		{Type: InputDelta, ToolCallID: call.ToolCallID, InputDelta: string(call.Input)}}
 }
 
 func input(call, tool string, arguments json.RawMessage) Chunk {
@@ -71,7 +83,7 @@ func (s *Stream) suspended(out *chunks, e wire.Event, asked bool) error {
 		out.add(Chunk{Type: ApprovalRequest, ApprovalID: data.Suspension.ID, ToolCallID: data.CallID, Reason: s.since7(data.Suspension.Message)})
 		return nil
 	case data.Kind == core.KindClient.String() && shown:
-		if asked {
+		if asked || s.run.Call(data.CallID).Client {
 			out.add(input(data.CallID, data.ToolName, data.Arguments))
 		}
 		return nil
@@ -131,7 +143,7 @@ func (s *Stream) ended(out *chunks, e wire.Event) error {
 	if !s.isShown(data.CallID) {
 		return nil
 	}
-	if core.EventType(e.Type) == core.EventCallSucceeded && !core.IsNull(data.RanWith) {
+	if core.EventType(e.Type) == core.EventCallSucceeded && !core.IsNull(data.RanWith) && !s.run.Call(data.CallID).Client {
 		// a person edited them: the part shows what ran
 		out.add(input(data.CallID, data.ToolName, data.RanWith))
 	}

@@ -19,6 +19,7 @@ type Chunk struct {
 	ToolName     string          `json:"toolName,omitempty"`
 	Title        string          `json:"title,omitempty"`
 	Input        json.RawMessage `json:"input,omitempty"`
+	InputDelta   string          `json:"inputTextDelta,omitempty"`
 	Output       json.RawMessage `json:"output,omitempty"`
 	Preliminary  bool            `json:"preliminary,omitempty"`
 	ErrorText    string          `json:"errorText,omitempty"`
@@ -47,6 +48,8 @@ const (
 	ReasoningStart    = "reasoning-start"
 	ReasoningDelta    = "reasoning-delta"
 	ReasoningEnd      = "reasoning-end"
+	InputStart        = "tool-input-start"
+	InputDelta        = "tool-input-delta"
 	InputAvailable    = "tool-input-available"
 	ApprovalRequest   = "tool-approval-request"
 	OutputAvailable   = "tool-output-available"

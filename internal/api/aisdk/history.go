@@ -123,6 +123,11 @@ func (h *History) apply(c Chunk) {
 	case TextDelta, ReasoningDelta:
 		p := h.part(func(p *UIPart) bool { return p.ID == c.ID && p.ToolCallID == "" })
 		p.Text += c.Delta
+	case InputStart:
+		h.add(&UIPart{Type: "tool-" + c.ToolName, ToolCallID: c.ToolCallID, Title: c.Title, State: "input-streaming"})
+	case InputDelta:
+		p := h.part(func(p *UIPart) bool { return p.ToolCallID == c.ToolCallID })
+		p.Input = append(p.Input, c.InputDelta...)
 	case InputAvailable:
 		h.inputAvailable(c)
 	default:

@@ -822,6 +822,7 @@ var members = map[string]member{
 	"CallReadyData.tool_name":  {"The tool.", nil},
 	"CallReadyData.arguments":  {"The model's arguments. Arguments that aren't valid JSON are a string.", anyValue},
 	"CallReadyData.message_id": {"The assistant message that requested the call.", nil},
+	"CallReadyData.client":     {"The client runs the tool, once the call waits for its result.", nil},
 
 	"CallInvalidData.call_id":   {callID, nil},
 	"CallInvalidData.tool_name": {"The tool.", nil},

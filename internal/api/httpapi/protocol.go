@@ -107,8 +107,7 @@ func (v *Visit) WriteJSON(w http.ResponseWriter, status int, body any) error {
 }
 
 // Show answers with a stream of the events of the run and those below it, as the protocol's viewer
-// shows them. Where streams
-// have a separate address, the client is sent there.
+// shows them. Where streams have a separate address, the client is sent there.
 func (v *Visit) Show(w http.ResponseWriter, run string, about url.Values) error {
 	if err := v.May(canRead...); err != nil {
 		return err

@@ -32,8 +32,7 @@ type Viewer interface {
 }
 
 // Recaller is a [Viewer] that may show what was said before the run, or files. Recall is called
-// first; events reads a page of the events of the run, or of its conversation, with the bytes of
-// files: those that are pushed have none.
+// first; events reads a page of events of the run, or of its conversation, with the bytes of files.
 type Recaller interface {
 	Recall(run string, events func(id, after string) (wire.EventPage, error))
 }

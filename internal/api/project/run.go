@@ -50,6 +50,7 @@ type Call struct {
 	ID, Tool  string
 	Arguments json.RawMessage
 	Path      []wire.PathStep // to the run that made it; none for the run itself
+	Client    bool            // the client runs the tool
 	Answer    int             // the one that it is part of
 	Moved     bool            // it was part of an earlier one, before the user's message
 	Step      int             // that requested it
@@ -240,7 +241,7 @@ func (r *Run) callReady(e wire.Event) error {
 	if err := e.Decode(&data); err != nil {
 		return err
 	}
-	r.request(e, &Call{ID: data.CallID, Tool: data.ToolName, Arguments: data.Arguments})
+	r.request(e, &Call{ID: data.CallID, Tool: data.ToolName, Arguments: data.Arguments, Client: data.Client})
 	return nil
 }
 

@@ -4,6 +4,12 @@ package events
 
 import "github.com/dormouse-dev/dormouse/internal/core/supplied"
 
+// Ready is the data of a call.ready event; the tool and the arguments are the message's.
+type Ready struct {
+	CallID string `json:"call_id"`
+	Client bool   `json:"client,omitempty"` // the API client runs the tool
+}
+
 // InvalidAnswer is the data of a call.invalid_answer event.
 type InvalidAnswer struct {
 	CallID     string `json:"call_id"`

@@ -78,12 +78,11 @@ func (d *draft) newRound(t core.Turn, faults []string, request plans.Request) er
 	calls := make([]core.ToolCall, len(t.Calls))
 	renamed := map[string][]string{}
 	for i, c := range t.Calls {
-		given := c.ID
-		c.ID = used.Unique(c.ID)
-		renamed[given] = append(renamed[given], c.ID)
 		calls[i] = c
+		calls[i].ID = used.Unique(c.ID)
+		renamed[c.ID] = append(renamed[c.ID], calls[i].ID)
 		if faults[i] != "" {
-			d.faults[c.ID] = faults[i]
+			d.faults[calls[i].ID] = faults[i]
 		}
 	}
 	m := d.message(core.Message{Role: core.RoleAssistant, Parts: t.Parts(calls, renamed), Calls: calls, Cut: t.Cut})
@@ -97,7 +96,8 @@ func (d *draft) newRound(t core.Turn, faults []string, request plans.Request) er
 	d.round.Calls, d.round.LateWords = append(old, calls...), false
 	for i, c := range calls {
 		d.h.Calls[c.ID] = core.Call{}
-		d.event(core.EventCallReady, map[string]any{"call_id": c.ID}, m)
+		spec, _ := d.v.Rules.Tool(c.Name)
+		d.event(core.EventCallReady, events.Ready{CallID: c.ID, Client: spec.Client}, m)
 		why, how := "", core.CallOutcomeBudgetExhausted
 		switch {
 		case len(old)+i >= d.v.Limits.Calls:

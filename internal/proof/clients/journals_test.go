@@ -50,6 +50,8 @@ var conversations = []struct {
 	{"interrupted", []string{"say pay 50", "interrupt", "resume", "approve"}},
 	{"supplied-tool", []string{"board paint it red", "result {\"painted\":\"red\"}"}},
 	{"supplied-tool-approved", []string{"board erase", "approve", "result {\"erased\":true}"}},
+	{"supplied-tool-denied", []string{"board erase", "deny"}},
+	{"supplied-tool-edited", []string{"board erase", "edit {\"all\":true}", "result {\"erased\":true}"}},
 	{"shared-state", []string{"board remember milk", "board remember bread", "say hello"}},
 	{"next-run-after-approval", []string{"say pay 50", "approve", "say hello"}},
 	{"below-approved", []string{"ask pay 50", "approve"}},

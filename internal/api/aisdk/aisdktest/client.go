@@ -60,6 +60,8 @@ func (c *Client) take(chunk aisdk.Chunk) error {
 		return nil
 	case strings.HasPrefix(chunk.Type, "text-"), strings.HasPrefix(chunk.Type, "reasoning-"):
 		return c.text(chunk)
+	case chunk.Type == aisdk.InputStart, chunk.Type == aisdk.InputDelta:
+		return c.inputBegins(chunk)
 	case chunk.Type == aisdk.InputAvailable:
 		c.input(chunk)
 		return nil
@@ -157,6 +159,20 @@ func (c *Client) data(chunk aisdk.Chunk) {
 		c.at.Parts = append(c.at.Parts, &Part{Type: chunk.Type, ID: chunk.ID})
 	}
 	c.at.Parts[i].Data = core.Encode(chunk.Data)
+}
+
+// inputBegins shows a call that isn't to be run so far.
+func (c *Client) inputBegins(chunk aisdk.Chunk) error {
+	i := c.find(func(p *Part) bool { return p.ID == chunk.ToolCallID })
+	switch {
+	case (chunk.Type == aisdk.InputStart) != (i < 0):
+		return fmt.Errorf("the message has such a call: %v", i >= 0)
+	case i < 0:
+		c.at.Parts = append(c.at.Parts, &Part{Type: "tool-" + chunk.ToolName, ID: chunk.ToolCallID, State: "input-streaming"})
+	default:
+		c.at.Parts[i].Data = append(c.at.Parts[i].Data, chunk.InputDelta...)
+	}
+	return nil
 }
 
 func (c *Client) input(chunk aisdk.Chunk) {

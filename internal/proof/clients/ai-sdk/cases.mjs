@@ -250,6 +250,26 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       assert.match(text(last(chat)), /The desk says: Hello/);
       assert.equal(chat.seen.posts, 3);
     },
+    async 'a tool of the page that needs approval runs once that is given, and not before'() {
+      for (const approved of [true, false]) {
+        const erased = [];
+        const erase = ai.tool({ description: 'Erases the board.', inputSchema: ai.jsonSchema({ type: 'object', properties: {} }) });
+        const onToolCall = ({ toolCall }) => {
+          erased.push(toolCall.toolName);
+          void chat.addToolOutput({ tool: 'ui_erase', toolCallId: toolCall.toolCallId, output: { erased: true } });
+        };
+        const chat = newChat({ agent: 'board', transport: supplying({ tools: { ui_erase: erase } }), more: { onToolCall } });
+        await say(chat, 'erase');
+        assert.deepEqual(erased, []);
+        const part = tool(chat, 'ui_erase');
+        assert.deepEqual([part.state, part.input], ['approval-requested', {}]);
+        assert.deepEqual(seenBy(await history(chat)), seenBy(chat.messages));
+        await answer(chat, part, approved);
+        assert.deepEqual(erased, approved ? ['ui_erase'] : []);
+        assert.equal(text(last(chat)), approved ? 'I erase.|It is empty.' : 'I erase.|I erased nothing.');
+        assert.deepEqual(seenBy(await history(chat)), seenBy(chat.messages));
+      }
+    },
     async 'a denial runs nothing'() {
       const chat = newChat();
       await say(chat, 'pay 51');

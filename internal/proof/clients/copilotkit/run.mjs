@@ -110,6 +110,25 @@ Object.assign(cases, {
     assert.deepEqual(seenBy(other), seenBy(page));
     assert.deepEqual(other.agent.state, page.agent.state);
   },
+  async 'a tool of the page that needs approval runs once that is given, and not before'() {
+    for (const approved of [true, false]) {
+      let erased = 0;
+      const erase = { name: 'ui_erase', description: 'Erases the board.', parameters: z.object({}), handler: async () => { erased++; return { erased: true }; } };
+      const page = await open({ name: 'board', tools: [erase] });
+      await say(page, 'erase');
+      assert.equal(erased, 0);
+      const [asked] = page.interrupts.pending.interrupts;
+      assert.match(asked.message, /^ui_erase \{\}\. .*What is erased is gone\.$/);
+      const other = await reopened(page, { name: 'board', tools: [erase] });
+      assert.equal(erased, 0);
+      assert.deepEqual(seenBy(other), seenBy(page));
+      await answer(page, page.interrupts.resolve({ approved }));
+      assert.equal(erased, approved ? 1 : 0);
+      assert.equal(text(page), approved ? 'I erase.|It is empty.' : 'I erase.|I erased nothing.');
+      assert.deepEqual(page.errors, []);
+      assert.deepEqual(seenBy(await reopened(page, { name: 'board' })), seenBy(page));
+    }
+  },
   async 'a page takes no place of a server tool'() {
     const page = await open({ name: 'board', tools: [{ name: 'pay', parameters: z.object({ amount: z.number() }), handler: async () => ({ paid: 9 }) }] });
     await say(page, 'pay 9');
