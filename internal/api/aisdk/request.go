@@ -46,11 +46,31 @@ type Part struct {
 
 	Output    json.RawMessage `json:"output"`
 	ErrorText string          `json:"errorText"`
-	Approval  *struct {
-		ID       string `json:"id"`
-		Approved *bool  `json:"approved"`
-		Reason   string `json:"reason"`
-	} `json:"approval"`
+	Approval  *Approval       `json:"approval"`
+}
+
+// Approval is the answer in a part.
+type Approval struct {
+	ID       string
+	Approved *bool
+	Reason   string
+}
+
+// UnmarshalJSON takes members by their exact names: encoding/json takes "Approved" for "approved",
+// and would make a yes of a no that has it beside it.
+func (a *Approval) UnmarshalJSON(raw []byte) error {
+	var members map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &members); err != nil {
+		return err
+	}
+	for name, to := range map[string]any{"id": &a.ID, "approved": &a.Approved, "reason": &a.Reason} {
+		if value, is := members[name]; is {
+			if err := json.Unmarshal(value, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
 }
 
 // The triggers of requests.
