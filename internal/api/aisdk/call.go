@@ -91,9 +91,18 @@ func (s *Stream) suspended(out *chunks, e wire.Event, asked bool) error {
 		out.add(inputRequest(&data, data.CallID, ""))
 	}
 	if asked && shown {
-		out.add(Chunk{Type: OutputAvailable, ToolCallID: data.CallID, Output: core.Encode(map[string]string{"waits_for": data.Kind}), Preliminary: true})
+		out.add(s.asksAgain(&data))
 	}
 	return nil
+}
+
+// asksAgain changes the part of an answered call that waits again. Version 5 takes a preliminary
+// output for the last, and would send it as an answer.
+func (s *Stream) asksAgain(p *wire.Pending) Chunk {
+	if s.view.SDK < 6 {
+		return input(p.CallID, p.ToolName, p.Arguments)
+	}
+	return Chunk{Type: OutputAvailable, ToolCallID: p.CallID, Output: core.Encode(map[string]string{"waits_for": p.Kind}), Preliminary: true}
 }
 
 // inputRequest is a question that the protocol has no part for.

@@ -1,8 +1,7 @@
 // The AI SDK, whose server is killed. A page with the default transport resumes the stream, and reads the messages if nothing streams any
 // more. One with the transport that counts chunks does nothing: that one goes on by itself, with a fetch that tries again while the server
-// is away. Version 5 has no approvals: its page answers them at the address of the question, and resumes. It also takes a preliminary result
-// for the last one, so that its page doesn't send by itself; and it adds what is resumed to what it showed when its fetch failed, so that its
-// page is loaded again.
+// is away. Version 5 has no approvals: its page answers them at the address of the question, and resumes. It adds what is resumed to what it
+// showed when its fetch failed, so that its page is loaded again.
 import { randomUUID } from 'node:crypto';
 import { api, assert, until } from '../harness.mjs';
 import { runCrashes } from '../crashes.mjs';
@@ -37,7 +36,7 @@ export async function crash({ ai, Chat, WorkflowChatTransport, sdk, program }) {
       id,
       messages: shown,
       transport: transport(base, watched),
-      sendAutomaticallyWhen: (state) => sdk >= 6 && (ai.lastAssistantMessageIsCompleteWithApprovalResponses(state) || ai.lastAssistantMessageIsCompleteWithToolCalls(state)),
+      sendAutomaticallyWhen: (state) => (ai.lastAssistantMessageIsCompleteWithApprovalResponses?.(state) ?? false) || ai.lastAssistantMessageIsCompleteWithToolCalls(state),
       onError: () => {},
     });
     let chat = load(messages);
@@ -84,7 +83,6 @@ export async function crash({ ai, Chat, WorkflowChatTransport, sdk, program }) {
       async pick(picked) {
         const { toolCallId } = last().parts.find((p) => p.type === 'tool-pick');
         await chat.addToolOutput({ tool: 'pick', toolCallId, output: { picked } });
-        if (sdk < 6) await chat.sendMessage();
         await rests();
       },
       text: () => said(last()),
