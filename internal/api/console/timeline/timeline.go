@@ -54,7 +54,6 @@ type Line struct {
 	Entries []Entry
 	ready   map[string]wire.CallReadyData
 	waits   map[string]int // by suspension: the place of its entry
-	work    map[string]int // by call: the place of the entry of its child
 }
 
 // Push takes the next event. Events of an unknown type, and live ones, say nothing here.
