@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -20,7 +21,7 @@ import (
 // markers mark each head before and after each request that names it.
 type markers struct {
 	dynamo.API
-	marks int64
+	marks atomic.Int64
 }
 
 func (m *markers) mark(ctx context.Context, table *string, key map[string]types.AttributeValue) {
@@ -29,9 +30,9 @@ func (m *markers) mark(ctx context.Context, table *string, key map[string]types.
 	if sk != "#H" || len(names) != 3 || strings.Contains(pk, "%") {
 		return
 	}
-	m.marks++
+	n := m.marks.Add(1)
 	// an error says that there is no head
-	_ = dynamo.New(m.API, dynamo.Options{Table: *table, Clock: wallClock{}}).MarkWatched(ctx, names[1], names[2], time.Unix(1_800_000_000+m.marks, 0))
+	_ = dynamo.New(m.API, dynamo.Options{Table: *table, Clock: wallClock{}}).MarkWatched(ctx, names[1], names[2], time.Unix(1_800_000_000+n, 0))
 }
 
 func (m *markers) GetItem(ctx context.Context, in *dynamodb.GetItemInput, o ...func(*dynamodb.Options)) (*dynamodb.GetItemOutput, error) {
@@ -65,8 +66,8 @@ func TestAMarkDisturbsNothing(t *testing.T) {
 		d := openDesk(t, s)
 		d.scales.API = marked
 		d.work(d.begin())
-		if marked.marks < 50 {
-			t.Errorf("%d marks", marked.marks)
+		if marked.marks.Load() < 50 {
+			t.Errorf("%d marks", marked.marks.Load())
 		}
 		d.fits() // in one unit, still
 	})
