@@ -41,8 +41,15 @@ func (f Failures) OrNil() error {
 	return f
 }
 
-// Each calls do with 0 to n-1, up to most at once, and returns when all are done.
+// Each calls do with 0 to n-1, up to most at once, and returns when all are done. With a most of 1
+// it calls on the goroutine of its caller: a simulated caller may crash there.
 func Each(most, n int, do func(i int)) {
+	if most == 1 {
+		for i := range n {
+			do(i)
+		}
+		return
+	}
 	var wg sync.WaitGroup
 	var next atomic.Int64
 	for range min(most, n) {

@@ -46,7 +46,7 @@ func (s *stage) onTable(t *testing.T) *table {
 	if _, err := client.CreateTable(t.Context(), dynamo.Schema(tableName)); err != nil {
 		t.Fatal(err)
 	}
-	at.Store = dynamo.New(client, dynamo.Options{Table: tableName, Clock: s.w, Random: s.w, Bound: s.plan.bound()})
+	at.Store = dynamo.New(client, dynamo.Options{Table: tableName, Clock: s.w, Random: s.w, Bound: s.plan.bound(), AtOnce: 1})
 	at.double.Fail(at.wire)
 	at.double.ReadLag(readLag)
 	s.w.Daemon(t.Context(), "the network", at.network)

@@ -59,14 +59,9 @@ type shardReader struct {
 	ended bool
 }
 
-const (
-	// atOnce is how many requests of a sweep are under way at once.
-	atOnce = 16
-
-	// leastPage is how many entries a read asks a shard for at least: of few, the oldest of a
-	// full shard would wait for those of an empty one.
-	leastPage = 25
-)
+// leastPage is how many entries a read asks a shard for at least: of few, the oldest of a full
+// shard would wait for those of an empty one.
+const leastPage = 25
 
 func (s *Store) shards() []*shardReader {
 	shards := make([]*shardReader, s.o.Shards)
@@ -80,7 +75,7 @@ func (s *Store) shards() []*shardReader {
 // that cannot be read has ended.
 func (s *Store) readShards(ctx context.Context, shards []*shardReader, now int64, limit int) (page []item, failed partial.Failures) {
 	pages, errs := make([][]item, len(shards)), make([]error, len(shards))
-	partial.Each(atOnce, len(shards), func(i int) { pages[i], errs[i] = s.readShard(ctx, shards[i], now, limit) })
+	partial.Each(s.o.AtOnce, len(shards), func(i int) { pages[i], errs[i] = s.readShard(ctx, shards[i], now, limit) })
 	for i, err := range errs {
 		if err != nil {
 			shards[i].ended = true
@@ -125,7 +120,7 @@ func (m *mover) move(ctx context.Context, page []item) {
 	for len(page) > 0 && !m.full() && ctx.Err() == nil {
 		n := min(len(page), m.left())
 		moves := make([]moved, n)
-		partial.Each(atOnce, n, func(i int) { moves[i] = m.one(ctx, page[i]) })
+		partial.Each(m.s.o.AtOnce, n, func(i int) { moves[i] = m.one(ctx, page[i]) })
 		for _, one := range moves {
 			if one.err != nil {
 				m.failed = append(m.failed, one.err)

@@ -27,7 +27,7 @@ type API interface {
 
 var _ API = (*dynamodb.Client)(nil)
 
-// Options configure a store. All but Shards are required.
+// Options configure a store. All but Shards and AtOnce are required.
 type Options struct {
 	Table  string
 	Clock  engine.Clock  // for the expiry of keys and the pauses before retries
@@ -36,6 +36,9 @@ type Options struct {
 	// Shards is the number of partitions of the index of due entries; 0 means 4. It may rise
 	// and must never fall: a sweep with fewer shards does not see the entries of the others.
 	Shards int
+
+	// AtOnce is how many requests of a sweep are under way at once; 0 means 16.
+	AtOnce int
 
 	Bound notice.Bound // of delivery lines; zero: [notice.Most]
 
@@ -53,7 +56,10 @@ type Store struct {
 	random engine.Random
 }
 
-const usualShards = 4
+const (
+	usualShards = 4
+	usualAtOnce = 16
+)
 
 // New returns the store on the table that o names. It makes no request: the first request finds out
 // whether the table exists. Create the client behind api with [Retries].
@@ -61,7 +67,7 @@ func New(api API, o Options) *Store {
 	if o.Shards <= 0 {
 		o.Shards = usualShards
 	}
-	o.Bound = cmp.Or(o.Bound, notice.Most)
+	o.Bound, o.AtOnce = cmp.Or(o.Bound, notice.Most), cmp.Or(o.AtOnce, usualAtOnce)
 	return &Store{api: api, o: o, clock: o.Clock, random: o.Random}
 }
 
