@@ -1,6 +1,7 @@
 package lambda
 
 import (
+	"errors"
 	"fmt"
 	"net"
 	"net/http"
@@ -9,6 +10,7 @@ import (
 	"path/filepath"
 	"strconv"
 	"sync"
+	"sync/atomic"
 	"syscall"
 	"time"
 )
@@ -21,6 +23,7 @@ type sandbox struct {
 	gone  chan struct{}    // closed once the process has ended
 	next  chan *invocation // taken by the process that asks for work
 	ready chan struct{}    // one entry each time the process asks
+	dying atomic.Bool      // a signal that ends it is on its way
 
 	mu  sync.Mutex
 	now *invocation // that the process works on
@@ -73,18 +76,21 @@ func (b *sandbox) environment(api string) []string {
 	return out
 }
 
+// lives says whether the process can be given work: it runs and was not killed.
 func (b *sandbox) lives() bool {
 	select {
 	case <-b.gone:
 		return false
 	default:
-		return true
+		return !b.dying.Load()
 	}
 }
 
-// kill ends the process with nothing in between.
+// kill ends the process with nothing in between. From here on it lives no more, although it is gone
+// only a moment later: a process that answers and is killed must not be free again in that moment.
 func (b *sandbox) kill() {
-	if err := b.cmd.Process.Signal(syscall.SIGKILL); err != nil && b.lives() && err != os.ErrProcessDone {
+	b.dying.Store(true)
+	if err := b.cmd.Process.Signal(syscall.SIGKILL); err != nil && !errors.Is(err, os.ErrProcessDone) {
 		b.pool.service.o.Logger.Error("cannot kill", "function", b.pool.f.Name, "error", err)
 	}
 }

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"net/url"
 	"os"
 	"os/exec"
 	"regexp"
@@ -18,6 +19,7 @@ import (
 // caller sends calls to one server and remembers what they gave.
 type caller struct {
 	url, token string
+	public     bool // the server knows its public address, and names it in Location
 	cli        *Target
 	vars       map[string]string
 	names      *names
@@ -92,10 +94,27 @@ func (c *caller) send(ctx context.Context, one call) (head, body string, err err
 	head = strconv.Itoa(resp.StatusCode) + "\n"
 	for _, name := range compared {
 		if value := resp.Header.Get(name); value != "" {
+			if name == "Location" && c.public {
+				if value, err = belowHost(value); err != nil {
+					return "", "", err
+				}
+			}
 			head += name + ": " + c.names.replaced(value) + "\n"
 		}
 	}
 	return head, string(raw), err
+}
+
+// belowHost is what a full address has behind its host.
+func belowHost(address string) (string, error) {
+	u, err := url.Parse(address)
+	if err == nil && u.Host == "" {
+		err = fmt.Errorf("%s is no full address", address)
+	}
+	if err != nil {
+		return "", err
+	}
+	return u.RequestURI(), nil
 }
 
 // run lets the program make the call. Its exit code is part of the answer.

@@ -25,7 +25,7 @@ func same(ctx context.Context, t *Target, b *book) {
 	}
 	defer dev.stop()
 	here := &caller{url: dev.url, token: dev.token, cli: t, vars: map[string]string{}, names: newNames()}
-	there := &caller{url: t.API, token: t.Token, cli: t, vars: map[string]string{}, names: newNames()}
+	there := &caller{url: t.API, token: t.Token, public: true, cli: t, vars: map[string]string{}, names: newNames()}
 	for _, c := range callList {
 		want, err := here.do(ctx, c)
 		if err != nil {
