@@ -74,13 +74,11 @@ func (w *world) look(ctx context.Context, readers int, patience time.Duration) (
 	starts := firstOfEach(w.kept.Starts)
 	var mu sync.Mutex
 	err := inParallel(ctx, readers, starts, func(ctx context.Context, s Start) error {
-		ctx, stop := context.WithTimeout(ctx, patience)
-		defer stop()
-		thread, again, err := w.lookAt(ctx, s)
+		thread, again, err := w.lookAt(ctx, s, patience)
 		if err != nil {
 			return fmt.Errorf("looking at %s: %w", s.Thread, err)
 		}
-		below, err := w.lookBelow(ctx, thread)
+		below, err := w.lookBelow(ctx, thread, patience)
 		if err != nil {
 			return fmt.Errorf("looking below %s: %w", s.Thread, err)
 		}
@@ -144,7 +142,9 @@ func inParallel[T any](ctx context.Context, n int, things []T, do func(context.C
 }
 
 // lookAt reads a thread, and what its start comes to when it is sent once more.
-func (w *world) lookAt(ctx context.Context, s Start) (t Thread, again string, err error) {
+func (w *world) lookAt(ctx context.Context, s Start, patience time.Duration) (t Thread, again string, err error) {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
 	if t, err = w.readThread(ctx, s.Thread); err != nil {
 		return t, "", err
 	}

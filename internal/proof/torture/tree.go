@@ -4,8 +4,11 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 )
 
 // ParentCall is the call that a run works for.
@@ -53,11 +56,11 @@ func (s *story) child(e wire.Event) {
 }
 
 // lookBelow reads the threads of all runs below those of a thread, by id.
-func (w *world) lookBelow(ctx context.Context, t Thread) (map[string]Thread, error) {
+func (w *world) lookBelow(ctx context.Context, t Thread, patience time.Duration) (map[string]Thread, error) {
 	below := map[string]Thread{}
 	for todo := t.Runs; len(todo) > 0; todo = todo[1:] {
 		for _, c := range read(todo[0]).children {
-			thread, err := w.readThread(ctx, c.Thread)
+			thread, err := w.readEnded(ctx, c.Thread, patience)
 			if err != nil {
 				return nil, err
 			}
@@ -67,6 +70,36 @@ func (w *world) lookBelow(ctx context.Context, t Thread) (map[string]Thread, err
 		}
 	}
 	return below, nil
+}
+
+// readEnded reads a thread once its runs are done, or as it is when patience is over; then the check
+// finds what is not done.
+//
+// A caller has waited for the run that it started, and that may be done before a run below is:
+//
+//	worker of the child   commits its end
+//	worker of the child   writes the result into the parent's inbox
+//	                      killed: its lease runs, and its message comes again after it
+//	worker of the parent  takes the result, and ends
+//	caller                sees the parent done
+//	next worker           releases the child: done
+func (w *world) readEnded(ctx context.Context, id string, patience time.Duration) (Thread, error) {
+	for patient := time.Now().Add(patience); ; {
+		thread, err := w.readWithin(ctx, id, patience)
+		done := !slices.ContainsFunc(thread.Runs, func(r RunLog) bool { return r.Status != "done" })
+		if err != nil || done || time.Now().After(patient) {
+			return thread, err
+		}
+		if err := machine.Sleep(ctx, lookEvery); err != nil {
+			return thread, err
+		}
+	}
+}
+
+func (w *world) readWithin(ctx context.Context, id string, patience time.Duration) (Thread, error) {
+	ctx, stop := context.WithTimeout(ctx, patience)
+	defer stop()
+	return w.readThread(ctx, id)
 }
 
 // givenUpByParent says whether the call that a run works for stopped waiting, or its run ended, so
