@@ -94,6 +94,13 @@ func New(o Options) *Engine {
 	return &Engine{o, warm.NewThreads(o.Warm)}
 }
 
+// Logging returns an engine that writes to another log. It shares what e knows of its threads.
+func (e *Engine) Logging(log *slog.Logger, announce func(WaitingCall)) *Engine {
+	o := e.o
+	o.Logger, o.Announce = log, announce
+	return &Engine{o, e.threads}
+}
+
 // Step works on the thread of a wake-up: it claims the run, does one step and releases it. A nil
 // error means that the caller can delete the message, for every outcome. An error means that the
 // queue should deliver it again; if it doesn't, the sweep finds the run. Step compares the deadline

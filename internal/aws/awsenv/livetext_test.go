@@ -58,7 +58,7 @@ func TestLiveTextPassesFromOneFunctionToAnother(t *testing.T) {
 	api.Watched()(t.Context(), "acme", started.Run.ID)
 	over := make(chan error, 1)
 	go func() {
-		_, err := step.Engine(slog.New(slog.DiscardHandler)).Step(t.Context(), engine.Wakeup{Tenant: "acme", Thread: started.Run.ThreadID})
+		_, err := step.Engines()(slog.New(slog.DiscardHandler)).Step(t.Context(), engine.Wakeup{Tenant: "acme", Thread: started.Run.ThreadID})
 		over <- err
 	}()
 	live := 0

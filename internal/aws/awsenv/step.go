@@ -58,14 +58,16 @@ func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (S
 	return made, err
 }
 
-// Engine returns an engine that writes to the log of one invocation.
-func (s Step) Engine(log *slog.Logger) *engine.Engine {
+// Engines returns a function that returns an engine for the log of one invocation. All of them share
+// what this process knows of its threads.
+func (s Step) Engines() func(log *slog.Logger) *engine.Engine {
 	var live engine.Live // nil where it is off
 	if s.Live != nil {
 		live = s.Live
 	}
-	return engine.New(engine.Options{Live: live, Store: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random, Logger: log,
-		Announce: announce(log, s.command), Lines: s.Store, Subscribers: s.subscribers, News: s.news, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
+	shared := engine.New(engine.Options{Live: live, Store: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random,
+		Lines: s.Store, Subscribers: s.subscribers, News: s.news, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
+	return func(log *slog.Logger) *engine.Engine { return shared.Logging(log, announce(log, s.command)) }
 }
 
 // announce logs that a call waits for an answer.

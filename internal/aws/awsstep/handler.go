@@ -45,8 +45,9 @@ type mover interface {
 
 // New returns a handler with the parts of s. chance returns a number from 0 to 1, for jitter.
 func New(s awsenv.Step, chance func() float64) *Handler {
+	engines := s.Engines()
 	h := &Handler{Batch: stack.Batch{Metrics: s.Metrics, Units: s.Units, Logger: s.Logger, Chance: chance, Panics: emf.StepErrors},
-		engine: func(log *slog.Logger) stepper { return s.Engine(log) }, wake: s.Wake, starter: s.Frontend, intake: s.Settings.Intake}
+		engine: func(log *slog.Logger) stepper { return engines(log) }, wake: s.Wake, starter: s.Frontend, intake: s.Settings.Intake}
 	if s.Intake != nil {
 		h.queue = s.Intake
 	}
