@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
@@ -135,7 +136,7 @@ func NewAgents(stored Definitions, p Program) *Agents {
 	if p.HTTP == nil {
 		p.HTTP = httptool.New(httptool.Options{Clock: p.Clock, Random: machine.Random{}})
 	}
-	return &Agents{Program: p, stored: shelf{stored}, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{},
+	return &Agents{Program: p, stored: shelf{stored, new(atomic.Pointer[engine.Definition])}, known: map[versions]engine.Agent{}, ready: map[string]behind{}, tenants: map[string]bool{},
 		viewed: map[viewed]view{}, unavailable: map[string]Unavailable{}, unfinished: map[string]bool{}}
 }
 

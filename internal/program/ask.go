@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"sync/atomic"
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -29,8 +30,12 @@ var asking = []agent.Definition{{
 }}
 
 // shelf adds the built-in agents to those that are stored. [Definitions.Deployed] does not list
-// them: it is what was deployed.
-type shelf struct{ Definitions }
+// them: it is what was deployed. It keeps the version that was read last, which doesn't change: a
+// process that begins with a step would read it twice, for the agent and for whom it notifies.
+type shelf struct {
+	Definitions
+	last *atomic.Pointer[engine.Definition]
+}
 
 func (s shelf) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
 	if name == ask.Agent {
@@ -54,7 +59,14 @@ func (s shelf) Definition(ctx context.Context, tenant, name, digest string) (eng
 			}
 		}
 	}
-	return s.Definitions.Definition(ctx, tenant, name, digest)
+	if d := s.last.Load(); d != nil && d.Tenant == tenant && d.Name == name && d.Digest == digest {
+		return *d, nil
+	}
+	d, err := s.Definitions.Definition(ctx, tenant, name, digest)
+	if err == nil {
+		s.last.Store(&d)
+	}
+	return d, err
 }
 
 func storedAs(tenant string, d agent.Definition) engine.Definition {

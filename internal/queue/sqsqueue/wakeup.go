@@ -6,9 +6,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf16"
 
-	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
@@ -55,14 +55,12 @@ func written(w engine.Wakeup) string {
 	return string(body)
 }
 
-// groupName matches what SQS accepts as a group.
-var groupName = lazyregexp.New(`^[a-zA-Z0-9!"#$%&'()*+,\-./:;<=>?@\[\\\]^_` + "`" + `{|}~]{1,128}$`)
-
 // group returns the message group of a tenant, by which SQS keeps a tenant with many messages from
 // delaying the others. On a standard queue it imposes no order. A name that SQS does not accept is
 // replaced by a hash of it.
 func group(tenant string) string {
-	if groupName.MatchString(tenant) {
+	odd := func(r rune) bool { return r <= ' ' || r > '~' }
+	if tenant != "" && len(tenant) <= 128 && !strings.ContainsFunc(tenant, odd) {
 		return tenant
 	}
 	sum := sha256.Sum256([]byte(tenant))
