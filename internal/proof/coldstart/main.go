@@ -21,9 +21,10 @@ const module = "github.com/dormouse-dev/dormouse"
 
 func main() {
 	starts := flag.Int("starts", 40, "starts of each program")
+	memory := flag.Bool("memory", false, "measure memory and time of steps in conversations of several sizes")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout, *starts)
+	err := run(ctx, os.Stdout, *starts, *memory)
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, "coldstart:", err)
@@ -31,7 +32,7 @@ func main() {
 	}
 }
 
-func run(ctx context.Context, out io.Writer, starts int) (err error) {
+func run(ctx context.Context, out io.Writer, starts int, memory bool) (err error) {
 	dir, err := os.MkdirTemp("", "dormouse-coldstart-")
 	if err != nil {
 		return err
@@ -42,5 +43,8 @@ func run(ctx context.Context, out io.Writer, starts int) (err error) {
 		return err
 	}
 	defer w.close()
+	if memory {
+		return remember(ctx, out, w, dir)
+	}
 	return compare(ctx, out, w, dir, starts)
 }

@@ -13,7 +13,6 @@ import (
 	"regexp"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 )
 
@@ -47,7 +46,7 @@ type answer struct {
 }
 
 // launch starts a function; its first event is there before it asks.
-func launch(ctx context.Context, binary string, env map[string]string, first []byte) (*process, error) {
+func launch(ctx context.Context, binary string, env map[string]string, first []byte, in share) (*process, error) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		return nil, err
@@ -56,7 +55,8 @@ func launch(ctx context.Context, binary string, env map[string]string, first []b
 	p.events <- first
 	p.server = &http.Server{Handler: p.routes(), ReadHeaderTimeout: time.Minute}
 	go func() { _ = p.server.Serve(listener) }()
-	p.cmd = exec.CommandContext(ctx, binary)
+	argv := in.command(binary)
+	p.cmd = exec.CommandContext(ctx, argv[0], argv[1:]...)
 	p.cmd.Env = []string{"AWS_LAMBDA_RUNTIME_API=" + listener.Addr().String()}
 	for name, value := range env {
 		p.cmd.Env = append(p.cmd.Env, name+"="+value)
@@ -109,17 +109,33 @@ func (p *process) wait(ctx context.Context) (time.Time, error) {
 	}
 }
 
-// usage is what the operating system counted of a process.
+// usage is what the operating system has counted of a process.
 type usage struct {
 	cpu    time.Duration
 	faults int64
 	peak   int64 // bytes of resident memory
 }
 
+// usage is that of the process up to now. What is counted of one that has ended includes its
+// parent's memory, of the moment between fork and exec.
+func (p *process) usage() usage { return usage{p.cpu(), p.faults(), p.peak()} }
+
+// faults are the page faults that needed no disk.
+func (p *process) faults() int64 {
+	// there is none if it has ended
+	stat, _ := os.ReadFile(fmt.Sprintf("/proc/%d/stat", p.cmd.Process.Pid))
+	_, rest, _ := strings.Cut(string(stat), ") ")
+	fields := strings.Fields(rest)
+	if len(fields) < 8 {
+		return 0
+	}
+	n, _ := strconv.ParseInt(fields[7], 10, 64)
+	return n
+}
+
 var peakLine = regexp.MustCompile(`(?m)^VmHWM:\s+([0-9]+) kB$`)
 
-// peak is the most memory that the process had. What is counted of a process that has ended
-// includes its parent's, of the moment between fork and exec.
+// peak is the most memory that the process had.
 func (p *process) peak() int64 {
 	// there is none if it has ended
 	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.cmd.Process.Pid))
@@ -131,15 +147,22 @@ func (p *process) peak() int64 {
 	return kib << 10
 }
 
+// cpu is the time that the process has computed.
+func (p *process) cpu() (all time.Duration) {
+	// the pattern is fine
+	tasks, _ := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.cmd.Process.Pid))
+	for _, task := range tasks {
+		stat, _ := os.ReadFile(task) // none: the thread has ended
+		ran, _, _ := strings.Cut(string(stat), " ")
+		ns, _ := strconv.ParseInt(ran, 10, 64)
+		all += time.Duration(ns)
+	}
+	return all
+}
+
 // end kills the process.
-func (p *process) end() usage {
-	u := usage{peak: p.peak()}
+func (p *process) end() {
 	_ = p.cmd.Process.Kill()
 	_ = p.cmd.Wait() // it was killed
 	_ = p.server.Close()
-	u.cpu = p.cmd.ProcessState.UserTime() + p.cmd.ProcessState.SystemTime()
-	if r, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage); ok {
-		u.faults = r.Minflt
-	}
-	return u
 }

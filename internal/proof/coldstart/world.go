@@ -113,6 +113,13 @@ func (w *world) deploy(ctx context.Context) error {
 	return store.Deploy(ctx, "acme", def.Name, def.Digest())
 }
 
+// say sets what look-ups return from now on.
+func (w *world) say(result string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.result = result
+}
+
 func (w *world) order(rw http.ResponseWriter, _ *http.Request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
