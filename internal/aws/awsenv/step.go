@@ -38,6 +38,7 @@ type Step struct {
 	control  engine.RunControl  // nil without one
 	tracer   engine.Tracer      // nil where tracing is off
 	command  string             // the command in hints about answers
+	warm     int                // bytes of journals that are kept between steps
 	// who is notified of what happens in a run
 	subscribers engine.Subscribers
 	// where remote agents say that there is news; nil without a public address
@@ -48,7 +49,7 @@ type Step struct {
 func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (Step, error) {
 	p, err := open(s, register, &deps, out)
 	made := Step{parts: p, Frontend: p.frontend(), control: runcontrol.Guard(deps.Control, p.Clock, p.Logger),
-		command: cmp.Or(deps.Command, "dormouse"), subscribers: withSinks{p.subscribers(), s.Sinks.Subscriptions()}, news: s.Public.Pushes()}
+		command: cmp.Or(deps.Command, "dormouse"), warm: s.Memory / 16, subscribers: withSinks{p.subscribers(), s.Sinks.Subscriptions()}, news: s.Public.Pushes()}
 	if s.Intake.ARN != "" {
 		made.Intake = sqsqueue.NewIntake(s.SQS(), s.Intake.URL, s.Intake.DeadURL, s.Intake.Tenant)
 	}
@@ -58,14 +59,14 @@ func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (S
 	return made, err
 }
 
-// Engines returns a function that returns an engine for the log of one invocation. All of them share
-// what this process knows of its threads.
+// Engines returns a function that returns an engine for the log of one invocation. All of them
+// share what this process knows of its threads.
 func (s Step) Engines() func(log *slog.Logger) *engine.Engine {
 	var live engine.Live // nil where it is off
 	if s.Live != nil {
 		live = s.Live
 	}
-	shared := engine.New(engine.Options{Live: live, Store: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random,
+	shared := engine.New(engine.Options{Live: live, Warm: s.warm, Store: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random,
 		Lines: s.Store, Subscribers: s.subscribers, News: s.news, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
 	return func(log *slog.Logger) *engine.Engine { return shared.Logging(log, announce(log, s.command)) }
 }

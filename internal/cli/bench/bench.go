@@ -66,7 +66,7 @@ are as the server reports them; the list price includes the time of the step fun
 	set.StringVar(&f.Dir, "dir", "", "`DIR` on the disk to measure (default: for temporary files)")
 	set.StringVar(&f.DynamoDB, "dynamodb", "", "`URL` of a local server that speaks DynamoDB's protocol")
 	set.BoolVar(&f.Cold, "cold", false, "with --dynamodb: begin each step in a new process")
-	set.IntVar(&f.Lambda.MemoryMB, "memory", 512, "with --dynamodb: memory of the step function in `MB`")
+	set.IntVar(&f.Lambda.MemoryMB, "memory", 128, "with --dynamodb: memory of the step function in `MB`")
 	set.DurationVar(&f.Lambda.Model, "model-time", 3*time.Second, "with --dynamodb: time until a model answers, for the list price")
 	return cmd
 }

@@ -178,8 +178,8 @@ func TestUnitsOfTheFunctionsAreCounted(t *testing.T) {
 				t.Errorf("%d steps: %s is %v, then %v", c.Steps, name, first, second)
 			}
 		}
-		// 3 s of 512 MB for each step are 20 millionths of a dollar; the rest is less
-		if c.Price == nil || c.Price.Median < float64(c.Steps)*20e-6 || c.Price.Median > float64(c.Steps)*40e-6 {
+		// 3 s of 128 MB for each step are 5 millionths of a dollar; the rest is twice that
+		if c.Price == nil || c.Price.Median < float64(c.Steps)*5e-6 || c.Price.Median > float64(c.Steps)*20e-6 {
 			t.Errorf("%d steps cost %+v", c.Steps, c.Price)
 		}
 	}

@@ -11,6 +11,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net/url"
+	"strconv"
 	"strings"
 	"time"
 
@@ -42,6 +43,7 @@ type Settings struct {
 	LiveText time.Duration
 
 	TraceDaemon string // address of the tracing daemon; empty if tracing is off
+	Memory      int    // of the function, in bytes; 0 if Lambda doesn't say it
 	LogLevel    slog.Level
 
 	// Public is where people reach the API; the links of notices begin with it
@@ -119,12 +121,21 @@ func Read(getenv func(string) string) (Settings, error) {
 		SecretsPath:  r.path("DORMOUSE_SECRETS_PATH"),
 		LiveText:     r.pause("DORMOUSE_LIVE_TEXT"),
 		TraceDaemon:  getenv("AWS_XRAY_DAEMON_ADDRESS"),
+		Memory:       megabytes(getenv("AWS_LAMBDA_FUNCTION_MEMORY_SIZE")),
 		LogLevel:     level(getenv("AWS_LAMBDA_LOG_LEVEL")),
 		PrivateHosts: list(getenv("DORMOUSE_PRIVATE_HOSTS")),
 	}
 	s.Intake, s.Access, s.Sinks, s.Public = r.intake(), r.access(), r.sinks(), r.public()
 	s.SignIn = r.signIn(s.Public)
 	return s, errors.Join(r.wrong...)
+}
+
+func megabytes(text string) int {
+	n, err := strconv.Atoi(text)
+	if err != nil {
+		return 0 // outside Lambda
+	}
+	return n << 20
 }
 
 // reader collects the errors.

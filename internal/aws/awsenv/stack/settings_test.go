@@ -49,7 +49,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"DORMOUSE_INTAKE_QUEUE_URL": "https://h/intake", "DORMOUSE_INTAKE_DEAD_QUEUE_URL": "https://h/dead", "DORMOUSE_INTAKE_TENANT": "acme",
 		"DORMOUSE_INTAKE_QUEUE_ARN": "arn:aws:sqs:eu-central-1:123456789012:intake", "DORMOUSE_INTAKE_AGENT": "refund-desk",
 		"DORMOUSE_AUTH": "JWT", "DORMOUSE_TENANT_CLAIM": "org", "DORMOUSE_ROLES_CLAIM": "roles", "DORMOUSE_STREAM_URL": "https://h/stream",
-		"DORMOUSE_STREAM": "1", "DORMOUSE_ORIGINS": "https://a.example, https://b.example,", "DORMOUSE_STACK": "prod", "DORMOUSE_VERSION": "1.2.3",
+		"DORMOUSE_STREAM": "1", "AWS_LAMBDA_FUNCTION_MEMORY_SIZE": "128", "DORMOUSE_ORIGINS": "https://a.example, https://b.example,", "DORMOUSE_STACK": "prod", "DORMOUSE_VERSION": "1.2.3",
 		"AWS_LAMBDA_FUNCTION_NAME": "prod-step", "AWS_SESSION_TOKEN": "session", "AWS_XRAY_DAEMON_ADDRESS": "127.0.0.1:2000",
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
 		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:4", "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:5", "AWS_ENDPOINT_URL_SSM": "http://127.0.0.1:6",
@@ -88,7 +88,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		t.Errorf("sinks (-want +got):\n%s", diff)
 	}
 	if s.Endpoints != endpoints || s.MailFrom != "desk@example.com" || s.LiveText != 300*time.Millisecond || s.SecretsPath != "/dormouse/prod/" || s.Credentials.Session != "session" ||
-		s.Stack != "prod" || s.Version != "1.2.3" || s.Function != "prod-step" || s.TraceDaemon != "127.0.0.1:2000" {
+		s.Stack != "prod" || s.Version != "1.2.3" || s.Function != "prod-step" || s.TraceDaemon != "127.0.0.1:2000" || s.Memory != 128<<20 {
 		t.Errorf("settings %+v", s)
 	}
 }
