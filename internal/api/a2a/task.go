@@ -8,6 +8,7 @@ import (
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
+	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
@@ -75,11 +76,7 @@ func ended(t *sdk.Task, e end, at wire.Time) {
 	t.Status = status(States[e.Reason], at)
 	t.Metadata = about(e.About)
 	if t.Status.State != sdk.TaskStateCompleted {
-		text := strings.Join(strings.Fields(strings.Join([]string{"The run ended:", e.Reason, e.Code}, " ")), " ") + "."
-		if e.Detail != "" {
-			text += " " + e.Detail
-		}
-		t.Status.Message = agentSays(t, string(t.ID)+".end", sdk.NewTextPart(text))
+		t.Status.Message = agentSays(t, string(t.ID)+".end", sdk.NewTextPart(project.Ending(e.Reason, e.Code, e.Detail)))
 	}
 	if part := outputPart(e.output); part != nil {
 		t.Artifacts = []*sdk.Artifact{output(part)}

@@ -57,6 +57,8 @@ func (h *history) push(e wire.Event) error {
 		return h.ended(e)
 	case core.EventStateSnapshot:
 		return h.snapshot(e)
+	case core.EventTurnEnded:
+		return h.turnEnded(e)
 	}
 	return nil
 }

@@ -183,6 +183,7 @@ func (s *Stream) project(e wire.Event) error {
 	case core.EventStateSnapshot:
 		s.add(Event{Type: StateSnapshot, Snapshot: s.said.state})
 	case core.EventTurnEnded:
+		s.sayEnding()
 		s.turnEnded()
 	default:
 		return s.call(e)
@@ -354,32 +355,6 @@ func (s *Stream) reset(e wire.Event) error {
 	_, err := s.restate()
 	s.parts = nil
 	return err
-}
-
-// turnEnded ends the response if the run is done. If it is suspended, a further turn may be
-// committed already: [Stream.Rest] knows.
-func (s *Stream) turnEnded() {
-	end := s.run.Ended
-	if end.Status != core.RunDone.String() {
-		return
-	}
-	s.closeStep()
-	last := Event{Type: RunFinished, ThreadID: s.view.Thread, RunID: s.view.Run, Usage: s.used(), Metadata: &Metadata{Details{Reason: end.Reason, Code: end.Code, Detail: end.Detail, ResponseState: end.ResponseState}}}
-	switch end.Reason {
-	case core.NaturalEnd.String(), core.BehaviorRequested.String():
-		last.Outcome = &Outcome{Type: OutcomeSuccess}
-		if !core.IsNull(end.Output) {
-			last.Result = end.Output
-		}
-	case core.Failed.String():
-		last = Event{Type: RunError, Code: end.Code, Message: cmp.Or(end.Detail, end.Code, "the run failed"), Usage: s.used(), Metadata: last.Metadata}
-	default:
-		if s.view.Versioned {
-			last.Outcome = &Outcome{Type: OutcomeCancelled}
-		}
-	}
-	s.add(last)
-	s.over = true
 }
 
 func (s *Stream) used() []Usage {

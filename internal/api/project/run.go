@@ -13,6 +13,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -306,6 +307,15 @@ func (r *Run) callEnded(e wire.Event) error {
 		c.Waits, c.Ended = false, &data
 	}
 	return nil
+}
+
+// Ending says in a sentence how a run ended that didn't complete.
+func Ending(reason, code, detail string) string {
+	text := strings.Join(strings.Fields(strings.Join([]string{"The run ended:", reason, code}, " ")), " ") + "."
+	if detail != "" {
+		text += " " + detail
+	}
+	return text
 }
 
 // Live says whether the event is one of those that no journal holds.

@@ -184,11 +184,23 @@ Object.assign(cases, {
     assert.equal(text(page), 'Let me pay.|I did not pay.');
     assert.equal(results(page).length, 1);
   },
+  async 'a page that is opened after the run was cancelled shows that'() {
+    const page = await open();
+    await say(page, 'pay 77');
+    assert.equal((await call(`/v1/runs/${(await stored(page)).id}/cancel`, {})).status, 202);
+    await until('the end', async () => (await stored(page)).status === 'done');
+    const other = await reopened(page);
+    assert.equal(text(other), 'Let me pay.|The run ended: cancelled.');
+    assert.deepEqual(other.errors, []);
+    await say(other, 'hello');
+    assert.match(text(other), /cancelled\.\|Hello\. What can I do\?$/);
+  },
   async 'a run that fails is an error'() {
     const page = await open();
     await say(page, 'xyzzy');
     assert.equal(page.errors.length, 1);
     assert.equal(page.errors[0][0], 'agent_run_error_event');
+    assert.equal((await reopened(page)).errors[0][1], page.errors[0][1]);
   },
   async 'a refused message is an error'() {
     const page = await open();
