@@ -21,6 +21,21 @@ func Backoff(n int) int64 { return min(Longest, int64(1000)<<min(max(n, 0), 20))
 // Jittered is between half of whole and all of it, chosen by run and try: many runs that failed
 // together do not come again together, and the same run decides the same twice.
 func Jittered(whole int64, run string, try int) int64 {
+	return whole/2 + share(whole/2, run, try)
+}
+
+// Asked is how many ms to wait if a provider asks for a pause of after: at least as long as wait,
+// and between after and half as much again. A provider that refuses a thousand runs at once asks all
+// of them for the same pause.
+func Asked(wait, after int64, run string, try int) int64 {
+	if after > 0 {
+		wait = max(wait, after+share(after/2, run, try))
+	}
+	return min(wait, Longest)
+}
+
+// share is a part of whole, less than all of it, chosen by run and try.
+func share(whole int64, run string, try int) int64 {
 	part, _ := strconv.ParseInt(core.Digest([]byte(run + "/" + strconv.Itoa(try)))[:4], 16, 64)
-	return whole/2 + whole/2*part>>16
+	return whole * part >> 16
 }

@@ -47,8 +47,8 @@ func (d *draft) waitForModel(f plans.ModelFailure) *core.Reason {
 		return &core.Reason{Kind: core.Failed, Code: f.Reason.Code,
 			Detail: "the model did not answer within the agent's limit (model.outage); last failure: " + f.Reason.Detail}
 	}
-	wait := max(pause.Jittered(pause.Backoff(d.h.ModelTries), d.h.Run, d.h.ModelTries), f.After)
-	d.h.NotBefore = min(d.v.Now+min(wait, pause.Longest), until)
+	wait := pause.Asked(pause.Jittered(pause.Backoff(d.h.ModelTries), d.h.Run, d.h.ModelTries), f.After, d.h.Run, d.h.ModelTries)
+	d.h.NotBefore = min(d.v.Now+wait, until)
 	d.event(core.EventStepReset, map[string]any{"reason": "model_unavailable", "code": out.Code, "text": f.Reason.Detail, "try": d.h.ModelTries,
 		"try_at": d.h.NotBefore}, 0)
 	return nil

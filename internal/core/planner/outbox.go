@@ -61,7 +61,7 @@ func (d *draft) sent() map[string]bool {
 func (d *draft) empty() (plans.Plan, error) {
 	switch {
 	case d.v.NotSent:
-		d.h.NotBefore = d.v.Now + pause.Backoff(4)
+		d.h.NotBefore = d.v.Now + pause.Jittered(pause.Backoff(4), d.h.Run, int(d.h.Epoch))
 		d.stopAgain()
 		return d.handOver(events.ActivationStepDone)
 	case d.dirty():
