@@ -40,8 +40,11 @@ bucket=$stack-code
 aws s3api head-bucket --bucket "$bucket" > /dev/null 2>&1 || aws s3 mb "s3://$bucket"
 aws cloudformation package --template-file "$work/build/template.yaml" --s3-bucket "$bucket" --output-template-file "$work/packaged.yaml" > "$work/log" ||
   { cat "$work/log"; exit 1; }
+# LocalStack doesn't know the references of SAM, so it gets what SAM makes of the template.
+translator=$(.ci/servers translator)
+"$translator/bin/python" localstack/translate.py "$work/packaged.yaml" > "$work/packaged.json"
 # The template is larger than a request may be, so it goes into the bucket too.
-aws cloudformation deploy --template-file "$work/packaged.yaml" --s3-bucket "$bucket" --stack-name "$stack" \
+aws cloudformation deploy --template-file "$work/packaged.json" --s3-bucket "$bucket" --stack-name "$stack" \
   --capabilities CAPABILITY_IAM --no-fail-on-empty-changeset \
   --parameter-overrides Auth=JWT "JwtIssuer=$JWT_ISSUER" "JwtAudience=$JWT_AUDIENCE" "TenantClaim=${TENANT_CLAIM:-tenant}" "RolesClaim=${ROLES_CLAIM:-roles}"
 
