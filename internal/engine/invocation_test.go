@@ -175,7 +175,8 @@ func TestAStepIsTracedAndAccountedFor(t *testing.T) {
 	r.work()
 	r.clock.Advance(time.Hour)
 	r.must(r.decide("c2", resume("d", `{"approved":true}`)))
-	if last := r.step(); last.Waited < time.Hour || last.Waited > time.Hour+time.Minute || last.InputTokens != 0 || last.TookOver {
+	r.clock.Advance(5 * time.Second)
+	if last := r.step(); last.Decided < 5*time.Second || last.Decided > 6*time.Second || first.Decided != 0 || last.Waited < time.Hour || last.Waited > time.Hour+time.Minute || last.InputTokens != 0 || last.TookOver {
 		t.Errorf("%+v", last)
 	}
 }

@@ -35,6 +35,7 @@ type Report struct {
 
 	TookOver bool          // the previous owner crashed
 	Waited   time.Duration // how long the run had slept when it was claimed; 0 if it had not
+	Decided  time.Duration // how long the oldest new decision had waited; 0 if there was none
 }
 
 // account completes the report of an activation that claimed the run as head.
@@ -48,5 +49,10 @@ func (a *activation) account(head core.Head) {
 	}
 	if slept := head.AwakeSince == 0 && len(head.Calls) > 0; slept {
 		r.Waited = max(0, a.began.Sub(time.UnixMilli(head.At)))
+	}
+	for _, s := range head.Inbox { // of those before head.At, an earlier activation was told
+		if s.Kind == core.SignalDecision && s.At >= head.At {
+			r.Decided = max(r.Decided, a.began.Sub(time.UnixMilli(s.At)))
+		}
 	}
 }

@@ -6,6 +6,7 @@ package awsapi
 import (
 	"context"
 	"log/slog"
+	"net/http"
 
 	"github.com/aws/aws-lambda-go/events"
 
@@ -14,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/api/lambdahttp"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
@@ -41,6 +43,8 @@ type Options struct {
 	Protocols func(httpapi.LinkSource) []httpapi.Protocol
 	Version   string
 	Logger    *slog.Logger // for faults and for one line per request
+	// Metrics count the answers that are failures of the function; nil counts nothing
+	Metrics *emf.Metrics
 }
 
 // Gateway handles events of API Gateway's HTTP API.
@@ -77,7 +81,23 @@ func Streams(o Options) (URL, error) {
 
 func (o Options) gateway(part httpapi.Part) (Gateway, error) {
 	h, err := httpapi.New(o.served(part))
-	return lambdahttp.Buffered(h, o.Logger), err
+	return o.counted(lambdahttp.Buffered(h, o.Logger)), err
+}
+
+// counted counts answers of 5xx. Lambda sees no error in them, and a rollout has to.
+func (o Options) counted(g Gateway) Gateway {
+	if o.Metrics == nil {
+		return g
+	}
+	return func(ctx context.Context, e events.APIGatewayV2HTTPRequest) (events.APIGatewayV2HTTPResponse, error) {
+		answer, err := g(ctx, e)
+		if answer.StatusCode >= http.StatusInternalServerError {
+			if err := o.Metrics.Write(emf.Counts{emf.ServerErrors: 1}); err != nil {
+				lambdahttp.Logger(o.Logger).ErrorContext(ctx, "cannot write metrics", "error", err)
+			}
+		}
+		return answer, err
+	}
 }
 
 func (o Options) served(part httpapi.Part) httpapi.Options {

@@ -21,11 +21,13 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dormouse-dev/dormouse/examples/refund-desk/refunddesk"
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/protocols"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -387,4 +389,35 @@ func TestAHeldReadIsAnsweredBeforeItsInvocationEnds(t *testing.T) {
 			}
 		}
 	})
+}
+
+// broken is a store that panics: the function answers 500, and Lambda counts no error.
+type broken struct{ frontend.Store }
+
+func TestAnAnswerOf5xxIsCountedForTheVersionOfItsFunction(t *testing.T) {
+	var out bytes.Buffer
+	metrics := emf.New(&out, "prod", time.Now).Of("prod-api", "7")
+	keys := func(context.Context) (access.LinkKeys, error) { return access.LinkKeys{}, nil }
+	api, err := awsapi.Runs(awsapi.Options{Clock: machine.Clock{}, Access: withJWT, Links: keys, Version: "v1", Logger: slog.New(slog.DiscardHandler), Metrics: metrics,
+		Frontend: frontend.New(frontend.Options{Store: broken{}, Clock: machine.Clock{}, Random: machine.Random{}})})
+	if err != nil {
+		t.Fatal(err)
+	}
+	ask := func(path string) int {
+		t.Helper()
+		e := events.APIGatewayV2HTTPRequest{RawPath: path, RequestContext: events.APIGatewayV2HTTPRequestContext{
+			HTTP:       events.APIGatewayV2HTTPRequestContextHTTPDescription{Method: "GET", Path: path},
+			Authorizer: &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: map[string]string{"custom:tenant": "acme", "cognito:groups": "[admin]", "sub": "anna"}}}}}
+		answer, err := api(t.Context(), e)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return answer.StatusCode
+	}
+	if status := ask("/v1/nothing"); status >= 500 || out.Len() > 0 {
+		t.Fatalf("status %d counts %s", status, out.String())
+	}
+	if status := ask("/v1/runs/run_a_0"); status != 500 || !strings.Contains(out.String(), `"ServerErrors":1,"Stack":"prod","Version":"7"`) {
+		t.Errorf("status %d counts %q", status, out.String())
+	}
 }

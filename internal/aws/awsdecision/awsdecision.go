@@ -28,7 +28,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 		return nil, err
 	}
 	return awsapi.Decisions(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, SignIn: provider(s.Settings), Public: s.Public, Codes: codes(s.Settings),
-		Version: s.Version, Logger: f.Logger})
+		Version: s.Version, Logger: f.Logger, Metrics: f.Metrics})
 }
 
 // codes mails one-time codes; nil if the stack sends no mail. The function that serves the page of

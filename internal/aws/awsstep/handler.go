@@ -26,6 +26,7 @@ type Handler struct {
 	queue   mover // nil without an intake queue
 	starter intake.Starter
 	intake  stack.Intake
+	now     func() time.Time // nil: what is late is not measured
 }
 
 type stepper interface {
@@ -48,6 +49,9 @@ func New(s awsenv.Step, chance func() float64) *Handler {
 	engines := s.Engines()
 	h := &Handler{Batch: stack.Batch{Metrics: s.Metrics, Units: s.Units, Logger: s.Logger, Chance: chance, Panics: emf.StepErrors},
 		engine: func(log *slog.Logger) stepper { return engines(log) }, wake: s.Wake, starter: s.Frontend, intake: s.Settings.Intake}
+	if s.Clock != nil {
+		h.now = s.Clock.Now
+	}
 	if s.Intake != nil {
 		h.queue = s.Intake
 	}
@@ -76,7 +80,7 @@ func (h *Handler) Message(ctx context.Context, in stack.Invocation, m events.SQS
 	if h.ofIntake(m) {
 		return i.take(ctx, m)
 	}
-	err = i.step(ctx, m.Body)
+	err = i.step(ctx, m)
 	return err == nil, err
 }
 

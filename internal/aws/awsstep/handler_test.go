@@ -184,6 +184,39 @@ func TestAWakeUpIsOneStep(t *testing.T) {
 	}
 }
 
+// The time that a wake-up waits is from when it was to be visible, and that of its first delivery
+// alone: later ones have waited for their own steps.
+func TestAWakeUpMeasuresHowLongItWasLate(t *testing.T) {
+	sent, delay := time.UnixMilli(1_700_000_000_000), "900"
+	for _, c := range []struct {
+		delay    *string
+		receives string
+		after    time.Duration
+		want     any
+	}{
+		{nil, "1", 70 * time.Second, 70.0}, {&delay, "1", 970 * time.Second, 70.0}, {&delay, "1", 10 * time.Second, 0.0}, {nil, "2", 70 * time.Second, nil},
+	} {
+		r := newRig(t)
+		r.report.Decided = 5 * time.Second
+		r.h.now = func() time.Time { return sent.Add(c.after) }
+		m := events.SQSMessage{MessageId: "m1", ReceiptHandle: "r1", Body: `{"tenant":"acme","thread":"thr_demo"}`, EventSourceARN: wakeARN,
+			Attributes: map[string]string{"ApproximateReceiveCount": c.receives, "SentTimestamp": "1700000000000"}}
+		if c.delay != nil {
+			m.MessageAttributes = map[string]events.SQSMessageAttribute{"delay": {DataType: "Number", StringValue: c.delay}}
+		}
+		raw, err := json.Marshal(events.SQSEvent{Records: []events.SQSMessage{m}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.want("again", r.invoke(t.Context(), raw), []string(nil))
+		got, measured := r.metrics()["WakeLagSeconds"]
+		if measured != (c.want != nil) || measured && got != c.want {
+			t.Errorf("delivery %s after %s waited %v, want %v", c.receives, c.after, got, c.want)
+		}
+		r.want("the wait of the decision", r.metrics()["DecisionToStepSeconds"], 5.0)
+	}
+}
+
 func TestAStaleWakeUpIsUsedUp(t *testing.T) {
 	r := newRig(t)
 	r.report = engine.Report{Outcome: engine.Dropped, Thread: "thr_demo"}

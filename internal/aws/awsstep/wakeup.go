@@ -3,6 +3,10 @@ package awsstep
 import (
 	"context"
 	"errors"
+	"strconv"
+	"time"
+
+	"github.com/aws/aws-lambda-go/events"
 
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
@@ -14,17 +18,33 @@ import (
 // step performs one step of the run that a wake-up names. It returns nil if the wake-up is done,
 // which includes stale ones. A message that is not ours fails each time, until the queue moves it
 // to the dead letters.
-func (i *invocation) step(ctx context.Context, body string) error {
-	w, err := sqsqueue.ReadWakeup(body)
+func (i *invocation) step(ctx context.Context, m events.SQSMessage) error {
+	w, err := sqsqueue.ReadWakeup(m.Body)
 	if err != nil {
 		i.Counts.Add(emf.Unreadable, 1)
 		return err
 	}
+	i.lag(m)
 	inTime, cancel := stack.InTime(ctx)
 	defer cancel()
 	report, err := i.engine(i.Log).Step(inTime, w)
 	i.account(report, err)
 	return err
+}
+
+// lag measures how long a wake-up waited in its queue after it was due. One that comes again has
+// waited for its own step.
+func (i *invocation) lag(m events.SQSMessage) {
+	sent, err := strconv.ParseInt(m.Attributes["SentTimestamp"], 10, 64)
+	if err != nil || i.now == nil || stack.Receives(m) > 1 {
+		return
+	}
+	due := time.UnixMilli(sent)
+	if delay := m.MessageAttributes[sqsqueue.AttributeDelay].StringValue; delay != nil {
+		seconds, _ := strconv.Atoi(*delay)
+		due = due.Add(time.Duration(seconds) * time.Second)
+	}
+	i.Counts.Add(emf.WakeLagSeconds, max(0, i.now().Sub(due)).Seconds())
 }
 
 // account counts and logs the result of a step.
@@ -66,6 +86,9 @@ func (i *invocation) work(r engine.Report) {
 	if r.Waited > 0 {
 		add(emf.Waits, 1)
 		add(emf.WaitSeconds, r.Waited.Seconds())
+	}
+	if r.Decided > 0 {
+		add(emf.DecisionToStepSeconds, r.Decided.Seconds())
 	}
 	if r.End != nil {
 		add(emf.RunsDone, 1)

@@ -3,7 +3,8 @@
 // dashboards and alarms use them.
 //
 // It keeps nothing between invocations and aggregates nothing across processes. The only dimension
-// is the stack: a dimension for runs or tenants would create a metric for each.
+// is the stack: a dimension for runs or tenants would create a metric for each. Failures also have
+// the version of their function as a dimension, so that a rollout sees those of the new version.
 package emf
 
 import (
@@ -12,6 +13,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 )
@@ -36,7 +38,16 @@ const (
 	RunsDone     Name = "RunsDone"     // runs that ended, for any reason
 	RunsFailed   Name = "RunsFailed"   // of these, the runs that ended with an error
 	Unreadable   Name = "Unreadable"   // messages of the wake-up queue that are not ours
+
+	// how long a wake-up waited in its queue once it was due
+	WakeLagSeconds Name = "WakeLagSeconds"
+	// how long a decision waited for the step that takes it up
+	DecisionToStepSeconds Name = "DecisionToStepSeconds"
 )
+
+// ServerErrors are the answers of the HTTP API with a status of 5xx. A function that gives them
+// does not fail, as Lambda sees it.
+const ServerErrors Name = "ServerErrors"
 
 // Metrics of the intake queue.
 const (
@@ -75,14 +86,20 @@ const (
 func Names() []Name {
 	return []Name{Steps, StepErrors, ClaimsLost, Takeovers, Commits, ModelCalls, ToolCalls, InputTokens, OutputTokens, Waits, WaitSeconds,
 		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, NoticesDelivered, NoticeFailures, NoticesDead, Overdue, SweepFailures, OldestDueSeconds,
-		ReadUnits, WriteUnits}
+		ReadUnits, WriteUnits, WakeLagSeconds, DecisionToStepSeconds, ServerErrors}
 }
 
 // Namespace is the CloudWatch namespace of the metrics.
 const Namespace = "Dormouse"
 
-// dimension is the only dimension.
-const dimension = "Stack"
+// The dimensions: the stack of every metric, and the others of the metrics in byVersion.
+const (
+	dimension = "Stack"
+	function  = "Function"
+	version   = "Version"
+)
+
+var byVersion = []Name{StepErrors, ServerErrors}
 
 // ErrName reports a metric that is missing in [Names].
 var ErrName = errors.New("emf: unknown metric; add it to Names")
@@ -92,6 +109,8 @@ type Metrics struct {
 	stack string
 	now   func() time.Time
 
+	function, version string // empty: without these dimensions
+
 	mu sync.Mutex
 	w  io.Writer
 }
@@ -99,6 +118,15 @@ type Metrics struct {
 // New returns metrics that are written to w. Each line is one call of Write.
 func New(w io.Writer, stack string, now func() time.Time) *Metrics {
 	return &Metrics{stack: stack, now: now, w: w}
+}
+
+// Of returns the metrics of a published version of a function. The function's newest code, which is
+// no version, has none.
+func (m *Metrics) Of(function, version string) *Metrics {
+	if version != "" && version != "$LATEST" {
+		m.function, m.version = function, version
+	}
+	return m
 }
 
 // Counts are the counts of one invocation; start with Counts{}. They are not safe for concurrent
@@ -151,12 +179,23 @@ func (m *Metrics) line(c Counts) ([]byte, error) {
 		d.Metrics = append(d.Metrics, definition{n, n.unit()})
 		members[string(n)] = c[n]
 	}
-	members["_aws"] = metadata{m.now().UnixMilli(), []directive{d}}
+	directives := []directive{d}
+	ofVersion := directive{Namespace: Namespace, Dimensions: [][]string{{dimension, function, version}}}
+	for _, defined := range d.Metrics {
+		if m.version != "" && slices.Contains(byVersion, defined.Name) {
+			ofVersion.Metrics = append(ofVersion.Metrics, defined)
+		}
+	}
+	if len(ofVersion.Metrics) > 0 {
+		members[function], members[version] = m.function, m.version
+		directives = append(directives, ofVersion)
+	}
+	members["_aws"] = metadata{m.now().UnixMilli(), directives}
 	return json.Marshal(members)
 }
 
 func (n Name) unit() string {
-	if n == WaitSeconds || n == OldestDueSeconds {
+	if strings.HasSuffix(string(n), "Seconds") {
 		return "Seconds"
 	}
 	return "Count"

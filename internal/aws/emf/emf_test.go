@@ -87,3 +87,24 @@ func TestLinesOfInvocationsSideBySideStayWhole(t *testing.T) {
 		}
 	}
 }
+
+// A failure also counts for the version of its function, and nothing else does.
+func TestAFailureHasTheVersionOfItsFunction(t *testing.T) {
+	var out bytes.Buffer
+	c := emf.Counts{emf.StepErrors: 1, emf.ClaimsLost: 2}
+	if err := emf.New(&out, "prod", at).Of("prod-step", "7").Write(c); err != nil {
+		t.Fatal(err)
+	}
+	want := `{"ClaimsLost":2,"Function":"prod-step","Stack":"prod","StepErrors":1,"Version":"7","_aws":{"Timestamp":1700000000123,"CloudWatchMetrics":[` +
+		`{"Namespace":"Dormouse","Dimensions":[["Stack"]],"Metrics":[{"Name":"ClaimsLost","Unit":"Count"},{"Name":"StepErrors","Unit":"Count"}]},` +
+		`{"Namespace":"Dormouse","Dimensions":[["Stack","Function","Version"]],"Metrics":[{"Name":"StepErrors","Unit":"Count"}]}]}}` + "\n"
+	if out.String() != want {
+		t.Errorf("got  %swant %s", out.String(), want)
+	}
+	for _, version := range []string{"", "$LATEST"} {
+		out.Reset()
+		if err := emf.New(&out, "prod", at).Of("prod-stream", version).Write(c); err != nil || strings.Contains(out.String(), "Version") {
+			t.Errorf("of version %q: %s, %v", version, out.String(), err)
+		}
+	}
+}

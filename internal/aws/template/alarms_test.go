@@ -33,6 +33,14 @@ var alarmChecks = []check{
 		{"[{Name: Stack, Value: !Ref AWS::StackName}]", "[{Name: FunctionName, Value: !Ref StepFunction}]"},
 		{"MetricName: OldestDueSeconds", "MetricName: Overdue"},
 		{"Namespace: Dormouse", "Namespace: dormouse"}}},
+	{"an alarm on throttles of the table ends when they do", throttleWrongs, []breakage{
+		{"FILL(due, 0)", "due"},
+		{"FILL(table, 0) + ", ""}}},
+	{"what waits for a minute rings, and long before a queue is old", slowWrongs, []breakage{
+		{"      ExtendedStatistic: p95\n", "      Statistic: Average\n"},
+		{"      MetricName: WakeLagSeconds\n", "      MetricName: WaitSeconds\n"},
+		{"      MetricName: DecisionToStepSeconds\n", "      MetricName: WaitSeconds\n"},
+		{"      Threshold: 60\n", "      Threshold: 600\n"}}},
 	{"every alarm says what it means, and goes to who is named", actionWrongs, []breakage{
 		{"AlarmActions: !If [HasTopic, [!Ref AlarmTopicArn], ", "AlarmActions: !If [HasTopic, [!Ref AlarmTopic], "},
 		{"      AlarmDescription: The HTTP API answers with 5xx.\n", ""}}},
@@ -163,6 +171,35 @@ func metricWrongs(t Template) (wrong []string) {
 	for _, m := range shownMetric.FindAllStringSubmatch(body, -1) {
 		if !known[m[1]] {
 			wrong = append(wrong, "no function writes "+m[1]+", which the dashboard shows")
+		}
+	}
+	return wrong
+}
+
+// throttleWrongs: "alarms that evaluate DynamoDB metrics always ignore missing data", says the
+// reference of PutMetricAlarm, and there is no data while nothing is throttled.
+func throttleWrongs(t Template) (wrong []string) {
+	for _, id := range []string{"TableReadsAlarm", "TableWritesAlarm"} {
+		expression, ids := "", []string{}
+		for _, m := range List(t.Resource(id).Get("Metrics")) {
+			if text, is := member(m, "Expression").(string); is {
+				expression = text
+			} else {
+				ids = append(ids, fmt.Sprintf("FILL(%s, 0)", member(m, "Id")))
+			}
+		}
+		if expression != strings.Join(ids, " + ") || len(ids) != 4 {
+			wrong = append(wrong, fmt.Sprintf("%s must add up %s; it has %s", id, strings.Join(ids, " + "), expression))
+		}
+	}
+	return wrong
+}
+
+func slowWrongs(t Template) (wrong []string) {
+	for _, metric := range []emf.Name{emf.WakeLagSeconds, emf.DecisionToStepSeconds} {
+		a := t.alarms(emf.Namespace, string(metric))
+		if len(a) != 1 || a[0].Get("ExtendedStatistic") != "p95" || a[0].Get("Threshold") != 60 || a[0].Get("Period") != 60 {
+			wrong = append(wrong, string(metric)+" must have an alarm at 60 s for one in twenty of a minute")
 		}
 	}
 	return wrong

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 )
 
 var functionChecks = []check{
@@ -26,8 +28,12 @@ var functionChecks = []check{
 	{"a version is published when a parameter of its environment changes", versionWrongs, []breakage{
 		{" ${IntakeAgent}${SecretsPath}\"", " ${IntakeAgent}\""},
 		{"      AutoPublishAlias: live\n", ""},
-		{"Alarms: [!Ref StepCanaryAlarm]", "Alarms: [!Ref ApiCanaryAlarm]"},
-		{"Alarms: [!Ref StepCanaryAlarm]", "Alarms: [!Ref StepErrorsAlarm]"},
+		{"Alarms: [!Ref StepCanaryAlarm, ", "Alarms: [!Ref ApiCanaryAlarm, "},
+		{"Alarms: [!Ref StepCanaryAlarm, ", "Alarms: [!Ref StepErrorsAlarm, "},
+		{"Alarms: [!Ref StepCanaryAlarm, !Ref StepFailingAlarm]", "Alarms: [!Ref StepCanaryAlarm]"},
+		{"Alarms: [!Ref StepCanaryAlarm, !Ref StepFailingAlarm]", "Alarms: [!Ref StepCanaryAlarm, !Ref StepErrorsOftenAlarm]"},
+		{"              MetricName: ServerErrors\n", "              MetricName: StepErrors\n"},
+		{"{Name: Version, Value: !GetAtt DecisionFunction.Version.Version}", "{Name: Version, Value: !GetAtt ApiFunction.Version.Version}"},
 		{"Type: !Ref Rollout", "Type: AllAtOnce"},
 		{"MaxLength: 40", "MaxLength: 80"}}},
 	{"the sweep comes every minute, and what it misses is kept", scheduleWrongs, []breakage{
@@ -47,6 +53,9 @@ var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Pric
 
 // published go over to a new version by an alias; the others at once.
 var published = []string{"ApiFunction", "DecisionFunction", "HookFunction", "StepFunction", "NotifyFunction"}
+
+// failures are the metrics of what fails without an error of the function.
+var failures = map[string]emf.Name{"ApiFunction": emf.ServerErrors, "DecisionFunction": emf.ServerErrors, "StepFunction": emf.StepErrors}
 
 func codeWrongs(t Template) (wrong []string) {
 	code := map[string]string{"ApiFunction": "functions/api", "DecisionFunction": "functions/decision", "HookFunction": "functions/hook", "StreamFunction": "functions/api",
@@ -123,7 +132,12 @@ func versionWrongs(t Template) (wrong []string) {
 			continue
 		}
 		alarm := List(f.Get("DeploymentPreference", "Alarms"))
-		if len(alarm) != 1 || newestErrorsOf(t, refOf(alarm[0])) != f.ID || refOf(f.Get("DeploymentPreference", "Type")) != "Rollout" {
+		metric := failures[f.ID]
+		if metric != "" && (len(alarm) != 2 || newestFailuresOf(t, refOf(alarm[1]), metric) != f.ID) {
+			wrong = append(wrong, fmt.Sprintf("%s must be rolled back by the share of %s of its newest version: Lambda counts crashes alone", f.ID, metric))
+			continue
+		}
+		if len(alarm) == 0 || metric == "" && len(alarm) > 1 || newestErrorsOf(t, refOf(alarm[0])) != f.ID || refOf(f.Get("DeploymentPreference", "Type")) != "Rollout" {
 			wrong = append(wrong, f.ID+" must be rolled out as Rollout says, and back by the alarm on the errors of its newest version alone: those of the one before would stop what mends them")
 		}
 		described := descriptions(f.Get("VersionDescription"))
@@ -184,6 +198,39 @@ func newestErrorsOf(t Template, alarm string) string {
 	function := refOf(dimension(a, "FunctionName"))
 	if a.Get("MetricName") != "Errors" || member(dimension(a, "Resource"), "Fn::Sub") != "${"+function+"}:live" ||
 		attributeOf(dimension(a, "ExecutedVersion"), "Version.Version") != function {
+		return ""
+	}
+	return function
+}
+
+// newestFailuresOf is the function of whose newest version the alarm compares a metric with the
+// invocations; "" if it does not.
+func newestFailuresOf(t Template, alarm string, metric emf.Name) (function string) {
+	var share string
+	for _, m := range List(t.Resource(alarm).Get("Metrics")) {
+		stat := Resource{Body: map[string]any{"Properties": member(m, "MetricStat", "Metric")}}
+		of := ""
+		switch member(m, "Id") {
+		case "share":
+			share, _ = member(m, "Expression").(string)
+			continue
+		case "failed":
+			of = refOf(dimension(stat, "Function"))
+			if stat.Get("MetricName") != string(metric) || refOf(dimension(stat, "Stack")) != "AWS::StackName" || attributeOf(dimension(stat, "Version"), "Version.Version") != of {
+				return ""
+			}
+		case "invoked":
+			of = refOf(dimension(stat, "FunctionName"))
+			if stat.Get("MetricName") != "Invocations" || attributeOf(dimension(stat, "ExecutedVersion"), "Version.Version") != of {
+				return ""
+			}
+		}
+		if function != "" && of != function {
+			return ""
+		}
+		function = of
+	}
+	if share != "IF(FILL(failed, 0) * 10 > invoked, 1, 0)" {
 		return ""
 	}
 	return function

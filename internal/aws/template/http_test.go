@@ -3,6 +3,7 @@ package template
 import (
 	"encoding/json"
 	"fmt"
+	"regexp"
 	"slices"
 	"strings"
 
@@ -33,6 +34,7 @@ var httpChecks = []check{
 		{", x-ai-sdk-version", ""}, {", x-amz-content-sha256", ", x-other"}, {", x-workflow-run-id", ""},
 		{"AllowOrigins: !Ref Origins", "AllowOrigins: [\"*\"]"}}},
 	{"requests are throttled, and logged without the paths of links", stageWrongs, []breakage{
+		{`"$context.integrationStatus"`, `"$context.integrationErrorMessage"`},
 		{"ThrottlingRateLimit: !Ref RequestsPerSecond, ", ""},
 		{"\"route\":\"$context.routeKey\"", "\"path\":\"$context.path\""},
 		{"\"bytes\":", "\"by\":\"$context.identity.sourceIp\",\"bytes\":"}}},
@@ -152,6 +154,10 @@ func integrationWrongs(t Template) (wrong []string) {
 	return wrong
 }
 
+// plain are variables of an access log that have neither quotes nor line breaks, whatever is asked.
+var plain = []string{"$context.requestTime", "$context.requestId", "$context.routeKey", "$context.status", "$context.responseLatency",
+	"$context.integrationLatency", "$context.responseLength", "$context.error.responseType", "$context.integrationStatus"}
+
 func stageWrongs(t Template) (wrong []string) {
 	stage := t.Resource("HttpStage")
 	for _, limit := range []string{"ThrottlingRateLimit", "ThrottlingBurstLimit"} {
@@ -163,6 +169,11 @@ func stageWrongs(t Template) (wrong []string) {
 	for _, secret := range []string{"path", "resourcePath", "requestUri", "sourceIp", "caller", "user", "claims"} {
 		if strings.Contains(format, secret) {
 			wrong = append(wrong, "the access log has "+secret+": the path of a link is the right to answer it, and who asks is nobody's business")
+		}
+	}
+	for _, name := range regexp.MustCompile(`\$context\.[\w.]+`).FindAllString(format, -1) {
+		if !slices.Contains(plain, name) {
+			wrong = append(wrong, "the access log has "+name+", which API Gateway doesn't escape: a quote in it would end the JSON")
 		}
 	}
 	if !json.Valid([]byte(format)) || !strings.Contains(format, "$context.routeKey") {

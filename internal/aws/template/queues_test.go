@@ -11,7 +11,7 @@ var queueChecks = []check{
 		{"VisibilityTimeout: !FindInMap [StepSeconds, !Ref StepTimeout, Visibility]", "VisibilityTimeout: 60"},
 		{"VisibilityTimeout: !FindInMap [StepSeconds, !Ref StepTimeout, Visibility]", "VisibilityTimeout: !FindInMap [StepSeconds, !Ref LogRetentionDays, Visibility]"},
 		{"VisibilityTimeout: 720", "VisibilityTimeout: 719"},
-		{"AllowedValues: [60, 120, 300, 600, 900]", "AllowedValues: [60, 120, 300, 600, 840, 900]"}}},
+		{`AllowedValues: ["60", "120", "300", "600", "900"]`, `AllowedValues: ["60", "120", "300", "600", "840", "900"]`}}},
 	{"a message is given back at least five times, then kept for longer than its queue kept it", redriveWrongs, []breakage{
 		{"maxReceiveCount: 5", "maxReceiveCount: 4"},
 		{"      RedrivePolicy: {deadLetterTargetArn: !GetAtt IntakeDeadQueue.Arn, maxReceiveCount: 5}\n", ""},

@@ -25,8 +25,8 @@ func Jittered(whole int64, run string, try int) int64 {
 }
 
 // Asked is how many ms to wait if a provider asks for a pause of after: at least as long as wait,
-// and between after and half as much again. A provider that refuses a thousand runs at once asks all
-// of them for the same pause.
+// and between after and half as much again. A provider that refuses a thousand runs at once asks
+// all of them for the same pause.
 func Asked(wait, after int64, run string, try int) int64 {
 	if after > 0 {
 		wait = max(wait, after+share(after/2, run, try))

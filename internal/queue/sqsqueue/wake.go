@@ -25,14 +25,22 @@ type Wake struct {
 	Wait time.Duration
 }
 
+// AttributeDelay is the delay of a wake-up in seconds, if it has one. SQS tells the receiver when a
+// message was sent, and not when it was to become visible.
+const AttributeDelay = "delay"
+
 // NewWake returns the wake-up queue at a URL.
 func NewWake(api API, url string) *Wake { return &Wake{queue: queue{api, url}} }
 
 // Send implements [engine.Waker].
 func (q *Wake) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
 	body, group := written(w), group(w.Tenant)
-	_, err := q.api.SendMessage(ctx, &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: &body, MessageGroupId: &group,
-		DelaySeconds: seconds(delay, MaxDelay)})
+	in := &sqs.SendMessageInput{QueueUrl: &q.url, MessageBody: &body, MessageGroupId: &group, DelaySeconds: seconds(delay, MaxDelay)}
+	if in.DelaySeconds > 0 {
+		kind, value := "Number", strconv.Itoa(int(in.DelaySeconds))
+		in.MessageAttributes = map[string]types.MessageAttributeValue{AttributeDelay: {DataType: &kind, StringValue: &value}}
+	}
+	_, err := q.api.SendMessage(ctx, in)
 	return q.translated("sending to", err)
 }
 

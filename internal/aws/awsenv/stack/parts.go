@@ -48,5 +48,5 @@ func Open(s Settings, out io.Writer) Parts {
 	}
 	return Parts{Settings: s, Units: units, Clock: machine.Clock{}, Random: machine.Random{}, Store: dynamo.New(units, table), Live: live,
 		Wake: wake, Lines: lines, Waker: sqsqueue.Apart{Runs: wake, Lines: lines},
-		Metrics: emf.New(out, s.Stack, machine.Clock{}.Now), Logger: s.Logger(out)}
+		Metrics: emf.New(out, s.Stack, machine.Clock{}.Now).Of(s.Function, s.Published), Logger: s.Logger(out)}
 }

@@ -33,6 +33,8 @@ type Settings struct {
 	Stack    string // the name of the stack, the dimension of its metrics
 	Version  string // of the program
 	Function string // the function's name
+	// Published is the version of the function that Lambda published; empty outside of Lambda
+	Published string
 
 	Region      string
 	Credentials Credentials
@@ -108,6 +110,7 @@ func Read(getenv func(string) string) (Settings, error) {
 		Stack:       r.or("DORMOUSE_STACK", "dormouse"),
 		Version:     r.or("DORMOUSE_VERSION", "devel"),
 		Function:    r.or("AWS_LAMBDA_FUNCTION_NAME", "dormouse"),
+		Published:   getenv("AWS_LAMBDA_FUNCTION_VERSION"),
 		Region:      r.need("AWS_REGION", "the region of the stack, such as eu-central-1"),
 		Credentials: Credentials{
 			KeyID:   r.need("AWS_ACCESS_KEY_ID", "the id of an access key; on Lambda the platform sets it"),
