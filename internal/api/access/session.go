@@ -35,8 +35,12 @@ func (k LinkKeys) OpenSession(signed string, now time.Time) (Session, error) {
 // SignPage is what a form of the session has in it, so that no other site can send one.
 func (k LinkKeys) SignPage(s Session) string { return k.sign(pageForm, s.Expires, s.ID) }
 
-// OpensPage says whether the text is one of [LinkKeys.SignPage] for this session.
-func (k LinkKeys) OpensPage(signed string, s Session, now time.Time) bool {
+// OpenPage checks what [LinkKeys.SignPage] wrote for this session. Its errors are those of
+// [LinkKeys.Open]; a form of another session is [ErrBadLink].
+func (k LinkKeys) OpenPage(signed string, s Session, now time.Time) error {
 	f, _, err := k.open(pageForm, signed, 1, now)
-	return err == nil && f[0] == s.ID
+	if err == nil && f[0] != s.ID {
+		err = ErrBadLink
+	}
+	return err
 }

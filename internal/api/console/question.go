@@ -1,14 +1,12 @@
 package console
 
 import (
-	"errors"
 	"html/template"
-	"io"
 	"net/http"
 	"net/url"
 	"slices"
-	"unicode/utf8"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -124,23 +122,11 @@ func (c *Console) again(w http.ResponseWriter, l look, q linkpage.Question, err 
 	return nil
 }
 
-// maxForm is more than the longest answer that a page takes.
-const maxForm = 64 << 10
-
-// readForm reads a form of this session, each field once.
+// readForm reads a form of this session.
 func (c *Console) readForm(w http.ResponseWriter, l look) (url.Values, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, l.Body, maxForm))
-	if errors.As(err, new(*http.MaxBytesError)) {
-		return nil, &refusal.Error{Code: problems.CodeTooLarge, Detail: "the answer is longer than 64 KiB; shorten it"}
-	}
-	form, bad := url.ParseQuery(string(text))
-	if err != nil || bad != nil {
-		return nil, &refusal.Error{Code: refusal.CodeInvalid, Detail: "the form can't be read; open the page again"}
-	}
-	for name, values := range form {
-		if len(values) > 1 || !utf8.ValidString(values[0]) {
-			return nil, &refusal.Error{Code: refusal.CodeInvalid, Detail: "the field " + name + " is repeated or not UTF-8; open the page again"}
-		}
+	form, err := bodies.Form(w, l.Request, "the page")
+	if err != nil {
+		return nil, err
 	}
 	is, err := c.Sessions.IsForm(l.Context(), l.session, form.Get("form"))
 	if err == nil && !is {

@@ -1,14 +1,11 @@
 package httpapi
 
 import (
-	"errors"
-	"io"
 	"mime"
 	"net/http"
 	"net/url"
 	"slices"
 	"strings"
-	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
@@ -55,10 +52,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: by}, proof, err
 }
 
-const (
-	mediaForm = "application/x-www-form-urlencoded"
-	maxForm   = 64 << 10
-)
+const mediaForm = "application/x-www-form-urlencoded"
 
 func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, proof string, err error) {
 	form, err := readFields(w, r, slices.Concat(formFields, linkpage.FieldsOf(call), []string{"token", "code", "arguments"}))
@@ -79,27 +73,21 @@ func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call
 	return v, proof, err
 }
 
-// readFields reads a form that has no other fields, and each of them once.
+// readFields reads a form that has no other fields.
 func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Values, error) {
-	text, err := io.ReadAll(http.MaxBytesReader(w, r.Body, maxForm))
-	if errors.As(err, new(*http.MaxBytesError)) {
-		return nil, &refusal.Error{Code: problems.CodeTooLarge, Detail: "the answer is longer than 64 KiB; shorten it"}
+	form, err := bodies.Form(w, r, "the link")
+	if err != nil {
+		return nil, err
 	}
-	form, bad := url.ParseQuery(string(text))
-	if err != nil || bad != nil {
-		return nil, bodies.Malformed("the form can't be parsed; open the link again")
-	}
-	for name, values := range form {
-		if !slices.Contains(fields, name) {
-			code := problems.CodeUnknownField
-			if pageField.MatchString(name) { // of the page of another question
-				code = refusal.CodeInvalid
-			}
-			return nil, &refusal.Error{Code: code, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ") + " and the fields of its page"}
+	for name := range form {
+		if slices.Contains(fields, name) {
+			continue
 		}
-		if len(values) > 1 || !utf8.ValidString(values[0]) {
-			return nil, bodies.Malformed("the form field %s is repeated or not UTF-8; open the link again", name)
+		code := problems.CodeUnknownField
+		if pageField.MatchString(name) { // of the page of another question
+			code = refusal.CodeInvalid
 		}
+		return nil, &refusal.Error{Code: code, Detail: "the form has an unknown field; it takes " + strings.Join(formFields, ", ") + " and the fields of its page"}
 	}
 	return form, nil
 }

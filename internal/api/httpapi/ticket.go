@@ -66,7 +66,7 @@ func (a *api) sendToStream(r *http.Request, f *openStream) error {
 // redirect sends the reader to the stream with a ticket that has these roles.
 func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, status int, query url.Values) error {
 	p := principal(r)
-	keys, err := a.links(r.Context(), keysAge)
+	keys, err := a.links(r.Context(), KeysAge)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, stat
 // readStream is the stream that a ticket opens.
 func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	ticket, err := openSigned(a, r.Context(), func(keys access.LinkKeys) (access.Ticket, error) {
+	ticket, err := OpenSigned(r.Context(), a.links, func(keys access.LinkKeys) (access.Ticket, error) {
 		return keys.OpenTicket(r.PathValue("ticket"), a.clock.Now())
 	})
 	switch {

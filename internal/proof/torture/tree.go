@@ -72,7 +72,7 @@ func (w *world) lookBelow(ctx context.Context, t Thread, patience time.Duration)
 	return below, nil
 }
 
-// readEnded reads a thread once its runs are done, or as it is when patience is over; then the check
+// readEnded reads a thread once its runs are done, or as it is when patience is over: the check
 // finds what is not done.
 //
 // A caller has waited for the run that it started, and that may be done before a run below is:

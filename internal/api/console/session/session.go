@@ -27,9 +27,6 @@ const (
 	// browsers take a cookie of this prefix only from the host itself, over a secure connection
 	hostPrefix = "__Host-"
 
-	keysAge    = time.Minute
-	newKeysAge = 5 * time.Second
-
 	// guesses at tokens share one bound: no address of a caller can be trusted
 	guessesOf = "console"
 )
@@ -92,7 +89,7 @@ func (d *Desk) SignOut(w http.ResponseWriter, r *http.Request) { d.set(w, r, "",
 
 // FormOf is what forms of the session carry.
 func (d *Desk) FormOf(ctx context.Context, s access.Session) (string, error) {
-	keys, err := d.Signing(ctx, keysAge)
+	keys, err := d.Signing(ctx, httpapi.KeysAge)
 	if err != nil {
 		return "", err
 	}
@@ -100,12 +97,11 @@ func (d *Desk) FormOf(ctx context.Context, s access.Session) (string, error) {
 }
 
 // IsForm says whether a form was drawn for this session.
-func (d *Desk) IsForm(ctx context.Context, s access.Session, signed string) (is bool, err error) {
-	err = d.eachAge(ctx, func(keys access.LinkKeys) bool {
-		is = keys.OpensPage(signed, s, d.Clock.Now())
-		return is
+func (d *Desk) IsForm(ctx context.Context, s access.Session, signed string) (bool, error) {
+	_, err := httpapi.OpenSigned(ctx, d.Signing, func(keys access.LinkKeys) (struct{}, error) {
+		return struct{}{}, keys.OpenPage(signed, s, d.Clock.Now())
 	})
-	return is, err
+	return err == nil, unlessUnsigned(err)
 }
 
 func (d *Desk) read(r *http.Request) (s access.Session, ok bool, err error) {
@@ -113,29 +109,21 @@ func (d *Desk) read(r *http.Request) (s access.Session, ok bool, err error) {
 	if err != nil {
 		return s, false, nil
 	}
-	err = d.eachAge(r.Context(), func(keys access.LinkKeys) bool {
-		var bad error
-		s, bad = keys.OpenSession(c.Value, d.Clock.Now())
-		ok = bad == nil
-		return !errors.Is(bad, access.ErrBadLink)
-	})
-	return s, ok, err
+	s, err = httpapi.OpenSigned(r.Context(), d.Signing, func(keys access.LinkKeys) (access.Session, error) { return keys.OpenSession(c.Value, d.Clock.Now()) })
+	return s, err == nil, unlessUnsigned(err)
 }
 
-// eachAge tries the keys that are known, and then newer ones: another server may sign with a key
-// that this one has yet to read.
-func (d *Desk) eachAge(ctx context.Context, try func(access.LinkKeys) bool) error {
-	for _, age := range []time.Duration{keysAge, newKeysAge} {
-		keys, err := d.Signing(ctx, age)
-		if err != nil || try(keys) {
-			return err
-		}
+// unlessUnsigned is err, unless that only says that a text isn't one of this server, or not any
+// more.
+func unlessUnsigned(err error) error {
+	if errors.Is(err, access.ErrBadLink) || errors.Is(err, access.ErrExpiredLink) {
+		return nil
 	}
-	return nil
+	return err
 }
 
 func (d *Desk) keep(w http.ResponseWriter, r *http.Request, s access.Session) error {
-	keys, err := d.Signing(r.Context(), keysAge)
+	keys, err := d.Signing(r.Context(), httpapi.KeysAge)
 	if err == nil {
 		d.set(w, r, keys.SignSession(s), int(life/time.Second))
 	}
