@@ -6,9 +6,10 @@
 //	GET  /questions/SUSPENSION  the question, or once it is answered what became of it
 //	POST /questions/SUSPENSION  the answer; the browser is then sent to the page of GET
 //	GET  /runs, /runs/RUN       what runs did, and what took how long
+//	GET  /live                  what happens meanwhile, for the script of an open page
 //	GET  /signin, POST /signin, POST /signout
 //
-// All of it works without a script.
+// All of it works without a script; with it, an open page says what is new.
 package console
 
 import (
@@ -35,6 +36,7 @@ type Reads interface {
 	Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error)
 	Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error)
 	Run(ctx context.Context, c frontend.Caller, id string) (wire.Run, error)
+	FeedStart(ctx context.Context, c frontend.Caller, q query.FeedQuery) (string, error)
 	DecideSuspension(ctx context.Context, c frontend.Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error)
 }
 
@@ -70,15 +72,17 @@ var (
 func (c *Console) Routes() []httpapi.ProtocolRoute {
 	get, post := http.MethodGet, http.MethodPost
 	return []httpapi.ProtocolRoute{
-		{Method: get, Path: "/{$}", Serve: c.forPeople(canSee, c.inbox)},
-		{Method: get, Path: "/questions/{suspension}", Serve: c.forPeople(canSee, c.question)},
+		{Method: get, Path: "/{$}", Serve: c.forPeople(canSee, c.hears(c.inbox))},
+		{Method: get, Path: "/questions/{suspension}", Serve: c.forPeople(canSee, c.hears(c.question))},
 		{Method: post, Path: "/questions/{suspension}", Serve: c.forPeople(canDecide, c.answer)},
-		{Method: get, Path: "/runs", Serve: c.forPeople(canRead, c.runs)},
-		{Method: get, Path: "/runs/{run}", Serve: c.forPeople(canRead, c.run)},
+		{Method: get, Path: "/runs", Serve: c.forPeople(canRead, c.hears(c.runs))},
+		{Method: get, Path: "/runs/{run}", Serve: c.forPeople(canRead, c.hears(c.run))},
 		{Method: get, Path: "/signin", Serve: c.forAnyone(c.signInPage)},
 		{Method: post, Path: "/signin", Serve: c.forAnyone(c.signIn)},
 		{Method: post, Path: "/signout", Serve: c.forAnyone(c.signOut)},
-		{Method: get, Path: stylePath, Serve: serveStyle},
+		{Method: get, Path: "/live", Serve: c.forPeople(canSee, c.live)},
+		{Method: get, Path: stylePath, Serve: serveAsset("text/css", style)},
+		{Method: get, Path: scriptPath, Serve: serveAsset("text/javascript", script)},
 	}
 }
 
@@ -93,6 +97,9 @@ type look struct {
 	session access.Session
 	who     access.Principal
 	in      bool // someone has signed in, or need not
+
+	question, of, run string // what the page is about: a question and its run, or a run
+	from              string // where in the feed its script begins
 }
 
 // page answers a request of a browser.
@@ -133,6 +140,23 @@ func (c *Console) forPeople(roles []access.Role, serve page) func(http.ResponseW
 		return nil
 	})
 }
+
+// hears draws a page whose script hears everything from before it was read:
+//
+//	place in the feed ── the page is read ── a question is asked ── the script listens
+//	└── the stream begins here: it has that question
+func (c *Console) hears(draw page) page {
+	return func(w http.ResponseWriter, l look) (err error) {
+		if l.from, err = c.Reads.FeedStart(l.Context(), l.Caller(), query.FeedQuery{Tail: true}); err != nil {
+			return err
+		}
+		return draw(w, l)
+	}
+}
+
+// live streams what happens in the tenant while a page is open: pages ask for nothing again and
+// again.
+func (*Console) live(w http.ResponseWriter, l look) error { return l.Follow(w) }
 
 // seeOther sends a browser to another page of the console.
 func (c *Console) seeOther(w http.ResponseWriter, path string) {

@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"regexp"
 	"strings"
+	"sync"
 	"testing"
 	"time"
 
@@ -27,15 +28,22 @@ import (
 const tenant = "default"
 
 // tokens are known ones by their text, until one is taken away.
-type tokens map[string]access.Principal
+type tokens struct {
+	mu    sync.Mutex
+	known map[string]access.Principal
+}
 
-func (k tokens) Find(_ context.Context, token string) (access.Principal, bool, error) {
-	p, ok := k[token]
+func (k *tokens) Find(_ context.Context, token string) (access.Principal, bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	p, ok := k.known[token]
 	return p, ok, nil
 }
 
-func (k tokens) Named(_ context.Context, name string) (access.Principal, bool, error) {
-	for _, p := range k {
+func (k *tokens) Named(_ context.Context, name string) (access.Principal, bool, error) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.known {
 		if p.Name == name {
 			return p, true, nil
 		}
@@ -43,11 +51,23 @@ func (k tokens) Named(_ context.Context, name string) (access.Principal, bool, e
 	return access.Principal{}, false, nil
 }
 
+func (k *tokens) set(token string, p access.Principal) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	k.known[token] = p
+}
+
+func (k *tokens) remove(token string) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	delete(k.known, token)
+}
+
 // server is the console over a real store, and a worker that puts runs into states.
 type server struct {
 	*testing.T
 	url    string
-	tokens tokens
+	tokens *tokens
 	reads  *query.Reader
 	worker frontendtest.Worker
 	clock  *frontendtest.Clock
@@ -58,10 +78,10 @@ func newServer(t *testing.T) *server {
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
 	store, _ := sqlitetest.Open(t, clock, random)
 	front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
-	s := &server{T: t, clock: clock, reads: query.New(front), tokens: tokens{},
+	s := &server{T: t, clock: clock, reads: query.New(front), tokens: &tokens{known: map[string]access.Principal{}},
 		worker: frontendtest.Worker{Test: t, Store: store, Clock: clock, Random: random, Tenant: tenant, Who: true}}
 	for name, roles := range map[string][]access.Role{"anna": {access.Decide}, "rita": {access.Read}, "olga": {access.Admin}} {
-		s.tokens[name+"-secret"] = access.Principal{Tenant: tenant, Name: name, Fingerprint: name + "-1", Roles: roles}
+		s.tokens.set(name+"-secret", access.Principal{Tenant: tenant, Name: name, Fingerprint: name + "-1", Roles: roles})
 	}
 	keys := access.LinkKeys{[]byte("a key of the tests, of 32 bytes.")}
 	desk := &session.Desk{Tokens: s.tokens, Clock: clock, Random: random, Guesses: bounds.NewGuesses(),

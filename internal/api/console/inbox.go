@@ -39,6 +39,7 @@ type section struct {
 // row is one question in the list. Its texts are of others, but for Left and Age.
 type row struct {
 	Path, Tool, Agent string
+	Question, Run     string // ids
 	Kind              string
 	Rule              string
 	Values            []value
@@ -101,7 +102,7 @@ func mostUrgent(a, b row) int {
 }
 
 func rowOf(a wire.Approval, now time.Time) row {
-	r := row{Path: "/questions/" + a.Suspension.ID, Tool: a.Tool, Agent: a.Agent, Kind: a.Kind, Rule: a.Suspension.Message, Unreadable: a.Error != nil,
+	r := row{Path: "/questions/" + a.Suspension.ID, Question: a.Suspension.ID, Run: a.RunID, Tool: a.Tool, Agent: a.Agent, Kind: a.Kind, Rule: a.Suspension.Message, Unreadable: a.Error != nil,
 		since: a.Since.Time, Age: say("inbox.since", "time", inWords(now.Sub(a.Since.Time))), Odd: len(a.Warnings) > 0}
 	if a.Deadline != nil {
 		r.deadline = a.Deadline.Time

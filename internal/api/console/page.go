@@ -21,20 +21,31 @@ var templates embed.FS
 //go:embed console.css
 var ownStyle string
 
+//go:embed console.js
+var script string
+
 var style = linkpage.Style() + ownStyle
 
-// stylePath changes with the style, so that browsers may keep it for ever.
-var stylePath = func() string {
-	sum := sha256.Sum256([]byte(style))
-	return "/console-" + hex.EncodeToString(sum[:8]) + ".css"
-}()
+// Paths of assets change with what they hold, so that browsers may keep them for ever.
+var (
+	stylePath  = assetPath(style, ".css")
+	scriptPath = assetPath(script, ".js")
+)
 
-func serveStyle(w http.ResponseWriter, _ *httpapi.Visit) error {
-	w.Header().Set("Content-Type", "text/css; charset=utf-8")
-	w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-	w.Header().Set("X-Content-Type-Options", "nosniff")
-	_, err := w.Write([]byte(style))
-	return err
+func assetPath(text, suffix string) string {
+	sum := sha256.Sum256([]byte(text))
+	return "/console-" + hex.EncodeToString(sum[:8]) + suffix
+}
+
+// serveAsset answers with a text that never changes at its path.
+func serveAsset(media, text string) func(http.ResponseWriter, *httpapi.Visit) error {
+	return func(w http.ResponseWriter, _ *httpapi.Visit) error {
+		w.Header().Set("Content-Type", media+"; charset=utf-8")
+		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
+		w.Header().Set("X-Content-Type-Options", "nosniff")
+		_, err := w.Write([]byte(text))
+		return err
+	}
 }
 
 // drawn are the templates of a server whose paths begin with the prefix. Text of others goes in by
@@ -52,17 +63,28 @@ func drawn(prefix string) *template.Template {
 
 // frame is what every page has around its body.
 type frame struct {
-	Product, Tenant, Style, Form, Who string
-	Nav                               []navItem
-	Body                              template.HTML
-	Title                             string
-	SignedIn                          bool
+	Product, Tenant, Style, Script, Form, Who string
+	Nav                                       []navItem
+	Body                                      template.HTML
+	Title                                     string
+	SignedIn                                  bool
+
+	// for the script: which page it is, what it is about, and its sentences
+	Page, Question, Of, Run string
+	From                    string // where in the feed the page begins to listen
+	Live                    []word
+	Keys                    []keyView
 }
 
 type navItem struct {
-	Name, Path string
-	Here       bool
+	Place, Name, Path string
+	Here              bool
 }
+
+// word is a sentence that the script uses.
+type word struct{ Name, Text string }
+
+type keyView struct{ Key, Does string }
 
 // write draws a page. Nothing was written before, so that an error can still be answered.
 func (c *Console) write(w http.ResponseWriter, l look, status int, name string, view any) error {
@@ -74,7 +96,8 @@ func (c *Console) write(w http.ResponseWriter, l look, status int, name string, 
 }
 
 func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name string, body template.HTML) error {
-	f := frame{Product: c.Names.ProductName(), Style: stylePath, Body: body, Title: say(name + ".title")}
+	f := frame{Product: c.Names.ProductName(), Style: stylePath, Script: scriptPath, Body: body, Title: say(name + ".title"), Page: name, Live: liveWords, Keys: keyViews}
+	f.Question, f.Of, f.Run, f.From = l.question, l.of, l.run, l.from
 	if l.Visit != nil {
 		form, err := c.Sessions.FormOf(l.Context(), l.session)
 		if err != nil {
@@ -99,17 +122,30 @@ func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name stri
 // nav are the pages that the person may open: one who only decides sees the inbox, and sees it
 // whole.
 func (c *Console) nav(l look, here string) []navItem {
-	nav := []navItem{{say("nav.inbox"), "/", here == "inbox" || here == "question" || here == "outcome"}}
+	nav := []navItem{{"inbox", say("nav.inbox"), "/", here == "inbox" || here == "question" || here == "outcome"}}
 	if l.who.May(access.Read) {
-		nav = append(nav, navItem{say("nav.runs"), "/runs", here == "runs" || here == "run"})
+		nav = append(nav, navItem{"runs", say("nav.runs"), "/runs", here == "runs" || here == "run"})
 	}
 	return nav
 }
 
-// secure lets a page load its own style and nothing else, run nothing, and be framed by no one.
+// liveWords are the sentences of the script.
+var liveWords = func() (all []word) {
+	for _, name := range []string{"one", "many", "more", "late", "answered", "done", "ended", "sending"} {
+		all = append(all, word{name, say("live." + name)})
+	}
+	return all
+}()
+
+// keyViews are the keys as the page of help lists them.
+var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")},
+	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"?", say("keys.help")}}
+
+// secure lets a page load its own style and script and nothing else, talk to its own server, and be
+// framed by no one.
 func secure(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; style-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 	h.Set("X-Frame-Options", "DENY")

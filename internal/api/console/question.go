@@ -27,8 +27,7 @@ func (c *Console) question(w http.ResponseWriter, l look) error {
 		}
 		return c.outcome(w, l, http.StatusOK, *became, above)
 	}
-	q := c.asked(*waits)
-	return c.ask(w, l, http.StatusOK, q, "")
+	return c.ask(w, l, http.StatusOK, c.asked(*waits), "")
 }
 
 // asked is the question as the page of a link draws it, too.
@@ -44,6 +43,7 @@ func (c *Console) ask(w http.ResponseWriter, l look, status int, q linkpage.Ques
 	if !l.who.May(canDecide...) {
 		q.OnlyReads = true
 	}
+	l.question, l.of = q.Call.Suspension.ID, q.Run.ID
 	return c.writeBody(w, l, status, "question", template.HTML(linkpage.Ask(q, c.Clock.Now(), again)))
 }
 

@@ -97,6 +97,7 @@ func (c *Console) run(w http.ResponseWriter, l look) error {
 		v.Compressed = v.Compressed || e.Kind == timeline.Wait && now.Sub(e.From) > long
 		v.Line = append(v.Line, shown)
 	}
+	l.run = run.ID
 	return c.write(w, l, http.StatusOK, "run", v)
 }
 

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
@@ -60,7 +61,7 @@ type Options struct {
 	Links access.LinkKeys
 
 	// LinkSource is where the keys come from if they are kept elsewhere, in place of Links.
-	LinkSource LinkSource
+	LinkSource access.LinkSource
 
 	// SignIn signs people in who answer by a link that requires it. Nil: no link can require
 	// it.
@@ -143,7 +144,7 @@ type api struct {
 	keys      Keys
 	gate      Gate
 	part      Part
-	links     LinkSource // nil: there are none
+	links     access.LinkSource // nil: there are none
 	hooks     *hooks.Receiver
 	protocols []Protocol
 	names     Names
@@ -320,4 +321,11 @@ func (a *api) recovered(next http.Handler) http.Handler {
 		h.Set("Cache-Control", "no-store")
 		next.ServeHTTP(w, r)
 	})
+}
+
+func (o Options) linkSource() access.LinkSource {
+	if o.LinkSource != nil || len(o.Links) == 0 {
+		return o.LinkSource
+	}
+	return func(context.Context, time.Duration) (access.LinkKeys, error) { return o.Links, nil }
 }

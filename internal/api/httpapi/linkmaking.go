@@ -33,7 +33,7 @@ func (a *api) makeLink(w http.ResponseWriter, r *http.Request) error {
 	if a.links == nil {
 		return &refusal.Error{Code: problems.CodeNotFound, Detail: "the server has no key to sign approval links; ask the operator to configure one"}
 	}
-	keys, err := a.links(r.Context(), KeysAge)
+	keys, err := a.links(r.Context(), access.KeysAge)
 	if err != nil {
 		return err
 	}

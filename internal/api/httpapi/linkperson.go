@@ -23,9 +23,9 @@ func (a *api) peopleDesk(s people.SignIn) (*people.Desk, error) {
 		return nil, errors.New("httpapi: people can't sign in without link keys and the public URL that they come back to")
 	}
 	return &people.Desk{SignIn: s, Clock: a.clock, Random: a.front.Random, Public: a.public,
-		Sign: func(ctx context.Context) (access.LinkKeys, error) { return a.links(ctx, KeysAge) },
+		Sign: func(ctx context.Context) (access.LinkKeys, error) { return a.links(ctx, access.KeysAge) },
 		Open: func(ctx context.Context, open func(access.LinkKeys) error) error {
-			_, err := OpenSigned(ctx, a.links, func(keys access.LinkKeys) (struct{}, error) { return struct{}{}, open(keys) })
+			_, err := access.OpenSigned(ctx, a.links, func(keys access.LinkKeys) (struct{}, error) { return struct{}{}, open(keys) })
 			return err
 		}}, nil
 }

@@ -30,7 +30,7 @@ type question struct {
 // question. A refusal reveals nothing about the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
 	l.Product, l.Ready = a.names.ProductName(), r.URL.Query().Get("answer")
-	l.link, err = OpenSigned(r.Context(), a.links, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
+	l.link, err = access.OpenSigned(r.Context(), a.links, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
 	if l.link.Tenant != "" {
 		l.Tenant, requestlog.Of(r).Tenant = a.names.TenantName(l.link.Tenant), l.link.Tenant
 	}

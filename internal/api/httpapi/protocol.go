@@ -1,6 +1,7 @@
 package httpapi
 
 import (
+	"context"
 	"encoding/json"
 	"net/http"
 	"net/url"
@@ -58,7 +59,8 @@ func (v *Visit) Caller() frontend.Caller {
 
 // As is the visit as another principal's, whom the protocol knows by its own means.
 func (v *Visit) As(p access.Principal) *Visit {
-	return &Visit{Request: as(v.Request, p), api: v.api, protocol: v.protocol}
+	r := as(v.Request, p)
+	return &Visit{Request: r.WithContext(context.WithValue(r.Context(), namedKey{}, true)), api: v.api, protocol: v.protocol}
 }
 
 // May is an error unless the caller has one of these roles.
@@ -120,6 +122,25 @@ func (v *Visit) Show(w http.ResponseWriter, run string, about url.Values) error 
 		return err
 	}
 	return v.api.show(w, v.Request, run, viewer, &v.read)
+}
+
+// Follow answers with the feed of the caller's tenant, as the API streams it.
+func (v *Visit) Follow(w http.ResponseWriter) error {
+	if err := v.May(canSeeInbox...); err != nil {
+		return err
+	}
+	q, err := feedQuery(v.URL.Query())
+	if err != nil {
+		return err
+	}
+	f, err := v.api.newStream(w, v.Request, "")
+	if err != nil {
+		return err
+	}
+	if v.api.streamURL != "" {
+		return v.api.sendToFeed(v.Request, f, q)
+	}
+	return v.api.feedStream(v.Request, f, q)
 }
 
 // enterProtocol is handle for the route of a protocol.

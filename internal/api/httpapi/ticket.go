@@ -66,7 +66,7 @@ func (a *api) sendToStream(r *http.Request, f *openStream) error {
 // redirect sends the reader to the stream with a ticket that has these roles.
 func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, status int, query url.Values) error {
 	p := principal(r)
-	keys, err := a.links(r.Context(), KeysAge)
+	keys, err := a.links(r.Context(), access.KeysAge)
 	if err != nil {
 		return err
 	}
@@ -91,7 +91,7 @@ func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, stat
 // readStream is the stream that a ticket opens.
 func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	w.Header().Set("Referrer-Policy", "no-referrer")
-	ticket, err := OpenSigned(r.Context(), a.links, func(keys access.LinkKeys) (access.Ticket, error) {
+	ticket, err := access.OpenSigned(r.Context(), a.links, func(keys access.LinkKeys) (access.Ticket, error) {
 		return keys.OpenTicket(r.PathValue("ticket"), a.clock.Now())
 	})
 	switch {
@@ -103,7 +103,7 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	r = as(r, ticket.Principal())
-	r = r.WithContext(context.WithValue(r.Context(), ticketKey{}, true))
+	r = r.WithContext(context.WithValue(r.Context(), namedKey{}, true))
 	if r.URL.Query().Has("view") {
 		return a.readView(w, r, ticket.Run)
 	}
@@ -132,12 +132,12 @@ func (a *api) readFeedStream(r *http.Request, f *openStream) error {
 	return a.feedStream(r, f, q)
 }
 
-// ticketKey marks a request that a ticket has opened.
-type ticketKey struct{}
+// namedKey marks a request whose principal a ticket names, or a protocol: it holds no token itself.
+type namedKey struct{}
 
 // stillReads says whether the stream's reader still has one of these roles.
 func (a *api) stillReads(r *http.Request, roles []access.Role) bool {
-	if r.Context().Value(ticketKey{}) != nil {
+	if r.Context().Value(namedKey{}) != nil {
 		may, err := a.stillMay(r, principal(r), roles...)
 		return may && err == nil
 	}

@@ -53,7 +53,7 @@ type Server struct {
 
 	// Keys sign what clients hand back. Nil: it is not signed, and says no more than which run
 	// is meant.
-	Keys httpapi.LinkSource
+	Keys access.LinkSource
 }
 
 // Bearer is the scheme of tokens, as OAuth has them.

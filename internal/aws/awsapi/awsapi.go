@@ -40,7 +40,7 @@ type Options struct {
 	// Watched is that of [httpapi.Options]; nil for none
 	Watched func(ctx context.Context, tenant, id string)
 	// Protocols makes the protocols of chat clients, which sign with these keys; nil for none
-	Protocols func(httpapi.LinkSource) []httpapi.Protocol
+	Protocols func(access.LinkSource) []httpapi.Protocol
 	Version   string
 	Logger    *slog.Logger // for faults and for one line per request
 	// Metrics count the answers that are failures of the function; nil counts nothing
@@ -111,7 +111,7 @@ func (o Options) served(part httpapi.Part) httpapi.Options {
 }
 
 // keys reads the keys of links; nil where nothing is signed.
-func (o Options) keys() httpapi.LinkSource {
+func (o Options) keys() access.LinkSource {
 	if o.Links == nil {
 		return nil
 	}

@@ -19,6 +19,7 @@ import (
 	"github.com/aws/aws-lambda-go/events"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/protocols"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -145,7 +146,7 @@ func (s *talking) functions(reads *livetext.Text) (awsapi.URL, awsapi.Gateway) {
 	if live != nil {
 		o.Watched = live.Marker(store.MarkWatched)
 	}
-	o.Protocols = func(keys httpapi.LinkSource) []httpapi.Protocol {
+	o.Protocols = func(keys access.LinkSource) []httpapi.Protocol {
 		r := query.New(o.Frontend)
 		return protocols.All(protocols.Server{Runs: o.Frontend, Reads: r, Inbox: r, Clock: o.Clock, Version: o.Version, Keys: keys, Auth: protocols.Bearer})
 	}

@@ -91,7 +91,7 @@ func (s *safeBuffer) String() string {
 	return s.b.String()
 }
 
-func deploy(t *testing.T, access stack.Access) *deployed {
+func deploy(t *testing.T, granted stack.Access) *deployed {
 	t.Helper()
 	double := awsdouble.New(awsdouble.Options{})
 	client := dynamodb.NewFromConfig(double.Config(), dynamo.Retries())
@@ -113,8 +113,8 @@ func deploy(t *testing.T, access stack.Access) *deployed {
 	front := frontend.New(frontend.Options{Store: store, Links: store, Catalog: agents.Catalog(), Waker: d.wake, Clock: machine.Clock{}, Random: machine.Random{},
 		Describe: agents.Describe, Check: agents.Check, Starters: agents.Starters, Narrow: agents.Narrow})
 	reads := query.New(front)
-	d.serve(awsapi.Options{Clock: machine.Clock{}, Access: access, Links: store.LinkKeys, Version: "v1", Logger: log, Frontend: front,
-		Protocols: func(keys httpapi.LinkSource) []httpapi.Protocol {
+	d.serve(awsapi.Options{Clock: machine.Clock{}, Access: granted, Links: store.LinkKeys, Version: "v1", Logger: log, Frontend: front,
+		Protocols: func(keys access.LinkSource) []httpapi.Protocol {
 			return protocols.All(protocols.Server{Runs: front, Reads: reads, Inbox: reads, Clock: machine.Clock{}, Version: "v1", Keys: keys})
 		}})
 	return d

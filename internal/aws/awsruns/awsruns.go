@@ -6,6 +6,7 @@ package awsruns
 import (
 	"io"
 
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/protocols"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsapi"
@@ -34,10 +35,10 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (any, erro
 // that may; it may decide as well, since a message can wake a run as a decision does. The routes of
 // the API for decisions, and approval links, have a function of their own, which a flood of chats
 // doesn't reach.
-func spoken(f awsenv.Front, s stack.Settings) func(httpapi.LinkSource) []httpapi.Protocol {
+func spoken(f awsenv.Front, s stack.Settings) func(access.LinkSource) []httpapi.Protocol {
 	reads := query.New(f.Frontend)
 	desk := pushes.New(pushes.Options{Store: f.Store, Lines: f.Store, Waker: f.Waker, Frontend: f.Frontend})
-	return func(keys httpapi.LinkSource) []httpapi.Protocol {
+	return func(keys access.LinkSource) []httpapi.Protocol {
 		p := protocols.Server{Runs: f.Frontend, Reads: reads, Inbox: reads, Pushes: desk, Clock: f.Clock, Version: s.Version, Public: s.Public, Keys: keys}
 		switch s.Access.Auth {
 		case stack.JWT:

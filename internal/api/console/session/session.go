@@ -34,7 +34,7 @@ const (
 // Desk signs people in and out.
 type Desk struct {
 	Tokens  httpapi.Keys // nil: everyone is admitted
-	Signing httpapi.LinkSource
+	Signing access.LinkSource
 	Clock   engine.Clock
 	Random  interface{ Text(n int) string }
 	Public  access.PublicURL
@@ -89,7 +89,7 @@ func (d *Desk) SignOut(w http.ResponseWriter, r *http.Request) { d.set(w, r, "",
 
 // FormOf is what forms of the session carry.
 func (d *Desk) FormOf(ctx context.Context, s access.Session) (string, error) {
-	keys, err := d.Signing(ctx, httpapi.KeysAge)
+	keys, err := d.Signing(ctx, access.KeysAge)
 	if err != nil {
 		return "", err
 	}
@@ -98,7 +98,7 @@ func (d *Desk) FormOf(ctx context.Context, s access.Session) (string, error) {
 
 // IsForm says whether a form was drawn for this session.
 func (d *Desk) IsForm(ctx context.Context, s access.Session, signed string) (bool, error) {
-	_, err := httpapi.OpenSigned(ctx, d.Signing, func(keys access.LinkKeys) (struct{}, error) {
+	_, err := access.OpenSigned(ctx, d.Signing, func(keys access.LinkKeys) (struct{}, error) {
 		return struct{}{}, keys.OpenPage(signed, s, d.Clock.Now())
 	})
 	return err == nil, unlessUnsigned(err)
@@ -109,7 +109,7 @@ func (d *Desk) read(r *http.Request) (s access.Session, ok bool, err error) {
 	if err != nil {
 		return s, false, nil
 	}
-	s, err = httpapi.OpenSigned(r.Context(), d.Signing, func(keys access.LinkKeys) (access.Session, error) { return keys.OpenSession(c.Value, d.Clock.Now()) })
+	s, err = access.OpenSigned(r.Context(), d.Signing, func(keys access.LinkKeys) (access.Session, error) { return keys.OpenSession(c.Value, d.Clock.Now()) })
 	return s, err == nil, unlessUnsigned(err)
 }
 
@@ -123,7 +123,7 @@ func unlessUnsigned(err error) error {
 }
 
 func (d *Desk) keep(w http.ResponseWriter, r *http.Request, s access.Session) error {
-	keys, err := d.Signing(r.Context(), httpapi.KeysAge)
+	keys, err := d.Signing(r.Context(), access.KeysAge)
 	if err == nil {
 		d.set(w, r, keys.SignSession(s), int(life/time.Second))
 	}

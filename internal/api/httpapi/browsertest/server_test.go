@@ -9,10 +9,12 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
 	"github.com/chromedp/cdproto/page"
+	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
 
 	"github.com/dormouse-dev/dormouse/client"
@@ -39,6 +41,9 @@ type server struct {
 	codes  []string      // that were sent
 
 	details wire.ToolDetails // of every tool
+
+	away atomic.Bool // the server doesn't answer
+	drop func()      // ends all connections
 }
 
 func serve(t *testing.T, change ...func(*httpapi.Options)) *server {
@@ -71,6 +76,9 @@ func serve(t *testing.T, change ...func(*httpapi.Options)) *server {
 	}
 	posted := make(chan struct{}, 100)
 	listener.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.away.Load() {
+			panic(http.ErrAbortHandler)
+		}
 		api.ServeHTTP(w, r)
 		if r.Header.Get("Content-Type") == "application/x-www-form-urlencoded" {
 			posted <- struct{}{}
@@ -78,6 +86,7 @@ func serve(t *testing.T, change ...func(*httpapi.Options)) *server {
 	})
 	listener.Start()
 	t.Cleanup(listener.Close)
+	s.drop = listener.CloseClientConnections
 	s.posted, s.url, s.client = posted, listener.URL, client.New(listener.URL, client.WithHTTPClient(listener.Client()), client.WithRetries(0))
 	s.worker = frontendtest.Worker{Test: t, Store: db, Clock: clock, Random: random, Tenant: access.Tenant, Who: true}
 	return s
@@ -160,7 +169,8 @@ func (s *server) open(ctx context.Context, address string) error {
 // patience bounds a test whose browser does not answer any more.
 const patience = 10 * time.Minute
 
-// browser is a tab of a Chromium of its own. A dialog that a page opens fails the test.
+// browser is a tab of a Chromium of its own. A dialog that a page opens fails the test, and so does
+// an error of its script.
 func browser(t *testing.T) context.Context {
 	t.Helper()
 	if os.Getenv("DORMOUSE_BROWSER") == "" {
@@ -177,6 +187,15 @@ func browser(t *testing.T) context.Context {
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(390, 844)); err != nil {
 		t.Fatal(err)
 	}
+	thrown := chromedp.Events(ctx, runtime.ExceptionThrown)
+	go func() {
+		for e, err := range thrown {
+			if err != nil {
+				return
+			}
+			t.Errorf("a script failed: %s %s", e.ExceptionDetails.Text, e.ExceptionDetails.Exception.Description)
+		}
+	}()
 	dialogs := chromedp.Events(ctx, page.JavascriptDialogOpening)
 	go func() {
 		for dialog, err := range dialogs {

@@ -1,23 +1,14 @@
-package httpapi
+package access
 
 import (
 	"context"
 	"errors"
 	"time"
-
-	"github.com/dormouse-dev/dormouse/internal/api/access"
 )
 
 // LinkSource gives the keys that sign links and tickets, as they were at most so long ago. There is
 // one key at least.
-type LinkSource func(ctx context.Context, age time.Duration) (access.LinkKeys, error)
-
-func (o Options) linkSource() LinkSource {
-	if o.LinkSource != nil || len(o.Links) == 0 {
-		return o.LinkSource
-	}
-	return func(context.Context, time.Duration) (access.LinkKeys, error) { return o.Links, nil }
-}
+type LinkSource func(ctx context.Context, age time.Duration) (LinkKeys, error)
 
 const (
 	// KeysAge is how long a key that was taken away may still be good.
@@ -36,18 +27,18 @@ const (
 //	                    B reads the keys again and opens the link
 //
 // An error is that of open, or of the source. Without a source nothing is signed.
-func OpenSigned[T any](ctx context.Context, keysOf LinkSource, open func(access.LinkKeys) (T, error)) (signed T, err error) {
+func OpenSigned[T any](ctx context.Context, keysOf LinkSource, open func(LinkKeys) (T, error)) (signed T, err error) {
 	if keysOf == nil {
-		return signed, access.ErrBadLink
+		return signed, ErrBadLink
 	}
 	for _, age := range []time.Duration{KeysAge, newKeysAge} {
 		keys, err := keysOf(ctx, age)
 		if err != nil {
 			return signed, err
 		}
-		if signed, err = open(keys); !errors.Is(err, access.ErrBadLink) {
+		if signed, err = open(keys); !errors.Is(err, ErrBadLink) {
 			return signed, err
 		}
 	}
-	return signed, access.ErrBadLink
+	return signed, ErrBadLink
 }

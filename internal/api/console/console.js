@@ -1,0 +1,182 @@
+// What a page of the console does on top of what it does without a script: it hears what happens
+// while it is open, writes times in the reader's zone, says when there is no connection, and moves
+// by keys. It decides nothing: no key and no event answers a question.
+"use strict";
+
+const $ = (id) => document.getElementById(id);
+const all = (selector) => [...document.querySelectorAll(selector)];
+const page = document.body.dataset;
+
+// say is a sentence of the page, which has them all.
+const say = (name, values = {}) =>
+  Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, value), $(`word-${name}`).textContent);
+
+// Times.
+const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
+for (const time of all("time[datetime]")) time.textContent = zoned.format(new Date(time.dateTime));
+
+// Answers: a form is sent once, and not while there is no connection.
+let connected = true;
+let sending = null;
+const buttons = () => all("form[data-answer] button, main.question form button:not([hidden])");
+
+function drawButtons() {
+  for (const button of buttons()) button.disabled = !connected || sending !== null || page.answered !== undefined;
+  $("offline").hidden = connected;
+}
+
+function connection(now) {
+  clearTimeout(doubt);
+  doubt = undefined;
+  connected = now;
+  drawButtons();
+}
+
+// A stream ends now and then, and is opened again at once: only one that stays away is no connection.
+const patience = 3000;
+let doubt;
+
+function doubted() {
+  doubt ??= setTimeout(() => connection(false), patience);
+}
+
+addEventListener("offline", () => connection(false));
+addEventListener("online", () => connection(true));
+document.addEventListener("submit", (event) => {
+  if (event.defaultPrevented || event.target.method !== "post") return;
+  if (!connected || sending !== null) return event.preventDefault();
+  const button = event.submitter;
+  // later: a button that is disabled now would not be sent
+  setTimeout(() => {
+    sending = { button, text: button && button.textContent };
+    if (button) button.textContent = say("sending");
+    drawButtons();
+  });
+});
+// a page that the browser kept and shows again has sent nothing
+addEventListener("pageshow", (event) => {
+  if (!event.persisted || sending === null) return;
+  if (sending.button) sending.button.textContent = sending.text;
+  sending = null;
+  drawButtons();
+});
+
+// News: rows never jump under a finger. What is new is counted on a button that draws the page again.
+const news = $("news");
+const fresh = new Set();
+const title = document.title;
+
+function drawNews(text) {
+  news.textContent = text;
+  news.hidden = text === "";
+  document.title = fresh.size > 0 ? `(${fresh.size}) ${title}` : title;
+}
+
+function countNews() {
+  drawNews(fresh.size === 0 ? "" : say(fresh.size === 1 ? "one" : "many", { n: fresh.size }));
+}
+
+const rowOf = (name, value) => all(`li[data-${name}]`).filter((row) => row.dataset[name] === value);
+
+function gone(row, text) {
+  if (row.classList.contains("gone")) return;
+  row.classList.add("gone");
+  for (const link of row.querySelectorAll("a")) {
+    link.removeAttribute("href");
+    link.setAttribute("aria-disabled", "true");
+  }
+  const note = document.createElement("p");
+  note.className = "gone-note";
+  note.textContent = text;
+  row.append(note);
+}
+
+const happened = {
+  "call.suspended"(event) {
+    const question = event.data.suspension.id;
+    if (page.page === "inbox" && event.data.kind !== "client" && rowOf("question", question).length === 0) fresh.add(question);
+    if (page.page === "inbox") countNews();
+    if (page.run === event.run_id) drawNews(say("more"));
+  },
+  "decision.recorded"(event) {
+    const question = event.data.suspension;
+    if (!question || event.data.applied === false) return;
+    if (fresh.delete(question)) countNews();
+    for (const row of rowOf("question", question)) gone(row, event.data.by ? say("answered", { by: event.data.by.replace(/^[a-z]+:/, "") }) : say("done"));
+    if (page.question === question) answered();
+    if (page.run === event.run_id) drawNews(say("more"));
+  },
+  "run.status"(event) {
+    for (const row of rowOf("of", event.run_id)) gone(row, say("ended"));
+    if (page.of === event.run_id && page.question) answered();
+    if (page.run === event.run_id) drawNews(say("more"));
+  },
+};
+
+// answered: the question on this page was answered elsewhere, or here and shown again.
+function answered() {
+  if (sending !== null || page.answered !== undefined) return;
+  page.answered = "";
+  drawButtons();
+  drawNews(say("late"));
+}
+
+function listen() {
+  const stream = new EventSource(page.live);
+  stream.onopen = () => connection(true);
+  stream.onerror = () => {
+    doubted();
+    if (stream.readyState === EventSource.CLOSED) setTimeout(listen, 5000);
+  };
+  for (const [type, act] of Object.entries(happened)) {
+    stream.addEventListener(type, (message) => act(JSON.parse(message.data)));
+  }
+}
+if (page.live) listen();
+if (news) news.addEventListener("click", () => location.reload());
+
+// Keys. None answers by itself: they move, open and focus.
+const off = "console-keys-off";
+let waitsForSecond = false;
+
+const focus = (element) => element && (element.focus(), element.scrollIntoView({ block: "nearest" }));
+
+function move(by) {
+  const rows = all("a.what[href]");
+  const at = rows.indexOf(document.activeElement);
+  focus(rows[at < 0 ? (by > 0 ? 0 : rows.length - 1) : Math.min(rows.length - 1, Math.max(0, at + by))]);
+}
+
+const keys = {
+  j: () => move(1),
+  k: () => move(-1),
+  o: () => document.activeElement.matches("a.what[href]") && document.activeElement.click(),
+  u: () => history.back(),
+  a: () => focus($("yes")),
+  d: () => focus($("reason")),
+  "/": () => focus(document.querySelector("[role=search] input")),
+  g: () => (waitsForSecond = true),
+  "?": () => $("help").showModal(),
+};
+const places = { i: "inbox", r: "runs" };
+
+document.addEventListener("keydown", (event) => {
+  const typing = event.target.closest("input, textarea, select, [contenteditable], dialog");
+  if (typing || event.ctrlKey || event.metaKey || event.altKey || localStorage.getItem(off) !== null) return;
+  if (waitsForSecond) {
+    waitsForSecond = false;
+    const link = places[event.key] && document.querySelector(`nav a[data-place=${places[event.key]}]`);
+    if (link) link.click();
+    return;
+  }
+  const act = keys[event.key];
+  if (!act) return;
+  event.preventDefault();
+  act();
+});
+
+const switched = $("keys");
+if (switched) {
+  switched.checked = localStorage.getItem(off) === null;
+  switched.addEventListener("change", () => (switched.checked ? localStorage.removeItem(off) : localStorage.setItem(off, "")));
+}
