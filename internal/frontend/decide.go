@@ -224,10 +224,10 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p journal.Place, call 
 
 // late stores the first answer that comes after the deadline, for the record; its caller gets the
 // same refusal as every later one. A link ends at the deadline, so an answer by a link is not
-// stored.
+// stored; nor is one to another question than was shown.
 func (f *Frontend) late(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) error {
 	h := p.Head
-	if _, there := h.Inbox[core.LateKey(rec.Suspension)]; there || c.Link != nil {
+	if _, there := h.Inbox[core.LateKey(rec.Suspension)]; there || c.Link != nil || changed(h, call, rec) {
 		return lateDecision()
 	}
 	if err := f.MayApprove(ctx, c, p, call, rec.Resume); err != nil {

@@ -32,6 +32,9 @@ func TestAnAnswerAfterTheDeadlineDecided(t *testing.T) {
 	x.unchanged(run.ThreadID, func() {
 		x.decides(t, "HC4 what is wrong with the answer comes first", run.ID, sus, wire.Decision{Result: []byte(`"hm"`)}, "unclear_decision")
 	})
+	x.unchanged(run.ThreadID, func() {
+		x.decides(t, "H25 nor is an answer to another question recorded", run.ID, sus, wire.Decision{Action: "resume", Shown: "v1:00"}, "late_decision")
+	})
 	long := wire.Decision{DecisionID: "d1", Action: "resume", Reason: strings.Repeat("I was away. ", 100)}
 	x.decides(t, "HC4 the first is recorded", run.ID, sus, long, "late_decision")
 	h := x.head(run.ThreadID)
