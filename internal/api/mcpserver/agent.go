@@ -54,7 +54,7 @@ func (x *exchange) resume(ctx context.Context, agent string) (*mcp.CallToolResul
 	if x.call.RequestState == "" {
 		return nil, x.rpcError(invalid("inputResponses need the requestState that they came with; call the tool again without them"))
 	}
-	run, err := x.Desk.Unseal(ctx, x.call.RequestState)
+	run, err := x.Seals.OpenRun(ctx, x.call.RequestState)
 	if err != nil {
 		return nil, x.rpcError(err)
 	}
@@ -95,7 +95,7 @@ func (x *exchange) settle(ctx context.Context, id string, said *replies) (*mcp.C
 		return x.ended(run, said), nil
 	}
 	if asked := x.questions(run, said); x.asks && len(asked) > 0 {
-		state, err := x.Desk.Seal(ctx, id)
+		state, err := x.Seals.Run(ctx, id)
 		if err != nil {
 			return x.refused(err)
 		}

@@ -151,7 +151,7 @@ func question(run wire.Run, p wire.Pending) string {
 		add("May the run go on?")
 	default:
 		add("Approve %s?", printable.Text(p.Tool))
-		add("Arguments: %s", printable.JSON(string(p.Arguments)))
+		add("Arguments: %s", oneLine(p.Arguments))
 	}
 	if reason != "" {
 		add("Why you are asked: %s", reason)

@@ -132,13 +132,13 @@ func (x *exchange) progress(run wire.Run) string {
 func (x *exchange) waits(run wire.Run, p wire.Pending) string {
 	line := fmt.Sprintf("- %s %s of %s", p.Kind, p.Suspension.ID, cmp.Or(p.Tool, "the run itself"))
 	if p.Tool != "" {
-		line += " with the arguments " + printable.JSON(string(p.Arguments))
+		line += " with the arguments " + oneLine(p.Arguments)
 	}
 	if p.Suspension.Message != "" {
 		line += ": " + printable.Text(p.Suspension.Message)
 	}
 	if !core.IsNull(p.Suspension.ResponseSchema) {
-		line += " (the answer fits the schema " + printable.JSON(string(p.Suspension.ResponseSchema)) + ")"
+		line += " (the answer fits the schema " + oneLine(p.Suspension.ResponseSchema) + ")"
 	}
 	if !x.mayAnswer(run, p) {
 		line += " (someone else must answer)"

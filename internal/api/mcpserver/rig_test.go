@@ -371,6 +371,18 @@ func (p *peer) retry(agent, input string, before reply, responses map[string]any
 	return p.call(agent, map[string]any{"input": input}, map[string]any{"requestState": before.Result.RequestState, "inputResponses": responses})
 }
 
+// answer is what the user does with a decision that the model has proposed.
+func (p *peer) answer(proposed reply, arguments, said map[string]any) reply {
+	p.t.Helper()
+	return p.call("decide", arguments, map[string]any{"requestState": proposed.Result.RequestState, "inputResponses": map[string]any{proposed.sus(p.t): said}})
+}
+
+// confirm proposes a decision, and confirms it.
+func (p *peer) confirm(arguments map[string]any) reply {
+	p.t.Helper()
+	return p.answer(p.call("decide", arguments), arguments, accept(map[string]any{"confirmed": true}))
+}
+
 func accept(content map[string]any) map[string]any {
 	return map[string]any{"action": "accept", "content": content}
 }

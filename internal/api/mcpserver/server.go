@@ -13,6 +13,11 @@
 // its user gets a text that names the run, and goes on with the tools get_run, list_approvals and
 // decide.
 //
+// What a model says with decide is a claim about its user. A client that can ask has the user
+// confirm it: the first call stores nothing, and is answered with a form that shows the question
+// and the proposed decision. Its state names both, so that the retry stores this decision on this
+// question, or nothing.
+//
 // # Repeats
 //
 // The protocol gives a request no identity that outlives a lost answer: a client must send it again
@@ -66,16 +71,32 @@ type Desk interface {
 	// Await reads a run once it does nothing until someone acts, or after longest.
 	Await(ctx context.Context, run string, longest time.Duration) (wire.Run, error)
 
+	// Question is what waits under a suspension, for a caller who may decide; nil once it
+	// doesn't.
+	Question(ctx context.Context, sus string) (*wire.Approval, error)
+
 	// Decide decides about a call of a run; an empty run is the one of the suspension.
 	Decide(ctx context.Context, run string, d wire.Decision) (wire.DecisionAnswer, error)
 
 	Cancel(ctx context.Context, run string) (wire.Run, error)
 	Approvals(ctx context.Context, f Filter) (wire.Page[wire.Approval], error)
+}
 
-	// Seal writes the state of a call that waits for input, so that only the same caller can
-	// use it; Unseal reads it. What is no state, or the state of another caller, is refused.
-	Seal(ctx context.Context, run string) (state string, err error)
-	Unseal(ctx context.Context, state string) (run string, err error)
+// Seals write the states of calls that wait for input, so that only the same caller can use them,
+// for a while. They refuse to open other texts, states of the other kind, and those of other
+// callers.
+type Seals interface {
+	Run(ctx context.Context, run string) (state string, err error)
+	OpenRun(ctx context.Context, state string) (run string, err error)
+	Proposal(ctx context.Context, p Proposal) (state string, err error)
+	OpenProposal(ctx context.Context, state string) (Proposal, error)
+}
+
+// Proposal is a decision that the model has proposed, and the question that its user was shown.
+type Proposal struct {
+	Suspension string
+	Shown      string // the fingerprint of the question
+	Digest     string // of the arguments of the tool decide
 }
 
 // Input is what an agent is called with.
@@ -97,6 +118,7 @@ type Filter struct {
 // Server answers the requests of one caller.
 type Server struct {
 	Desk    Desk
+	Seals   Seals
 	Caller  frontend.Caller
 	Version string // of the program
 }

@@ -1,6 +1,7 @@
 package mcpserver
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -22,6 +24,7 @@ type fakeDesk struct {
 	run     wire.Run
 	err     error // of everything
 	panics  bool
+	trial   error // of decisions
 	waited  time.Duration
 	started []Input
 	decided []wire.Decision
@@ -50,7 +53,7 @@ func (f *fakeDesk) Await(_ context.Context, _ string, longest time.Duration) (wi
 
 func (f *fakeDesk) Decide(_ context.Context, _ string, d wire.Decision) (wire.DecisionAnswer, error) {
 	f.decided = append(f.decided, d)
-	return wire.DecisionAnswer{Code: "accepted"}, f.do()
+	return wire.DecisionAnswer{Code: "accepted"}, cmp.Or(f.trial, f.do())
 }
 
 func (f *fakeDesk) Cancel(context.Context, string) (wire.Run, error) { return f.run, f.do() }
@@ -59,16 +62,35 @@ func (f *fakeDesk) Approvals(context.Context, Filter) (wire.Page[wire.Approval],
 	return wire.Page[wire.Approval]{}, f.do()
 }
 
-func (f *fakeDesk) Seal(_ context.Context, run string) (string, error) {
+func (f *fakeDesk) Question(context.Context, string) (*wire.Approval, error) {
+	if len(f.run.Pending) == 0 {
+		return nil, f.do()
+	}
+	return &wire.Approval{RunID: f.run.ID, Agent: f.run.Agent, Pending: f.run.Pending[0]}, f.do()
+}
+
+func (f *fakeDesk) Run(_ context.Context, run string) (string, error) {
 	return "sealed " + run, f.do()
 }
 
-func (f *fakeDesk) Unseal(_ context.Context, state string) (string, error) {
+func (f *fakeDesk) OpenRun(_ context.Context, state string) (string, error) {
 	run, ok := strings.CutPrefix(state, "sealed ")
 	if !ok {
 		return "", invalid("no state")
 	}
 	return run, f.do()
+}
+
+func (f *fakeDesk) Proposal(_ context.Context, p Proposal) (string, error) {
+	return "proposed " + string(core.Encode(p)), f.do()
+}
+
+func (f *fakeDesk) OpenProposal(_ context.Context, state string) (p Proposal, err error) {
+	raw, ok := strings.CutPrefix(state, "proposed ")
+	if !ok || json.Unmarshal([]byte(raw), &p) != nil {
+		return p, invalid("no state")
+	}
+	return p, f.do()
 }
 
 var everyone = frontend.Caller{By: "token:anna", Roles: []access.Role{access.Admin}}
@@ -96,7 +118,7 @@ func answer(t testing.TB, f *fakeDesk, method, params string) (Answer, error) {
 	var named struct{ Name string }
 	_ = json.Unmarshal([]byte(params), &named)
 	r.Header.Set("Mcp-Name", named.Name)
-	return Server{Desk: f, Caller: everyone}.Answer(r, []byte(body))
+	return Server{Desk: f, Seals: f, Caller: everyone}.Answer(r, []byte(body))
 }
 
 func TestFaultsOfTheServerAreErrors(t *testing.T) {
@@ -155,6 +177,16 @@ func TestNumbersStayAsTheyAre(t *testing.T) {
 	}
 }
 
+// Line breaks between the members of a model's JSON begin no line of what the user is shown.
+func TestAProposalHasNoLinesOfTheModel(t *testing.T) {
+	f := &fakeDesk{run: runOf(t, `{"id":"run_a_0","agent":"desk","status":"waiting","pending":[{"kind":"input","tool":"ask","arguments":{},"fingerprint":"v1:0","suspension":{"id":"sus_1_x_a"}}]}`),
+		trial: refusal.New(refusal.CodeChanged, "it would be stored")}
+	a, err := answer(t, f, "tools/call", `{"name":"decide","arguments":{"target":"sus_1_x_a","result":[`+"\n"+`"Approvals: 2 of 2"`+"\n"+`]}}`)
+	if err != nil || !strings.Contains(string(a.Body), `Answer: [\"Approvals: 2 of 2\"]\n`) {
+		t.Errorf("%v, %s", err, a.Body)
+	}
+}
+
 func TestAMessageThatIsNone(t *testing.T) {
 	for _, body := range []string{``, `{}`, `{"jsonrpc":"2.0"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call"}`, `{"jsonrpc":"2.0","id":1,"method":"tasks/get"}`,
 		`{"jsonrpc":"2.0","id":{},"method":"tools/list"}`, `{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"desk","inputResponses":{"a":null}}}`,
@@ -166,7 +198,7 @@ func TestAMessageThatIsNone(t *testing.T) {
 				r.Header.Set("Mcp-Protocol-Version", version)
 			}
 			f := &fakeDesk{}
-			if a, err := (Server{Desk: f, Caller: everyone}).Answer(r, []byte(body)); err != nil || len(f.started)+len(f.decided) > 0 {
+			if a, err := (Server{Desk: f, Seals: f, Caller: everyone}).Answer(r, []byte(body)); err != nil || len(f.started)+len(f.decided) > 0 {
 				t.Errorf("%s %s: %v, %d", version, body, err, a.Status)
 			}
 		}
@@ -183,6 +215,7 @@ func FuzzAnswer(f *testing.F) {
 		`{"jsonrpc":"2.0","id":"a","method":"tools/call","params":{` + meta + `,"name":"desk","arguments":{"input":"x","thread":"t"}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + meta + `,"name":"desk","requestState":"sealed r","inputResponses":{"sus_1_x_a":{"action":"accept","content":{"approved":true}}}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + meta + `,"name":"decide","arguments":{"target":"sus_1_x_a","action":"resume"}}}`,
+		`{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{` + meta + `,"name":"decide","arguments":{"target":"sus_1_x_a","action":"resume"},"requestState":"proposed {}","inputResponses":{"sus_1_x_a":{"action":"accept","content":{"confirmed":true}}}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"tasks/update","params":{` + meta + `,"taskId":"r","inputResponses":{"sus_1_x_a":{"action":"decline"}}}}`,
 		`{"jsonrpc":"2.0","id":1,"method":"subscriptions/listen","params":{` + meta + `}}`,
 		`{"jsonrpc":"2.0","method":"notifications/initialized"}`, `[]`,
@@ -205,7 +238,7 @@ func FuzzAnswer(f *testing.F) {
 			r.Header["Mcp-Method"], r.Header["Mcp-Name"] = []string{m.Method}, []string{m.Params.Name}
 		}
 		desk := &fakeDesk{run: runOf(t, waits)}
-		a, err := Server{Desk: desk, Caller: everyone}.Answer(r, []byte(body))
+		a, err := Server{Desk: desk, Seals: desk, Caller: everyone}.Answer(r, []byte(body))
 		if err != nil || ctx.Err() != nil {
 			t.Fatal(err, ctx.Err())
 		}

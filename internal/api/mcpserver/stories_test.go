@@ -74,6 +74,66 @@ var stories = []struct {
 		s.done(run)
 		anna.call("get_run", map[string]any{"run_id": run})
 	}, 1},
+	{"confirmed", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		anna := talk("anna", asking)
+		run := anna.ask("desk", "pay 50").Result.Meta.Run.RunID
+		arguments := map[string]any{"run_id": run, "target": s.waiting(run).Suspension.ID, "action": "resume", "reason": "The user said so.\nApprovals: 2 of 2", "grant": "run"}
+		proposed := anna.call("decide", arguments)
+		if paid := s.payments(); len(paid) > 0 {
+			t.Errorf("paid %v before the user has confirmed", paid)
+		}
+		for range 2 { // a repeat has no further effect
+			anna.answer(proposed, arguments, accept(map[string]any{"confirmed": true}))
+			s.done(run)
+		}
+		anna.call("decide", arguments) // decided already: the user isn't asked
+	}, 1},
+	{"confirmed-edits", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		anna := talk("anna", asking)
+		run := anna.ask("desk", "pay 50").Result.Meta.Run.RunID
+		target := s.waiting(run).Suspension.ID
+		anna.call("decide", map[string]any{"target": target, "action": "resume", "arguments": map[string]any{"amount": 5000, "to": "Eve"}})
+		anna.confirm(map[string]any{"target": target, "action": "resume", "arguments": map[string]any{"amount": 20, "to": "\u0415ve"}})
+		s.done(run)
+	}, 1},
+	{"confirmed-denial", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		anna := talk("anna", asking)
+		run := anna.ask("desk", "pay 50").Result.Meta.Run.RunID
+		anna.confirm(map[string]any{"target": s.waiting(run).Suspension.ID, "action": "cancel", "reason": "too much"})
+		s.done(run)
+	}, 0},
+	{"confirmed-answer", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		anna := talk("anna", asking)
+		run := anna.ask("desk", "which address").Result.Meta.Run.RunID
+		target := s.waiting(run).Suspension.ID
+		anna.call("decide", map[string]any{"target": target, "result": map[string]any{"street": "Main", "number": "seven"}})
+		anna.confirm(map[string]any{"target": target, "result": map[string]any{"street": "Main", "number": 7}})
+		s.done(run)
+	}, 0},
+	{"unconfirmed", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		anna := talk("anna", asking)
+		run := anna.ask("desk", "pay 50").Result.Meta.Run.RunID
+		arguments := map[string]any{"target": s.waiting(run).Suspension.ID, "action": "resume"}
+		proposed := anna.call("decide", arguments)
+		for _, said := range []map[string]any{{"action": "decline"}, {"action": "cancel"}, accept(map[string]any{"confirmed": false}), accept(map[string]any{"approved": true})} {
+			anna.answer(proposed, arguments, said)
+		}
+		// without a response it asks again
+		anna.call("decide", arguments, map[string]any{"requestState": proposed.Result.RequestState})
+		s.waiting(run)
+	}, 0},
+	{"confirmed-too-late", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
+		anna := talk("anna", asking)
+		run := anna.ask("desk", "pay 50").Result.Meta.Run.RunID
+		arguments := map[string]any{"target": s.waiting(run).Suspension.ID, "action": "resume"}
+		proposed := anna.call("decide", arguments)
+		_, err := s.api("boss").Decide(t.Context(), run, client.Decision{Target: proposed.sus(t), Action: client.ActionCancel, Reason: "no"})
+		if err != nil {
+			t.Fatal(err)
+		}
+		anna.answer(proposed, arguments, accept(map[string]any{"confirmed": true}))
+		s.done(run)
+	}, 0},
 	{"denied", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
 		anna := talk("anna", asking)
 		asked := anna.ask("desk", "pay 50")
@@ -106,7 +166,7 @@ var stories = []struct {
 		anna := talk("anna", asking)
 		told := anna.ask("desk", "which items")
 		waits := s.waiting(told.Result.Meta.Run.RunID)
-		anna.call("decide", map[string]any{"target": waits.Suspension.ID, "result": []string{"cup"}, "shown": waits.Fingerprint})
+		anna.confirm(map[string]any{"target": waits.Suspension.ID, "result": []string{"cup"}, "shown": waits.Fingerprint})
 		anna.call("get_run", map[string]any{"run_id": told.Result.Meta.Run.RunID, "wait": 20})
 	}, 0},
 	{"client-tool", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
@@ -187,12 +247,12 @@ var stories = []struct {
 		waits := s.waiting(run)
 		anna.call("decide", map[string]any{"run_id": run, "target": waits.Suspension.ID, "action": "resume"})
 		talk("reader", asking).ask("guarded", "pay 50")
-		talk("boss", asking).call("decide", map[string]any{"run_id": run, "target": waits.Suspension.ID, "action": "resume"})
+		talk("boss", asking).confirm(map[string]any{"run_id": run, "target": waits.Suspension.ID, "action": "resume"})
 		s.done(run)
 		told = anna.ask("separated", "pay 50")
 		waits = s.waiting(told.Result.Meta.Run.RunID)
 		anna.call("decide", map[string]any{"target": waits.Suspension.ID, "action": "resume"})
-		talk("ben", asking).call("decide", map[string]any{"target": waits.Suspension.ID, "action": "resume"})
+		talk("ben", asking).confirm(map[string]any{"target": waits.Suspension.ID, "action": "resume"})
 		s.done(told.Result.Meta.Run.RunID)
 	}, 2},
 	{"votes", func(t *testing.T, s *shop, talk func(string, map[string]any) *peer) {
@@ -201,7 +261,7 @@ var stories = []struct {
 		anna.retry("voted", "pay 50", asked, map[string]any{asked.sus(t): approved()})
 		anna.retry("voted", "pay 50", asked, nil)
 		run := asked.Result.Meta.Run.RunID
-		talk("ben", asking).call("decide", map[string]any{"target": asked.sus(t), "action": "resume"})
+		talk("ben", asking).confirm(map[string]any{"target": asked.sus(t), "action": "resume"})
 		s.done(run)
 		anna.retry("voted", "pay 50", asked, nil)
 	}, 1},

@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"slices"
 	"strings"
 	"time"
@@ -13,7 +14,6 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
-	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -42,7 +42,7 @@ var fixedTools = []fixed{
 			"thread_id":{"type":"string","description":"Only calls of this conversation."},
 			"limit":{"type":"integer","minimum":1,"maximum":200},
 			"cursor":{"type":"string"}},"additionalProperties":false}`, (*exchange).listApprovals},
-	{"decide", "Answer a suspended call", "Approves, denies or answers one suspended call. Decide only what the user has decided. A repeat of the same decision has no further effect; if another one came first, winner shows it.",
+	{"decide", "Answer a suspended call", "Approves, denies or answers one suspended call. Decide only what the user has decided; a client that can ask has the user confirm it. A repeat of the same decision has no further effect; if another one came first, winner shows it.",
 		[]access.Role{access.Decide}, changes,
 		`{"type":"object","properties":{
 			"run_id":{"type":"string","description":"The run, as list_approvals or get_run name it. If omitted, the one of the suspension."},
@@ -124,8 +124,14 @@ func (x *exchange) addFixed(srv *mcp.Server, f fixed) {
 	srv.AddTool(&mcp.Tool{Name: f.name, Title: f.title, Description: f.about, InputSchema: json.RawMessage(f.schema), Annotations: &hints},
 		func(ctx context.Context, req *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 			found, err := f.serve(x, ctx, orEmpty(req.Params.Arguments))
+			if wrong, is := errors.AsType[*jsonrpc.Error](err); is {
+				return nil, wrong
+			}
 			if err != nil {
 				return x.refused(err)
+			}
+			if result, is := found.(*mcp.CallToolResult); is {
+				return result, nil
 			}
 			return structured(found)
 		})
@@ -168,36 +174,6 @@ func (x *exchange) listApprovals(ctx context.Context, arguments json.RawMessage)
 		return nil, err
 	}
 	return x.Desk.Approvals(ctx, f)
-}
-
-// decision is a decision with the run that it is for.
-type decision struct {
-	RunID      string          `json:"run_id"`
-	DecisionID string          `json:"decision_id"`
-	Target     string          `json:"target"`
-	Action     string          `json:"action"`
-	Result     json.RawMessage `json:"result"`
-	Error      string          `json:"error"`
-	Arguments  json.RawMessage `json:"arguments"`
-	Grant      string          `json:"grant"`
-	Reason     string          `json:"reason"`
-	Shown      string          `json:"shown"`
-}
-
-func (x *exchange) decide(ctx context.Context, arguments json.RawMessage) (any, error) {
-	var d decision
-	if err := bodies.Decode(arguments, &d); err != nil {
-		return nil, err
-	}
-	if d.Target == "" {
-		return nil, invalid("target is missing; send the id of the suspension")
-	}
-	made := wire.Decision{DecisionID: d.DecisionID, Target: d.Target, Action: d.Action, Result: d.Result, Error: d.Error,
-		Arguments: d.Arguments, Grant: d.Grant, Reason: d.Reason, Shown: d.Shown}
-	if d.Shown != "" {
-		made.ShownBy = "mcp"
-	}
-	return x.Desk.Decide(ctx, d.RunID, made)
 }
 
 func (x *exchange) getRun(ctx context.Context, arguments json.RawMessage) (any, error) {

@@ -11,7 +11,6 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
-	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/mcpserver"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -26,6 +25,7 @@ type Inbox interface {
 	AwaitRun(ctx context.Context, c frontend.Caller, id string, wait time.Duration) (wire.Run, error)
 	Approvals(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Approval], error)
 	Startable(ctx context.Context, c frontend.Caller) ([]wire.Agent, error)
+	Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error)
 	DecideSuspension(ctx context.Context, c frontend.Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error)
 }
 
@@ -99,7 +99,7 @@ func (d MCP) post(w http.ResponseWriter, v *httpapi.Visit) error {
 	if err := v.ReadBody(w, &body); err != nil {
 		return err
 	}
-	s := mcpserver.Server{Desk: desk{d, v}, Caller: v.Caller(), Version: d.Version}
+	s := mcpserver.Server{Desk: desk{d, v}, Seals: seals{d.Server, v.Caller()}, Caller: v.Caller(), Version: d.Version}
 	answer, err := s.Answer(v.Request, body)
 	switch {
 	case err != nil:
@@ -213,6 +213,15 @@ func (d desk) Decide(ctx context.Context, run string, decision wire.Decision) (a
 	return answer, err
 }
 
+// Question needs the role to decide, and not that to read the run: it shows what is to be decided.
+func (d desk) Question(ctx context.Context, sus string) (*wire.Approval, error) {
+	if err := d.visit.May(access.Decide); err != nil {
+		return nil, err
+	}
+	asked, _, err := d.mcp.Inbox.Suspension(ctx, d.visit.Caller(), sus)
+	return asked, err
+}
+
 // Cancel shows a caller who may not read runs no more than that it was done.
 func (d desk) Cancel(ctx context.Context, id string) (wire.Run, error) {
 	if err := d.visit.May(access.Start, access.Decide); err != nil {
@@ -230,62 +239,4 @@ func (d desk) Approvals(ctx context.Context, f mcpserver.Filter) (wire.Page[wire
 		return wire.Page[wire.Approval]{}, err
 	}
 	return d.mcp.Inbox.Approvals(ctx, d.visit.Caller(), query.List{Agent: f.Agent, Kind: f.Kind, Thread: f.ThreadID, Limit: f.Limit, Cursor: f.Cursor})
-}
-
-// stateLife is how long a user may take to answer in the client. The question itself may be open
-// longer, for the other ways to answer it.
-const stateLife = 24 * time.Hour
-
-// unsigned begins a state where there are no keys.
-const unsigned = "run:"
-
-func (d desk) Seal(ctx context.Context, run string) (string, error) {
-	if d.mcp.Keys == nil {
-		return unsigned + run, nil
-	}
-	keys, err := d.mcp.Keys(ctx, keyAges[0])
-	if err != nil {
-		return "", err
-	}
-	c := d.visit.Caller()
-	return keys.SignState(access.State{Tenant: c.Tenant, By: c.By, Run: run, Expires: d.mcp.Clock.Now().Add(stateLife)}), nil
-}
-
-func (d desk) Unseal(ctx context.Context, text string) (run string, err error) {
-	if d.mcp.Keys == nil {
-		run, ok := strings.CutPrefix(text, unsigned)
-		if !ok {
-			return "", badState()
-		}
-		return run, nil
-	}
-	state, err := d.open(ctx, text)
-	c := d.visit.Caller()
-	switch {
-	case errors.Is(err, access.ErrExpiredLink):
-		return "", refusal.New(problems.CodeLinkExpired, "the requestState has expired; the run is where it was, so use the tools get_run and decide")
-	case errors.Is(err, access.ErrBadLink), err == nil && (state.Tenant != c.Tenant || state.By != c.By):
-		return "", badState()
-	}
-	return state.Run, err
-}
-
-func badState() error {
-	return refusal.New(refusal.CodeInvalid, "the requestState is not one that this server gave this caller; send it as it came, or call the tool again without it")
-}
-
-// keyAges are how old the keys may be: another server may sign with a newer one already.
-var keyAges = []time.Duration{time.Minute, 5 * time.Second}
-
-func (d desk) open(ctx context.Context, text string) (state access.State, err error) {
-	for _, age := range keyAges {
-		keys, err := d.mcp.Keys(ctx, age)
-		if err != nil {
-			return state, err
-		}
-		if state, err = keys.OpenState(text, d.mcp.Clock.Now()); !errors.Is(err, access.ErrBadLink) {
-			return state, err
-		}
-	}
-	return state, access.ErrBadLink
 }
