@@ -18,7 +18,8 @@ import (
 // forgery is a request that answers nothing that was asked of its sender, or claims what isn't so.
 // In its body SUS and CALL are of an approval that waits; PICKSUS and PICK of a client's call that
 // waits in the same step; OLD is a call of the run before, and OLDRUN that run. MATE... are of
-// another conversation of the same caller, and FAR... of another tenant.
+// another conversation of the same caller, and FAR... of another tenant. OVERSUS was denied.
+// ...PROPOSAL are states of decisions that a model has proposed.
 type forgery struct {
 	body string
 	want string // the status and the stable code of the answer
@@ -43,13 +44,33 @@ var forgers = map[string]forger{
 	"A2A": {a2aForgeries, func(c caller, f forgery, n int) (reply, error) {
 		return c.send(cmp.Or(f.to, "/a2a/desk"), f.body, "Content-Type", "application/json", "A2A-Version", "1.0")
 	}},
-	"MCP": {mcpForgeries, func(c caller, f forgery, n int) (reply, error) {
-		var params map[string]any
-		if err := json.Unmarshal([]byte(f.body), &params); err != nil {
-			return reply{}, err
-		}
-		return c.mcp(cmp.Or(f.to, "tools/call"), params)
-	}},
+	"MCP":                {mcpForgeries, sendMCP},
+	"MCP, confirmations": {proposalForgeries, sendAsking},
+}
+
+// sendAsking sends a forgery as a client of MCP that can ask its user.
+func sendAsking(c caller, f forgery, _ int) (reply, error) {
+	var params map[string]any
+	if err := json.Unmarshal([]byte(f.body), &params); err != nil {
+		return reply{}, err
+	}
+	return c.mcp(cmp.Or(f.to, "tools/call"), params)
+}
+
+// sendMCP sends a decision as a client that can't ask its user, too. It is answered alike.
+func sendMCP(c caller, f forgery, n int) (reply, error) {
+	asking, err := sendAsking(c, f, n)
+	if !strings.HasPrefix(f.body, `{"name":"decide"`) || err != nil {
+		return asking, err
+	}
+	var params map[string]any
+	if err := json.Unmarshal([]byte(f.body), &params); err != nil {
+		return reply{}, err
+	}
+	if silent, err := c.silentMCP("tools/call", params); err != nil || silent.verdict() != asking.verdict() {
+		return silent, err
+	}
+	return asking, nil
 }
 
 // TestForgeriesRunNothing tries at least 30 forgeries in each protocol, all on the same questions:
@@ -135,7 +156,7 @@ func waits(t *testing.T, s desk) *waiting {
 		}
 		return run
 	}
-	old := say(anna, "chat", "weather in Bern")
+	old, done := say(anna, "chat", "weather in Bern"), say(anna, "done", "pay 40")
 	asked, mate, far := say(anna, "chat", "pay 53 and pick"), say(anna, "mate", "pay 60"), say(eve, "far", "pay 70")
 	pay, pick := asked.Pending[0], asked.Pending[1]
 	state := func(input, chat string) string {
@@ -146,11 +167,11 @@ func waits(t *testing.T, s desk) *waiting {
 		}
 		return asks.Result.RequestState
 	}
-	names := strings.NewReplacer("PICKSUS", pick.Suspension.ID, "PICK", pick.CallID, "OLDRUN", old.ID, "OLD", "call_1",
+	names := append(proposals(t, s, pay, mate.Pending[0], done.Pending[0]), "PICKSUS", pick.Suspension.ID, "PICK", pick.CallID, "OLDRUN", old.ID, "OLD", "call_1",
 		"MATESTATE", state("pay 60", "mate"), "MATESUS", mate.Pending[0].Suspension.ID, "MATECALL", mate.Pending[0].CallID, "MATERUN", mate.ID,
 		"FARSUS", far.Pending[0].Suspension.ID, "FARCALL", far.Pending[0].CallID, "FARRUN", far.ID,
 		"SUS", pay.Suspension.ID, "CALL", pay.CallID, "RUN", asked.ID, "THREAD", asked.ThreadID, "STATE", state("pay 53 and pick", "chat"))
-	return &waiting{s, map[*client.Client][]client.Run{anna: {asked, mate}, eve: {far}}, asked, names}
+	return &waiting{s, map[*client.Client][]client.Run{anna: {asked, mate}, eve: {far}}, asked, strings.NewReplacer(names...)}
 }
 
 // same says that all still waits as it did.

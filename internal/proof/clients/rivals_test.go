@@ -66,7 +66,7 @@ func TestOneAnswerCounts(t *testing.T) {
 }
 
 // TestEachWayAnswersTheOthers lets each way be the first and each the second to answer a question,
-// which makes 225 pairs. The first says yes. The second says no, at once and again when the run is
+// which makes 256 pairs. The first says yes. The second says no, at once and again when the run is
 // over, and learns by its own means that it came late, or what came of the yes. That it then agrees
 // changes nothing. The test counts the decisions in the journal, and the payments.
 func TestEachWayAnswersTheOthers(t *testing.T) {

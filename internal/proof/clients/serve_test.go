@@ -78,6 +78,7 @@ func callers(t *testing.T) []string {
 	lines := ""
 	for _, p := range []access.Principal{
 		{Name: "anna", Tenant: access.Tenant, Roles: []access.Role{access.Start, access.Read, access.Decide, access.Links}},
+		{Name: "ben", Tenant: access.Tenant, Roles: []access.Role{access.Start, access.Read, access.Decide}},
 		{Name: "reader", Tenant: access.Tenant, Roles: []access.Role{access.Start, access.Read}},
 		{Name: "eve", Tenant: "other", Roles: []access.Role{access.Start, access.Read, access.Decide}},
 	} {
@@ -119,8 +120,17 @@ func (c caller) post(path string, body any, header ...string) (reply, error) {
 
 // mcp sends a message of a client that can ask its user, and that knows tasks.
 func (c caller) mcp(method string, params map[string]any) (reply, error) {
+	return c.mcpAs(map[string]any{"elicitation": map[string]any{"form": map[string]any{}}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}, method, params)
+}
+
+// silentMCP sends a message of a client that can do neither.
+func (c caller) silentMCP(method string, params map[string]any) (reply, error) {
+	return c.mcpAs(map[string]any{}, method, params)
+}
+
+func (c caller) mcpAs(capabilities map[string]any, method string, params map[string]any) (reply, error) {
 	params["_meta"] = map[string]any{"io.modelcontextprotocol/protocolVersion": mcpVersion, "io.modelcontextprotocol/clientInfo": map[string]any{"name": "test", "version": "1"},
-		"io.modelcontextprotocol/clientCapabilities": map[string]any{"elicitation": map[string]any{"form": map[string]any{}}, "extensions": map[string]any{"io.modelcontextprotocol/tasks": map[string]any{}}}}
+		"io.modelcontextprotocol/clientCapabilities": capabilities}
 	header := []string{"Mcp-Protocol-Version", mcpVersion, "Mcp-Method", method}
 	if name, is := params["name"].(string); is {
 		header = append(header, "Mcp-Name", name)

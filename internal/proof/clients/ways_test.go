@@ -57,8 +57,9 @@ var ways = map[string]way{
 	"a2a":        {func(q question, yes bool) (reply, error) { return q.sendMessage("SendMessage", yes) }, coded},
 	"a2a-stream": {func(q question, yes bool) (reply, error) { return q.sendMessage("SendStreamingMessage", yes) }, coded},
 	"mcp-decide": {func(q question, yes bool) (reply, error) {
-		return q.mcp("tools/call", map[string]any{"name": "decide", "arguments": map[string]any{"target": q.suspension, "action": action(yes)}})
+		return q.silentMCP("tools/call", map[string]any{"name": "decide", "arguments": map[string]any{"target": q.suspension, "action": action(yes)}})
 	}, coded},
+	"mcp-confirmed": {question.confirm, coded},
 	"mcp-elicitation": {func(q question, yes bool) (reply, error) {
 		return q.mcp("tools/call", map[string]any{"name": "desk", "arguments": map[string]any{"input": q.input}, "requestState": q.state, "inputResponses": q.elicited(yes)})
 	}, coded},
@@ -91,6 +92,19 @@ func (q question) sendMessage(method string, yes bool) (reply, error) {
 	part := map[string]any{"data": map[string]any{"decisionId": q.suspension, "approved": yes}}
 	return q.post("/a2a/desk", map[string]any{"jsonrpc": "2.0", "id": 1, "method": method, "params": map[string]any{
 		"message": map[string]any{"messageId": fmt.Sprint(rand.Uint64()), "taskId": q.run, "role": "ROLE_USER", "parts": []any{part}}}}, "A2A-Version", "1.0")
+}
+
+// confirm has the user confirm what the model proposes, if the server asks.
+func (q question) confirm(yes bool) (reply, error) {
+	params := map[string]any{"name": "decide", "arguments": map[string]any{"target": q.suspension, "action": action(yes)}}
+	asked, err := q.mcp("tools/call", params)
+	var proposal struct{ Result struct{ RequestState string } }
+	if err := errors.Join(err, json.Unmarshal([]byte(asked.text), &proposal)); err != nil || proposal.Result.RequestState == "" {
+		return asked, err
+	}
+	params["requestState"] = proposal.Result.RequestState
+	params["inputResponses"] = map[string]any{q.suspension: map[string]any{"action": "accept", "content": map[string]any{"confirmed": true}}}
+	return q.mcp("tools/call", params)
 }
 
 func (q question) elicited(yes bool) any {

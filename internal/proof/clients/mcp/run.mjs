@@ -86,6 +86,52 @@ for (const [kind, { asks, connect }] of Object.entries(kinds)) {
     assert.equal(asks ? text(result) : await finished(client, result, 'cancel', 'too much'), 'I did not pay.');
   });
 
+  // later lets the user put the agent's question off, and say this to what the model then decides
+  const later = (said) => (params, n) => (n === 1 ? { action: 'cancel' } : said);
+  const sure = later({ action: 'accept', content: { confirmed: true } });
+
+  use('the user confirms what the model decides', sure, async (client, asked, desk) => {
+    const result = await desk('pay 50');
+    assert.equal(await finished(client, result, 'resume', 'the user said so'), 'Paid 50.');
+    assert.equal(asked.length, asks ? 2 : 0);
+    if (asks) assert.match(asked[1].message, /^Approve pay\?\nThe model has proposed this.*\nReason, in the words of the model: "the user said so"\nArguments: \{"amount":50,"to":"Ann"\}/);
+  });
+
+  use('the user confirms what the model edits', sure, async (client, asked, desk) => {
+    const result = await desk('pay 50');
+    const [waits] = result.structuredContent.pending;
+    const edited = { target: waits.suspension.id, action: 'resume', arguments: { amount: 20, to: 'Ann' } };
+    const decided = await client.callTool({ name: 'decide', arguments: edited });
+    assert.equal(decided.structuredContent.code, 'accepted', text(decided));
+    const run = await client.callTool({ name: 'get_run', arguments: { run_id: runOf(result).run_id, wait: 20 } });
+    assert.equal(run.structuredContent.output, 'Paid 20.');
+    if (asks) assert.match(asked[1].message, /\nArguments, as the model has edited them: \{"amount":20,"to":"Ann"\}\nArguments, before the edit: \{"amount":50/);
+  });
+
+  use('the user confirms an answer of the model', sure, async (client, asked, desk) => {
+    const result = await desk('which color?');
+    const [waits] = result.structuredContent.pending;
+    const decided = await client.callTool({ name: 'decide', arguments: { target: waits.suspension.id, result: 'green' } });
+    assert.equal(decided.structuredContent.code, 'accepted', text(decided));
+    assert.equal(asked.length, asks ? 2 : 0);
+    if (asks) assert.match(asked[1].message, /^Answer ask_color\?\n.*\nAnswer: "green"\n/);
+  });
+
+  for (const said of asks ? [{ action: 'decline' }, { action: 'cancel' }, { action: 'accept', content: { confirmed: false } }] : []) {
+    use(`what the model decides counts for nothing: ${JSON.stringify(said)}`, later(said), async (client, asked, desk) => {
+      const result = await desk('pay 50');
+      const { run_id } = runOf(result);
+      const [waits] = result.structuredContent.pending;
+      const decided = await client.callTool({ name: 'decide', arguments: { target: waits.suspension.id, action: 'resume' } });
+      assert.ok(decided.isError);
+      assert.equal(decided.structuredContent.stored, false);
+      assert.match(text(decided), /Nothing was stored: sus_\w+ is still open/);
+      const run = (await client.callTool({ name: 'get_run', arguments: { run_id } })).structuredContent;
+      assert.deepEqual(run.pending.map((p) => p.suspension.id), [waits.suspension.id]);
+      await client.callTool({ name: 'cancel_run', arguments: { run_id } });
+    });
+  }
+
   use('a client without elicitation is told what to do', undefined, async (client, _, desk) => {
     const result = await desk('pay 50');
     assert.match(text(result), /decide \{"run_id"/);
