@@ -15,11 +15,11 @@ import (
 
 // console is the pages of this server, for those who hold its tokens; where it has none, for
 // everyone whom it lets in.
-func (o Options) console(reads *query.Reader, keys access.LinkKeys, known *tokens) httpapi.Protocol {
+func (o Options) console(reads *query.Reader, acts console.Acts, keys access.LinkKeys, known *tokens) httpapi.Protocol {
 	desk := &session.Desk{Clock: o.clock, Random: machine.Random{}, Public: o.PublicURL, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	if known != nil {
 		desk.Tokens = known
 	}
-	return console.New(console.Options{Reads: reads, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names})
+	return console.New(console.Options{Reads: reads, Acts: acts, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names})
 }

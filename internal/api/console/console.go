@@ -6,6 +6,9 @@
 //	GET  /questions/SUSPENSION  the question, or once it is answered what became of it
 //	POST /questions/SUSPENSION  the answer; the browser is then sent to the page of GET
 //	GET  /runs, /runs/RUN       what runs did, and what took how long
+//	POST /runs/RUN              pause it, end it, or try it again
+//	GET  /chat, /chat/THREAD    talk to an agent; POST sends a message
+//	GET  /agents                what each agent may do
 //	GET  /live                  what happens meanwhile, for the script of an open page
 //	GET  /signin, POST /signin, POST /signout
 //
@@ -36,13 +39,26 @@ type Reads interface {
 	Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error)
 	Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error)
 	Run(ctx context.Context, c frontend.Caller, id string) (wire.Run, error)
+	Thread(ctx context.Context, c frontend.Caller, id string) (wire.Thread, error)
+	Messages(ctx context.Context, c frontend.Caller, thread string, q query.List) (wire.Page[wire.Message], error)
+	Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.Agent], error)
 	FeedStart(ctx context.Context, c frontend.Caller, q query.FeedQuery) (string, error)
+}
+
+// Acts is what forms are sent on to. Its contracts are those of [frontend.Frontend].
+type Acts interface {
 	DecideSuspension(ctx context.Context, c frontend.Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error)
+	Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error)
+	Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
+	Cancel(ctx context.Context, c frontend.Caller, run string) (wire.Run, error)
+	Interrupt(ctx context.Context, c frontend.Caller, run, key string) (wire.Run, error)
+	Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error)
 }
 
 // Options are what the pages are served with. All but Public and Names are required.
 type Options struct {
 	Reads    Reads
+	Acts     Acts
 	Sessions *session.Desk
 	Clock    engine.Clock
 	Public   access.PublicURL
@@ -65,6 +81,8 @@ var (
 	canSee    = []access.Role{access.Decide, access.Read}
 	canDecide = []access.Role{access.Decide}
 	canRead   = []access.Role{access.Read}
+	canStart  = []access.Role{access.Start}
+	canStop   = []access.Role{access.Start, access.Decide}
 )
 
 // Routes implements [httpapi.Protocol]. None needs a token: who has signed in is looked up by the
@@ -77,6 +95,13 @@ func (c *Console) Routes() []httpapi.ProtocolRoute {
 		{Method: post, Path: "/questions/{suspension}", Serve: c.forPeople(canDecide, c.answer)},
 		{Method: get, Path: "/runs", Serve: c.forPeople(canRead, c.hears(c.runs))},
 		{Method: get, Path: "/runs/{run}", Serve: c.forPeople(canRead, c.hears(c.run))},
+		{Method: post, Path: "/runs/{run}", Serve: c.forPeople(canStop, c.act)},
+		{Method: get, Path: "/chat", Serve: c.forPeople(canRead, c.hears(c.chats))},
+		{Method: post, Path: "/chat", Serve: c.forPeople(canStart, c.startChat)},
+		{Method: get, Path: "/chat/{thread}", Serve: c.forPeople(canRead, c.hears(c.chat))},
+		{Method: post, Path: "/chat/{thread}", Serve: c.forPeople(canStart, c.message)},
+		{Method: get, Path: "/agents", Serve: c.forPeople(canRead, c.hears(c.agents))},
+		{Method: get, Path: "/live/{run}", Serve: c.forPeople(canRead, c.speech)},
 		{Method: get, Path: "/signin", Serve: c.forAnyone(c.signInPage)},
 		{Method: post, Path: "/signin", Serve: c.forAnyone(c.signIn)},
 		{Method: post, Path: "/signout", Serve: c.forAnyone(c.signOut)},
@@ -99,6 +124,7 @@ type look struct {
 	in      bool // someone has signed in, or need not
 
 	question, of, run string // what the page is about: a question and its run, or a run
+	speaks            string // the run that is talking on the page
 	from              string // where in the feed its script begins
 }
 

@@ -133,6 +133,31 @@ function listen() {
   }
 }
 if (page.live) listen();
+
+// Speech: what the model is saying now, until the page can be drawn with all of it.
+function hearSpeech() {
+  const speech = $("speech");
+  const composer = $("text");
+  let said = "";
+  let drawn = 0;
+  const stream = new EventSource(page.speaks);
+  const over = () => {
+    stream.close();
+    if (composer && composer.value !== "") return drawNews(say("more"));
+    location.reload();
+  };
+  stream.addEventListener("text.delta", (message) => {
+    said += JSON.parse(message.data).data.text;
+    drawn ||= requestAnimationFrame(() => {
+      drawn = 0;
+      speech.hidden = false;
+      speech.textContent = said;
+    });
+  });
+  for (const type of ["text.ended", "call.ready"]) stream.addEventListener(type, () => (said = ""));
+  stream.addEventListener("turn.ended", over);
+}
+if (page.speaks) hearSpeech();
 if (news) news.addEventListener("click", () => location.reload());
 
 // Keys. None answers by itself: they move, open and focus.
@@ -158,7 +183,7 @@ const keys = {
   g: () => (waitsForSecond = true),
   "?": () => $("help").showModal(),
 };
-const places = { i: "inbox", r: "runs" };
+const places = { i: "inbox", r: "runs", c: "chat", a: "agents" };
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select, [contenteditable], dialog");

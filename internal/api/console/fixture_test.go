@@ -87,7 +87,7 @@ func newServer(t *testing.T) *server {
 	desk := &session.Desk{Tokens: s.tokens, Clock: clock, Random: random, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys,
-		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Sessions: desk, Clock: clock, Names: httpapi.Names{Product: "Till"}})}})
+		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Sessions: desk, Clock: clock, Names: httpapi.Names{Product: "Till"}})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -71,6 +71,7 @@ type frame struct {
 
 	// for the script: which page it is, what it is about, and its sentences
 	Page, Question, Of, Run string
+	Speaks                  string // the run that is talking on this page
 	From                    string // where in the feed the page begins to listen
 	Live                    []word
 	Keys                    []keyView
@@ -98,6 +99,7 @@ func (c *Console) write(w http.ResponseWriter, l look, status int, name string, 
 func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name string, body template.HTML) error {
 	f := frame{Product: c.Names.ProductName(), Style: stylePath, Script: scriptPath, Body: body, Title: say(name + ".title"), Page: name, Live: liveWords, Keys: keyViews}
 	f.Question, f.Of, f.Run, f.From = l.question, l.of, l.run, l.from
+	f.Speaks = l.speaks
 	if l.Visit != nil {
 		form, err := c.Sessions.FormOf(l.Context(), l.session)
 		if err != nil {
@@ -124,7 +126,9 @@ func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name stri
 func (c *Console) nav(l look, here string) []navItem {
 	nav := []navItem{{"inbox", say("nav.inbox"), "/", here == "inbox" || here == "question" || here == "outcome"}}
 	if l.who.May(access.Read) {
-		nav = append(nav, navItem{"runs", say("nav.runs"), "/runs", here == "runs" || here == "run"})
+		nav = append(nav, navItem{"runs", say("nav.runs"), "/runs", here == "runs" || here == "run"},
+			navItem{"chat", say("nav.chat"), "/chat", here == "chats" || here == "chat"},
+			navItem{"agents", say("nav.agents"), "/agents", here == "agents"})
 	}
 	return nav
 }
@@ -139,7 +143,7 @@ var liveWords = func() (all []word) {
 
 // keyViews are the keys as the page of help lists them.
 var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")},
-	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"?", say("keys.help")}}
+	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"g c", say("keys.chat")}, {"g a", say("keys.agents")}, {"?", say("keys.help")}}
 
 // secure lets a page load its own style and script and nothing else, talk to its own server, and be
 // framed by no one.

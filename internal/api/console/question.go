@@ -82,7 +82,7 @@ func (c *Console) answer(w http.ResponseWriter, l look) error {
 		return c.ask(w, l, http.StatusConflict, q, say("question.changed"))
 	}
 	d := wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: linkpage.Renderer}
-	if _, err := c.Reads.DecideSuspension(l.Context(), l.Caller(), sus, d); err != nil {
+	if _, err := c.Acts.DecideSuspension(l.Context(), l.Caller(), sus, d); err != nil {
 		return c.again(w, l, q, err)
 	}
 	c.seeOther(w, "/questions/"+sus)

@@ -31,15 +31,18 @@ func (c *Console) runs(w http.ResponseWriter, l look) error {
 	if err != nil {
 		return err
 	}
-	now := c.Clock.Now()
 	for _, r := range page.Items {
-		v.Runs = append(v.Runs, runRow{Path: "/runs/" + r.ID, First: r.FirstLine, Agent: r.Agent, Status: statusOf(r), Waits: len(r.Pending),
-			Age: say("runs.age", "time", inWords(now.Sub(r.CreatedAt.Time)))})
+		v.Runs = append(v.Runs, c.runRow(r))
 	}
 	if page.Next != "" {
 		v.More = url.Values{"status": {v.Status}, "agent": {v.Agent}, "cursor": {page.Next}}.Encode()
 	}
 	return c.write(w, l, http.StatusOK, "runs", v)
+}
+
+func (c *Console) runRow(r wire.Run) runRow {
+	return runRow{Path: "/runs/" + r.ID, First: r.FirstLine, Agent: r.Agent, Status: statusOf(r), Waits: len(r.Pending),
+		Age: say("runs.age", "time", inWords(c.Clock.Now().Sub(r.CreatedAt.Time)))}
 }
 
 // statusOf is a status in words; of a run that is done, how it ended.
@@ -56,6 +59,8 @@ type runView struct {
 	Questions                 []row
 	Line                      []entryView
 	Compressed, Earlier       bool
+	Acts                      []string
+	Form, Key                 string
 }
 
 // entryView is an entry of the timeline, with its duration in words.
@@ -81,14 +86,16 @@ func (c *Console) run(w http.ResponseWriter, l look) error {
 	if err != nil {
 		return err
 	}
+	d, err := c.draft(l)
+	if err != nil {
+		return err
+	}
 	now := c.Clock.Now()
-	v := runView{Run: run, State: statusOf(run), Took: inWords(run.UpdatedAt.Sub(run.CreatedAt.Time)), Tokens: strconv.FormatInt(run.Usage.InputTokens+run.Usage.OutputTokens, 10)}
+	v := runView{Run: run, Acts: actsOn(run, l.who), Form: d.Form, Key: d.Key, State: statusOf(run), Took: inWords(run.UpdatedAt.Sub(run.CreatedAt.Time)), Tokens: strconv.FormatInt(run.Usage.InputTokens+run.Usage.OutputTokens, 10)}
 	if cost := run.Usage.Total; cost != nil && cost.Cost != nil {
 		v.Cost = cost.Cost.USD
 	}
-	for _, p := range run.Pending {
-		v.Questions = append(v.Questions, rowOf(wire.Approval{RunID: run.ID, ThreadID: run.ThreadID, Agent: run.Agent, AgentVersion: run.AgentVersion, Pending: p}, now))
-	}
+	v.Questions = questionsOf(run, now)
 	if v.Earlier = len(line.Entries) > mostEntries; v.Earlier {
 		line.Entries = line.Entries[len(line.Entries)-mostEntries:]
 	}
@@ -99,6 +106,14 @@ func (c *Console) run(w http.ResponseWriter, l look) error {
 	}
 	l.run = run.ID
 	return c.write(w, l, http.StatusOK, "run", v)
+}
+
+// questionsOf are the rows of what a run waits for.
+func questionsOf(run wire.Run, now time.Time) (rows []row) {
+	for _, p := range run.Pending {
+		rows = append(rows, rowOf(wire.Approval{RunID: run.ID, ThreadID: run.ThreadID, Agent: run.Agent, AgentVersion: run.AgentVersion, Pending: p}, now))
+	}
+	return rows
 }
 
 // lineOf reads the whole journal of a run.

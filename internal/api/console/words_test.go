@@ -61,7 +61,7 @@ func TestTemplatesHaveNoWordsOfTheirOwn(t *testing.T) {
 		}
 		note(string(text))
 	}
-	for _, prefix := range []string{"reason.", "outcome.", "line.", "status.", "unit."} {
+	for _, prefix := range []string{"reason.", "outcome.", "line.", "status.", "unit.", "tool."} {
 		for name := range words {
 			used[name] = used[name] || strings.HasPrefix(name, prefix)
 		}

@@ -143,6 +143,22 @@ func (v *Visit) Follow(w http.ResponseWriter) error {
 	return v.api.feedStream(v.Request, f, q)
 }
 
+// FollowRun answers with the events of a run, and what its model is saying, as the API streams
+// them.
+func (v *Visit) FollowRun(w http.ResponseWriter, run string) error {
+	if err := v.May(canRead...); err != nil {
+		return err
+	}
+	f, err := v.api.newStream(w, v.Request, run)
+	if err != nil {
+		return err
+	}
+	if v.api.streamURL != "" {
+		return v.api.sendToStream(v.Request, f)
+	}
+	return v.api.eventStream(v.Request, f)
+}
+
 // enterProtocol is handle for the route of a protocol.
 func (a *api) enterProtocol(d Protocol, rt ProtocolRoute) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {

@@ -31,7 +31,7 @@ func withConsole(o *httpapi.Options) {
 	keys := o.Links
 	desk := &session.Desk{Clock: o.Clock, Random: &frontendtest.Random{}, Public: o.PublicURL, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
-	o.Protocols = []httpapi.Protocol{console.New(console.Options{Reads: query.New(o.Frontend), Sessions: desk, Clock: o.Clock, Public: o.PublicURL, Names: httpapi.Names{Product: "Till"}})}
+	o.Protocols = []httpapi.Protocol{console.New(console.Options{Reads: query.New(o.Frontend), Acts: o.Frontend, Sessions: desk, Clock: o.Clock, Public: o.PublicURL, Names: httpapi.Names{Product: "Till"}})}
 }
 
 var payment = frontendtest.Call{Tool: "pay", Message: "Payments need approval.", Arguments: json.RawMessage(`{"amount":120,"to":"Ann"}`)}
@@ -172,7 +172,7 @@ func TestPagesAreForEveryone(t *testing.T) {
 	ended := s.waits(payment)
 	s.denies(ended)
 	s.worker.Finish(ended.ID, "Nothing was paid.")
-	paths := []string{"/", "/runs", "/runs?status=done", "/runs/none", "/signin"}
+	paths := []string{"/", "/runs", "/runs?status=done", "/runs/none", "/signin", "/chat", "/agents", "/chat/" + hard.ThreadID, "/chat/" + ended.ThreadID}
 	for _, r := range []wire.Run{run, hard, ended} {
 		paths = append(paths, "/runs/"+r.ID, "/questions/"+r.Pending[0].Suspension.ID)
 	}
