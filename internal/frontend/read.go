@@ -34,6 +34,15 @@ func (f *Frontend) AtEnd(ctx context.Context, c Caller, id string) (wire.Run, er
 // AwaitRun returns a run as [Frontend.Run] does, once it [Frontend.Rests] or after wait, whichever
 // comes first.
 func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
+	return f.await(ctx, c, id, wait, f.Rests)
+}
+
+// AwaitTree is AwaitRun once all runs below rest, too, see [Frontend.AllRest].
+func (f *Frontend) AwaitTree(ctx context.Context, c Caller, id string, wait time.Duration) (wire.Run, error) {
+	return f.await(ctx, c, id, wait, f.AllRest)
+}
+
+func (f *Frontend) await(ctx context.Context, c Caller, id string, wait time.Duration, rests func(context.Context, journal.Place) (bool, error)) (wire.Run, error) {
 	var p journal.Place
 	thread, _ := core.ThreadOf(id)
 	err := f.Held.Until(ctx, c.Tenant, thread, wait, false, func() (bool, error) {
@@ -41,7 +50,7 @@ func (f *Frontend) AwaitRun(ctx context.Context, c Caller, id string, wait time.
 		if p, err = f.Find(ctx, c.Tenant, id); err != nil || wait <= 0 {
 			return true, err
 		}
-		return f.Rests(ctx, p)
+		return rests(ctx, p)
 	})
 	if err != nil {
 		return wire.Run{}, err

@@ -91,8 +91,8 @@ func (f *Frontend) pendingOf(ctx context.Context, c family.Child, room bool) (ca
 	return calls, true, err
 }
 
-// Rests says whether nothing happens in a run until a caller does something: it is done, or it or a
-// run below it waits for an answer. A run that waits for runs alone goes on by itself.
+// Rests says whether a caller can do something about a run: it is done, or it or a run below it
+// waits for an answer. A run that waits for runs alone goes on by itself. See [Frontend.AllRest].
 func (f *Frontend) Rests(ctx context.Context, p journal.Place) (bool, error) {
 	if p.Record.Status != core.RunWaiting {
 		return p.Record.Status == core.RunDone, nil
@@ -107,4 +107,23 @@ func (f *Frontend) Rests(ctx context.Context, p journal.Place) (bool, error) {
 		}
 	}
 	return false, err
+}
+
+// AllRest says whether nothing happens in a run and those below it until a caller does something:
+// it is done, or each of them waits, and one for an answer. A run below that is gone, or that can't
+// be read, holds up no other.
+func (f *Frontend) AllRest(ctx context.Context, p journal.Place) (bool, error) {
+	if p.Record.Status != core.RunWaiting {
+		return p.Record.Status == core.RunDone, nil
+	}
+	asks := len(journal.OpenSuspensions(p)) > 0
+	below, _, err := f.Family.Below(ctx, p)
+	for _, child := range below {
+		status := child.Place.Record.Status
+		if child.Started() && status != core.RunWaiting && status != core.RunDone {
+			return false, err
+		}
+		asks = asks || len(journal.OpenSuspensions(child.Place)) > 0
+	}
+	return asks, err
 }

@@ -87,7 +87,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer,
 }
 
 // view sends pages until the viewer has shown all; it returns whether the client still waits for
-// the rest.
+// the rest. When its time is up, what runs ask while others go on is the end, and can be answered.
 func (f *openStream) view(r *http.Request, page wire.EventPage, v Viewer) (unfinished bool) {
 	for {
 		out, err := viewed(page, v)
@@ -98,13 +98,10 @@ func (f *openStream) view(r *http.Request, page wire.EventPage, v Viewer) (unfin
 		if len(out) == 0 {
 			out = []byte(": nothing yet\n\n")
 		}
-		if !f.sendShown(r, out) || v.Over() {
-			return false
+		if !f.sendShown(r, out) || v.Over() || f.last {
+			return f.last && !v.Over()
 		}
-		f.after = page.Next
-		if f.stopped(r) {
-			return true
-		}
+		f.after, f.rested, f.last = page.Next, page.Waiting, f.stopped(r)
 		if page, err = f.next(r); err != nil {
 			f.broken(r, err)
 			return true

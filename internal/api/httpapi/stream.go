@@ -100,6 +100,8 @@ type openStream struct {
 	tail   bool   // without a cursor, only new events
 	follow bool
 	below  bool // the events of runs below are wanted too
+	rested bool // the newest page said that nothing goes on
+	last   bool // the next page is the last
 	end    time.Time
 }
 
@@ -188,7 +190,7 @@ func (f *openStream) next(r *http.Request) (wire.EventPage, error) {
 	if f.below {
 		read = f.api.readGrown
 	}
-	page, err := read(r, f.id, query.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow,
+	page, err := read(r, f.id, query.EventQuery{After: f.after, Limit: streamPage, Bytes: streamBytes, Live: !f.api.buffered, Rest: f.sent && !f.follow || f.below && !f.rested, Asked: f.last,
 		Wait: min(f.api.limits.KeepAlive, f.end.Sub(f.api.clock.Now()))})
 	if err != nil {
 		return page, err

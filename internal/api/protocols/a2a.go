@@ -29,7 +29,7 @@ import (
 
 // Reads is what A2A reads of runs and agents. Its contracts are those of [query.Reader].
 type Reads interface {
-	AwaitRun(ctx context.Context, c frontend.Caller, id string, wait time.Duration) (wire.Run, error)
+	AwaitTree(ctx context.Context, c frontend.Caller, id string, wait time.Duration) (wire.Run, error)
 	Thread(ctx context.Context, c frontend.Caller, id string) (wire.Thread, error)
 	Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error)
 	ThreadRuns(ctx context.Context, c frontend.Caller, thread string, q query.List) (wire.Page[wire.Run], error)

@@ -39,7 +39,7 @@ const longestSend = 20 * time.Second
 
 // task is the run of a task that the caller can see at this agent.
 func (h *a2aRequest) task(id sdk.TaskID, wait time.Duration) (wire.Run, error) {
-	run, err := h.d.Reads.AwaitRun(h.v.Context(), h.v.Caller(), string(id), inTime(h.v.Context(), wait))
+	run, err := h.d.Reads.AwaitTree(h.v.Context(), h.v.Caller(), string(id), inTime(h.v.Context(), wait))
 	if err == nil && run.Agent != h.v.PathValue("agent") {
 		err = refusal.New(refusal.CodeRunNotFound, "the agent has no task with this id; check the id and the agent's address")
 	}

@@ -22,7 +22,7 @@ import (
 // Inbox is what the MCP server reads, and how it answers a suspension alone. Its contracts are
 // those of [query.Reader].
 type Inbox interface {
-	AwaitRun(ctx context.Context, c frontend.Caller, id string, wait time.Duration) (wire.Run, error)
+	AwaitTree(ctx context.Context, c frontend.Caller, id string, wait time.Duration) (wire.Run, error)
 	Approvals(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Approval], error)
 	Startable(ctx context.Context, c frontend.Caller) ([]wire.Agent, error)
 	Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error)
@@ -160,7 +160,7 @@ func keyed(key string) string {
 // given again: a call is sent again if its answer is lost.
 func (d desk) message(ctx context.Context, thread string, open *refusal.Error, in mcpserver.Input, req wire.StartRequest) (string, error) {
 	if open.Code == refusal.CodeRunOpen {
-		run, err := d.mcp.Inbox.AwaitRun(ctx, d.visit.Caller(), open.RunID, 0)
+		run, err := d.mcp.Inbox.AwaitTree(ctx, d.visit.Caller(), open.RunID, 0)
 		if err != nil {
 			return "", err
 		}
@@ -194,7 +194,7 @@ func (d desk) Await(ctx context.Context, run string, longest time.Duration) (wir
 	if err := d.visit.May(access.Read); err != nil {
 		return wire.Run{}, err
 	}
-	return d.mcp.Inbox.AwaitRun(ctx, d.visit.Caller(), run, inTime(d.visit.Context(), longest))
+	return d.mcp.Inbox.AwaitTree(ctx, d.visit.Caller(), run, inTime(d.visit.Context(), longest))
 }
 
 func (d desk) Decide(ctx context.Context, run string, decision wire.Decision) (answer wire.DecisionAnswer, err error) {

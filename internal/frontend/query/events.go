@@ -21,6 +21,7 @@ type EventQuery struct {
 	Bytes int
 	Wait  time.Duration // how long to wait if there is none yet
 	Rest  bool          // a run that waits for an answer is not waited for either
+	Asked bool          // of a tree: it rests once one run asks, also while others go on
 	// behind all that is committed, what the model is saying just now, if that is known here
 	Live bool
 	Data bool // with the bytes of the images and documents of messages

@@ -72,6 +72,9 @@ func (r Reader) page(ctx context.Context, c frontend.Caller, run string, q query
 	if err != nil {
 		return wire.EventPage{}, err
 	}
+	if q.Asked {
+		return r.asked(ctx, c, run, q)
+	}
 	t := &trunk{branches: branches, fetch: func(b *branch) error {
 		return r.fetch(ctx, c, run, query.EventQuery{Bytes: journal.PageBytes / len(branches), Live: q.Live && b.run == run}, b)
 	}}
@@ -91,7 +94,7 @@ func (r Reader) page(ctx context.Context, c frontend.Caller, run string, q query
 	if err != nil {
 		return page, err
 	}
-	if page.Waiting, err = r.Runs.Rests(ctx, p); page.Waiting && err == nil {
+	if page.Waiting, err = r.Runs.AllRest(ctx, p); page.Waiting && err == nil {
 		page.Waiting, err = r.quiet(ctx, c, run, t)
 	}
 	if page.Waiting && p.Record.Status == core.RunDone && err == nil {
@@ -100,8 +103,25 @@ func (r Reader) page(ctx context.Context, c frontend.Caller, run string, q query
 	return page, err
 }
 
+// asked reads a page that rests if a run of the tree asks. What it asks comes before the page ends.
+func (r Reader) asked(ctx context.Context, c frontend.Caller, run string, q query.EventQuery) (page wire.EventPage, err error) {
+	p, err := r.Runs.Find(ctx, c.Tenant, run)
+	if err != nil {
+		return page, err
+	}
+	asks, err := r.Runs.Rests(ctx, p)
+	if err != nil {
+		return page, err
+	}
+	q.Asked = false
+	page, err = r.page(ctx, c, run, q)
+	page.Waiting = page.Waiting || asks
+	return page, err
+}
+
 // quiet says that nothing was committed between the reads of the page and the look at whether the
-// run rests: a page that says so has shown what it rests with.
+// runs rest: a page that says so has shown what they rest with, and they rested all at once, before
+// the look.
 //
 //	reader:  reads all there is ──────────────────────────── looks: the run is done
 //	run:                         says its last words ── ends
