@@ -128,13 +128,14 @@ export function run({ client, EventSchemas, version, url }) {
     },
     async 'agents below ask, and are answered'() {
       const page = newPage({ agent: 'chief' });
-      await say(page, 'pay 55; and color');
-      while (page.pendingInterrupts.length < 2) await page.connectAgent(); // the run rests once one of them asks
+      await say(page, 'check, then pay 55; and color');
+      assert.equal(page.pendingInterrupts.length, 2); // although one of them asks at once, and the other later
       const asked = Object.fromEntries(page.pendingInterrupts.map((i) => [i.metadata.dormouse.tool_name, i]));
       assert.equal(asked.pay.message.startsWith('desk: pay {"amount":55,"to":"Ann"}. '), true);
       await resume(page, { [asked.pay.id]: resolved({ approved: true }), [asked.ask_color.id]: resolved('green') });
       assert.match(text(page), /^I ask twice\.\|The desk says: /);
       assert.equal(last(page).outcome, 'success');
+      assert.equal(page.seen.posts, 2);
     },
     async 'a client tool of an agent below is an interrupt'() {
       const page = newPage({ agent: 'chief' });

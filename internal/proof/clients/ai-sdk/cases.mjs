@@ -227,18 +227,28 @@ export function run({ ai, Chat, WorkflowChatTransport, sdk, url }) {
       assert.equal(chat.seen.posts, 2);
       assert.deepEqual(seenBy(await history(chat)), seenBy(chat.messages));
     },
-    'agents below ask for approvals, each answered with one POST': async () => {
+    async 'agents below ask for approvals: all are in one response, and answered with one POST'() {
       const chat = newChat({ agent: 'chief' });
-      await say(chat, 'pay 41 twice; and pay 42');
-      // The answer ends at the first question, whether or not the other agent has asked by then.
-      let reopened;
-      do reopened = newChat({ id: chat.id, agent: 'chief', messages: await history(chat) }); while (tools(reopened, 'pay').length < 3);
-      assert.deepEqual(tools(reopened, 'pay').map((p) => [p.state, p.input.amount, p.title]).sort(), [['approval-requested', 41, 'pay (desk)'], ['approval-requested', 41, 'pay (desk)'], ['approval-requested', 42, 'pay (desk)']]);
-      for (const [i, part] of tools(reopened, 'pay').entries()) await answer(reopened, part, i !== 1);
-      assert.deepEqual(tools(reopened, 'pay').map((p) => p.state).sort(), ['output-available', 'output-available', 'output-denied']);
-      assert.match(text(last(reopened)), /^I ask twice\.\|The desk says: /);
-      assert.equal(reopened.seen.posts, 1);
-      assert.deepEqual(seenBy(await history(reopened)), seenBy(reopened.messages));
+      await say(chat, 'pay 41 twice; and check, then pay 42');
+      assert.deepEqual(tools(chat, 'pay').map((p) => [p.state, p.input.amount, p.title]).sort(), [['approval-requested', 41, 'pay (desk)'], ['approval-requested', 41, 'pay (desk)'], ['approval-requested', 42, 'pay (desk)']]);
+      assert.equal(chat.seen.posts, 1);
+      assert.deepEqual(seenBy(await history(chat)), seenBy(chat.messages));
+      for (const [i, part] of tools(chat, 'pay').entries()) await answer(chat, part, i !== 1);
+      assert.deepEqual(tools(chat, 'pay').map((p) => p.state).sort(), ['output-available', 'output-available', 'output-denied']);
+      assert.match(text(last(chat)), /^I ask twice\.\|The desk says: /);
+      assert.equal(chat.seen.posts, 2);
+      assert.deepEqual(seenBy(await history(chat)), seenBy(chat.messages));
+    },
+    async 'the question of an agent below can be answered while another works'() {
+      const chat = newChat({ agent: 'chief' });
+      const said = chat.sendMessage({ text: 'check, then pay 46; and pay 47' });
+      await until('a question', () => last(chat)?.role === 'assistant' && tools(chat, 'pay').length > 0);
+      await chat.addToolApprovalResponse({ id: tools(chat, 'pay')[0].approval.id, approved: true });
+      await said;
+      await settled(chat);
+      for (const part of tools(chat, 'pay').filter((p) => p.state === 'approval-requested')) await answer(chat, part, true);
+      assert.deepEqual(tools(chat, 'pay').map((p) => [p.state, p.output.paid]).sort(), [['output-available', 46], ['output-available', 47]]);
+      assert.equal(chat.seen.posts, 2);
     },
     async 'a message while an agent below asks has the question again'() {
       const chat = newChat({ agent: 'chief' });
