@@ -1,6 +1,6 @@
 // Package console serves the pages that people work in: what waits for them, the question with its
-// two answers, what became of it, and what runs do. It decides nothing about runs: a form is sent
-// on as the decision that the API takes.
+// two answers, what became of it, what runs do, and conversations. It decides nothing about runs: a
+// form is sent on as the request that the API takes.
 //
 //	GET  /                      what waits, most urgent first
 //	GET  /questions/SUSPENSION  the question, or once it is answered what became of it
@@ -12,7 +12,8 @@
 //	GET  /live                  what happens meanwhile, for the script of an open page
 //	GET  /signin, POST /signin, POST /signout
 //
-// All of it works without a script; with it, an open page says what is new.
+// All of it works without a script; with it, an open page says what is new, and what a model is
+// saying.
 package console
 
 import (

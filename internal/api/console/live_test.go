@@ -46,8 +46,8 @@ func until(t *testing.T, next func() string, begins string) string {
 	}
 }
 
-// An open page hears what is asked and what is answered, whoever does it. One who only decides
-// hears no arguments of decisions.
+// An open page hears what is asked and what others answer. One who only decides hears no arguments
+// of decisions.
 func TestAnOpenPageHearsWhatHappens(t *testing.T) {
 	s := newServer(t)
 	anna := s.signedIn("anna")
