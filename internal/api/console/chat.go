@@ -55,14 +55,9 @@ func (c *Console) chats(w http.ResponseWriter, l look) error {
 
 func (c *Console) showChats(w http.ResponseWriter, l look, status int, d draft) error {
 	v := chatsView{draft: d}
-	agents, err := c.Reads.Agents(l.Context(), l.Caller())
-	if err != nil {
+	var err error
+	if v.Agents, err = c.Reads.Startable(l.Context(), l.Caller()); err != nil {
 		return err
-	}
-	for _, a := range agents.Items {
-		if a.Unavailable == "" {
-			v.Agents = append(v.Agents, a)
-		}
 	}
 	page, err := c.Reads.Runs(l.Context(), l.Caller(), query.List{Limit: 20})
 	if err != nil {

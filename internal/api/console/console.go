@@ -34,15 +34,21 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// Reads is what the pages show. Its contracts are those of [query.Reader].
-type Reads interface {
+// Lists are what pages list. Its contracts are those of [query.Reader].
+type Lists interface {
 	Approvals(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Approval], error)
-	Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error)
 	Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error)
-	Run(ctx context.Context, c frontend.Caller, id string) (wire.Run, error)
-	Thread(ctx context.Context, c frontend.Caller, id string) (wire.Thread, error)
 	Messages(ctx context.Context, c frontend.Caller, thread string, q query.List) (wire.Page[wire.Message], error)
 	Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.Agent], error)
+	Startable(ctx context.Context, c frontend.Caller) ([]wire.Agent, error)
+}
+
+// Reads is what the pages show. Its contracts are those of [query.Reader].
+type Reads interface {
+	Lists
+	Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error)
+	Run(ctx context.Context, c frontend.Caller, id string) (wire.Run, error)
+	Thread(ctx context.Context, c frontend.Caller, id string) (wire.Thread, error)
 	FeedStart(ctx context.Context, c frontend.Caller, q query.FeedQuery) (string, error)
 }
 
