@@ -31,12 +31,13 @@ func (a *activation) prepare(ctx context.Context) error {
 	case errors.Is(err, ErrNotFound):
 		a.e.o.Logger.Error("the run's version of the agent can't run", "run", h.Run, "agent", h.Agent, "version", h.Version, "error", err)
 		a.view.Broken = &core.Reason{Kind: core.Failed, Code: "agent_version_missing", Detail: missingDetail(h, err)}
-		agent.Rules = noRules{}
 	case isUnavailable(err):
 		a.park(err)
-		agent.Rules = noRules{}
 	case err != nil:
 		return fmt.Errorf("loading agent %q: %w", h.Agent, err)
+	}
+	if err != nil { // a run that ends without its agent began with this all the same
+		agent = Agent{Rules: noRules{}, Supplied: given.Inert()}
 	}
 	if h.Peer != nil { // nothing of the definition is for it but where the agent is
 		agent = Agent{Rules: noRules{}, Peers: agent.Peers}

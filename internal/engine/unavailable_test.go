@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 )
@@ -84,6 +85,23 @@ func TestARunThatWaitsForItsAgentCanBeCancelled(t *testing.T) {
 	}
 	if len(skipped) != 1 || !strings.Contains(skipped[0], "run_end: not called: the agent is unavailable") {
 		t.Errorf("the journal says of hooks that were not called: %q", skipped)
+	}
+}
+
+// A run that is cancelled before its agent could be had began with what its start supplied.
+func TestARunThatNeverHadItsAgentKeepsWhatItWasGiven(t *testing.T) {
+	r, agents, _ := unserved(t)
+	agents.lasts = true
+	r.startBringing("where is it?", brought)
+	r.work()
+	r.must(r.cancel())
+	r.passes(10 * time.Second)
+	r.wantRun(core.RunDone, core.Cancelled)
+	r.wantState(core.RunScope, supplied.StateKey, `{"zoom":3}`)
+	for _, e := range r.events() {
+		if said := string(e.Data); e.Type == core.EventRunStarted && (!strings.Contains(said, `"orders"`) || strings.Contains(said, "show_map")) {
+			t.Errorf("the journal says %s", said)
+		}
 	}
 }
 

@@ -70,6 +70,10 @@ func (in Input) Empty() bool {
 	return len(in.Tools) == 0 && len(in.Context) == 0 && len(in.State) == 0
 }
 
+// Inert is what can be journaled without asking the agent: all but the tools, which only a version
+// that accepts them may be given.
+func (in Input) Inert() Input { return Input{Context: in.Context, State: in.State} }
+
 // Encode returns the stored form, which [Read] reads.
 func (in Input) Encode() (json.RawMessage, error) { return core.Canonical(core.Encode(in)) }
 
