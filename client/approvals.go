@@ -113,12 +113,13 @@ type Request struct {
 type ToolDetails struct {
 	// What the tool does, by the agent's author; or that the client supplied it.
 	Description string `json:"description,omitempty"`
-	// How the tool is implemented: "http", "lambda", "mcp", "go", "agent", "a2a",
-	// "client" or "recorded".
+	// What it is: "http", "lambda", "mcp", "go", "agent", "a2a", "client" or "recorded".
 	Kind string `json:"kind,omitempty"`
 	// Where calls go: method and host, function, server and tool, agent, or the host of an
 	// agent that runs elsewhere. It contains no path, query, header or user name.
 	Target string `json:"target,omitempty"`
+	// The JSON Schema of the arguments. Empty if there is none, or if it is larger than 16 KiB.
+	Parameters json.RawMessage `json:"parameters,omitempty"`
 }
 
 // Warning names something in the arguments that an approver may overlook.

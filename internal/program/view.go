@@ -20,6 +20,9 @@ type view struct {
 	dayBudget core.USD
 }
 
+// mostSchema is how large a schema may be that is shown with each question.
+const mostSchema = 16 << 10
+
 // viewed is the version of an agent that a tenant stored.
 type viewed struct{ tenant, name, version string }
 
@@ -79,6 +82,12 @@ func (a *Agents) view(ctx context.Context, version engine.Definition) (view, err
 		details := wire.ToolDetails{Description: t.Description}
 		if details.Description == "" {
 			details.Description = functions[t.Go].Description
+		}
+		if details.Parameters = t.Parameters; t.Go != "" {
+			details.Parameters = functions[t.Go].Parameters
+		}
+		if len(details.Parameters) > mostSchema {
+			details.Parameters = nil
 		}
 		details.Kind, details.Target, _ = d.Reach(t.Name)
 		made.tools[t.Name] = details

@@ -179,6 +179,7 @@ const keys = {
   u: () => history.back(),
   a: () => focus($("yes")),
   d: () => focus($("reason")),
+  e: () => focus(document.querySelector("button[value=change]")),
   "/": () => focus(document.querySelector("[role=search] input")),
   g: () => (waitsForSecond = true),
   "?": () => $("help").showModal(),

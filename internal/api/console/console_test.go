@@ -152,6 +152,11 @@ func TestAnEditIsApproved(t *testing.T) {
 		t.Fatalf("what was typed is gone:\n%s", again.text)
 	}
 	form.Set("arguments", `{"amount":40,"to":"Ann"}`)
+	form.Set("action", "compare")
+	if got := anna.post("/questions/"+sus, form); got.status != http.StatusOK || !strings.Contains(got.text, "changed by you") || len(s.pending(run)) != 1 {
+		t.Fatalf("%d\n%s", got.status, got.text)
+	}
+	form.Set("action", "edit")
 	if got := anna.post("/questions/"+sus, form); got.status != http.StatusSeeOther {
 		t.Fatalf("%d\n%s", got.status, got.text)
 	}

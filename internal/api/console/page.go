@@ -142,7 +142,7 @@ var liveWords = func() (all []word) {
 }()
 
 // keyViews are the keys as the page of help lists them.
-var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")},
+var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")}, {"e", say("keys.change")},
 	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"g c", say("keys.chat")}, {"g a", say("keys.agents")}, {"?", say("keys.help")}}
 
 // secure lets a page load its own style and script and nothing else, talk to its own server, and be

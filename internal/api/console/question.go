@@ -77,7 +77,7 @@ func (c *Console) answer(w http.ResponseWriter, l look) error {
 	case err != nil:
 		return c.again(w, l, q, err)
 	case v.Action != core.ActionResume.String() && v.Action != core.ActionCancel.String():
-		return c.ask(w, l, http.StatusOK, q, "") // the enter key, in a field
+		return c.ask(w, l, q.Looked(), q, "")
 	case v.Shown == "":
 		return c.ask(w, l, http.StatusConflict, q, say("question.changed"))
 	}

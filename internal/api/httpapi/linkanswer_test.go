@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"encoding/json"
+	"html"
 	"net/url"
 	"strconv"
 	"strings"
@@ -46,6 +47,13 @@ func fill(t *testing.T, page answer, fields ...string) url.Values {
 		form.Set(fields[i], fields[i+1])
 	}
 	return form
+}
+
+// hidden is what a page keeps for itself in its form.
+func hidden(page answer, name string) string {
+	_, rest, _ := strings.Cut(page.text, `<input type="hidden" name="`+name+`" value="`)
+	value, _, _ := strings.Cut(rest, `"`)
+	return html.UnescapeString(value)
 }
 
 // filled are the fields of an answer that fits formSchema.

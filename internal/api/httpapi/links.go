@@ -178,7 +178,10 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	}
 	d, shown, err := readVerdict(w, r, &l.Question, asked)
 	if l.Call != nil && onlyLooks(r, err) {
-		return a.showQuestion(w, r, l, http.StatusBadRequest, "")
+		return a.showQuestion(w, r, l, l.Looked(), "")
+	}
+	if l.Call == nil && onlyLooks(r, err) {
+		return a.showOutcome(w, r, l, http.StatusOK, "")
 	}
 	if err != nil {
 		return a.answerRefused(w, r, l, err)
@@ -252,6 +255,7 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	switch {
 	case !known || !wantsPage(r):
 	case l.Call != nil && e.Code == refusal.CodeChanged:
+		l.Typed.Del("action") // an edit of what was asked before
 		return a.showQuestion(w, r, l, p.Status, changedText)
 	case l.Call != nil && slices.Contains(answeredAgain, e.Code):
 		return a.showQuestion(w, r, l, p.Status, "Nothing was stored: "+e.Detail)
@@ -272,8 +276,8 @@ func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, er
 
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), linkpage.Media) }
 
-// onlyLooks reports whether the page's form was sent without an answer, for example with Enter. The
-// page then shows the question again; a program gets the error.
+// onlyLooks reports whether the page's form was sent without an answer, for example with Enter, or
+// to change something first. The page is then shown again; a program gets the error.
 func onlyLooks(r *http.Request, err error) bool {
 	e, known := problems.Refused(err)
 	return known && e.Code == refusal.CodeBadAction && wantsPage(r)

@@ -196,21 +196,32 @@ func TestALinkEditsArgumentsOnlyIfItsMakerLetIt(t *testing.T) {
 
 	s, run, link := signsIn(t, frontendtest.Call{Arguments: original}, func(r *wire.LinkRequest) { r.Edit = true })
 	page = s.send("GET", link, "", asPage)
-	if !strings.Contains(page.text, `<textarea id="arguments"`) || strings.Contains(page.text, "\u202e") {
+	if strings.Contains(page.text, `name="arguments"`) || !strings.Contains(page.text, `value="change"`) {
 		t.Error(page.text)
 	}
+	change := s.send("POST", link, fill(t, page, "action", "change").Encode(), asPage, asForm)
+	if change.StatusCode != 200 || !strings.Contains(change.text, `<textarea id="arguments"`) || strings.Contains(change.text, "\u202e") {
+		t.Errorf("%d %s", change.StatusCode, change.text)
+	}
 	for name, tt := range map[string]struct{ action, arguments, says string }{
-		"approved, and changed":   {"resume", `{"amount":1}`, "the arguments were changed"},
-		"edited, and not changed": {"edit", ` {"note":"a\u202eb","amount":900}`, "the original ones"},
-		"no JSON":                 {"edit", `{amount:1}`, "JSON"},
-		"no object":               {"edit", `[1]`, "must be an object"},
-		"ambiguous names":         {"edit", `{"amount":1,"amount":2}`, "arguments-bad"},
-		"nothing":                 {"edit", ``, "JSON"},
+		"approved, and changed":     {"resume", `{"amount":1}`, "the arguments were changed"},
+		"compared, and not changed": {"compare", ` {"note":"a\u202eb","amount":900}`, "nothing is changed"},
+		"edited, and not changed":   {"edit", ` {"note":"a\u202eb","amount":900}`, "nothing is changed"},
+		"no JSON":                   {"edit", `{amount:1}`, "JSON"},
+		"no JSON to compare":        {"compare", `{amount:1}`, "JSON"},
+		"no object":                 {"compare", `[1]`, "must be an object"},
+		"ambiguous names":           {"edit", `{"amount":1,"amount":2}`, "a name twice"},
+		"ambiguous to compare":      {"compare", `{"amount":1,"amount":2}`, "a name twice"},
+		"nothing":                   {"edit", ``, "JSON"},
 	} {
 		got := s.send("POST", link, fill(t, page, "action", tt.action, "arguments", tt.arguments).Encode(), asPage, asForm)
-		if got.StatusCode/100 != 4 || !strings.Contains(got.text, tt.says) || !strings.Contains(got.text, `id="arguments-bad"`) {
+		if got.StatusCode/100 != 4 || !strings.Contains(got.text, tt.says) || tt.action != "resume" && !strings.Contains(got.text, `id="arguments-bad"`) {
 			t.Errorf("%s: %d %s", name, got.StatusCode, got.text)
 		}
+	}
+	difference := s.send("POST", link, fill(t, change, "action", "compare", "arguments", `{"amount": 120}`).Encode(), asPage, asForm)
+	if difference.StatusCode != 200 || strings.Count(difference.text, "changed by you") != 2 || !strings.Contains(difference.text, "left out") || !strings.Contains(difference.text, "Approve with this change") {
+		t.Errorf("%d %s", difference.StatusCode, difference.text)
 	}
 	if got := s.send("POST", link, `{"action":"resume","arguments":[1]}`); got.StatusCode != 422 || got.problem(t).Code != "invalid_arguments" {
 		t.Errorf("arguments that are a list: %d %s", got.StatusCode, got.text)
@@ -219,7 +230,7 @@ func TestALinkEditsArgumentsOnlyIfItsMakerLetIt(t *testing.T) {
 		t.Fatal("something was stored")
 	}
 	for _, want := range []int{202, 200} {
-		if got := s.send("POST", link, fill(t, page, "action", "edit", "arguments", `{"amount": 120}`).Encode(), asPage, asForm); got.StatusCode != want {
+		if got := s.send("POST", link, fill(t, difference, "action", "edit", "arguments", hidden(difference, "arguments")).Encode(), asPage, asForm); got.StatusCode != want {
 			t.Errorf("%d %s", got.StatusCode, got.text)
 		}
 	}

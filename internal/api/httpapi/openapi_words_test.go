@@ -272,7 +272,7 @@ var members = map[string]member{
 	"HookAnswer.errors":          {"For the dialog of a Slack app: why the answer in it was refused.", nil},
 	"HookErrors.reason":          {"The message beside the reason of a denial.", nil},
 
-	"VerdictForm.action":    {"`resume` approves, `cancel` denies, `edit` approves with edited arguments, `code` has a one-time code sent.", enumOf("resume", "cancel", "edit", "code")},
+	"VerdictForm.action":    {"`resume` approves, `cancel` denies, `edit` approves with edited arguments, `code` has a one-time code sent. `change` and `compare` decide nothing: they answer with the page to edit the arguments, and with the page that shows the difference.", enumOf("resume", "cancel", "edit", "code", "change", "compare")},
 	"VerdictForm.reason":    {"The reason, for the record. The model sees the reason of a denial.", nil},
 	"VerdictForm.result":    {"For a call of the kind `input` or `client`, or with `resume_mode: use_decision_as_tool_result`: the result, as text, or as JSON if its schema isn't a string. If the page has a field for each value, it sends those instead.", nil},
 	"VerdictForm.arguments": {"Only for links that allow editing (`edit`): the arguments on the page, as JSON. With `action: edit`, they take the place of the call's.", nil},
@@ -417,6 +417,7 @@ var members = map[string]member{
 
 	"ToolDetails.description": {"What the tool does, by the agent's author; or that the client supplied it.", nil},
 	"ToolDetails.kind":        {"How the tool is implemented: `http`, `lambda`, `mcp`, `go`, `agent`, `client` or `recorded`.", nil},
+	"ToolDetails.parameters":  {"The JSON Schema of the arguments. Left out if there is none, or if it is larger than 16 KiB.", aSchema},
 	"ToolDetails.target":      {"Where calls go: method and host, function, server and tool, or agent. It contains no path, query, header or user name.", nil},
 
 	"Warning.path": {"A JSON Pointer to the value, or to the member whose name causes the warning. A long pointer is shortened to an enclosing value.", nil},

@@ -10,12 +10,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// actionEdit is the button that approves a call with other arguments.
-const actionEdit = "edit"
-
-// FieldsOf are the names of the fields that the page of a call has for its answer.
+// FieldsOf are the names of the fields that the pages of a call have for its answer, or for its
+// arguments.
 func FieldsOf(call *wire.Pending) []string {
-	fields, _ := formOf(call)
+	if fields, has := formOf(call); has {
+		return fields.Names()
+	}
+	fields, _, _ := argumentsForm(call, call.Arguments)
 	return fields.Names()
 }
 
@@ -34,8 +35,8 @@ func (q *Question) Read(form url.Values, call *wire.Pending) (v wire.Verdict, er
 	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
 	fields, has := formOf(call)
 	switch {
-	case v.Action == actionEdit || v.Action == core.ActionResume.String() && form.Has("arguments"):
-		err = readEdit(&v, form.Get("arguments"), call)
+	case v.Action == actionEdit, v.Action == actionChange, v.Action == actionCompare, v.Action == core.ActionResume.String() && form.Has("arguments"):
+		err = q.readEdit(&v, form, call)
 	case v.Action != core.ActionResume.String():
 	case has && !form.Has("result"):
 		v.Result, q.Wrong = fields.Read(form)
@@ -55,28 +56,6 @@ func (q *Question) Complete(call wire.Pending, v wire.Verdict) error {
 	case call.Kind != core.KindApproval.String() && v.Result == nil:
 		return &refusal.Error{Code: refusal.CodeResultRequired, Detail: "the call needs an answer; send it as result, or deny the call"}
 	}
-	return nil
-}
-
-// readEdit reads the arguments of the page. There are two buttons, so that a person who has changed
-// them can't approve the original ones by mistake, nor the other way round.
-func readEdit(v *wire.Verdict, typed string, call *wire.Pending) error {
-	edited, err := core.Canonical(json.RawMessage(typed))
-	original, _ := core.Canonical(call.Arguments)
-	changed := err != nil || string(edited) != string(original)
-	wrong := func(detail string) error { return &refusal.Error{Code: refusal.CodeInvalidArguments, Detail: detail} }
-	switch edit := v.Action == actionEdit; {
-	// of a call that doesn't wait any more, the original is nil
-	case !edit && changed && original != nil && strings.TrimSpace(typed) != "":
-		return wrong("the arguments were changed; choose \"Approve with edited arguments\", or undo the change")
-	case !edit:
-		return nil
-	case err != nil:
-		return wrong("the arguments aren't JSON; put names and texts in double quotes")
-	case !changed:
-		return wrong("the arguments are the original ones; change them, or choose \"Approve\"")
-	}
-	v.Action, v.Arguments = core.ActionResume.String(), json.RawMessage(typed)
 	return nil
 }
 

@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strconv"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -244,6 +245,14 @@ func (f Form) Names() (all []string) {
 
 // option is the name of the box for one of several options.
 func (f field) option(i int) string { return fmt.Sprintf("%s.%d", f.name, i) }
+
+// optionAt is the value of the button for one of several options.
+func (f field) optionAt(i int) string { return strconv.Itoa(i) }
+
+// optionOf is the option that is a value; -1 if none is.
+func (f field) optionOf(value json.RawMessage) int {
+	return slices.IndexFunc(f.options, func(option json.RawMessage) bool { return same(option, value) })
+}
 
 // textOf is an option in words: a text as it is, other values as JSON.
 func textOf(option json.RawMessage) string {

@@ -4,13 +4,10 @@ import (
 	"encoding/json"
 	"strconv"
 
-	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-// form ends with the two answers. Its first button is the one that Enter presses: it answers
-// nothing and shows the question again. It must not be disabled, or Enter would press the next one
-// that is not.
+// form ends with the two answers.
 func (v questionView) form(m *markup) {
 	if v.Reads {
 		m.add(`<p class="final">You may read this question; your access token lacks the role to answer it.</p>`)
@@ -22,15 +19,7 @@ func (v questionView) form(m *markup) {
 		m.add(`">Sign in to answer</a></div><p class="final">Nothing happens before you have signed in and answered.</p>`)
 		return
 	}
-	m.add(`<form method="post"><input type="hidden" name="shown" value="`)
-	m.words(v.Fingerprint)
-	m.add(`">`)
-	if v.Form != "" {
-		m.add(`<input type="hidden" name="form" value="`)
-		m.words(v.Form)
-		m.add(`">`)
-	}
-	m.add(`<button name="action" value="look" hidden>Look</button>`)
+	v.begin(m, `look`)
 	yes, no := tag(`Approve`), tag(`Deny`)
 	switch {
 	case v.OnlyDenies != "":
@@ -44,10 +33,7 @@ func (v questionView) form(m *markup) {
 	if v.asksInput() || v.client() {
 		yes, no = `Send this answer`, `Decline to answer`
 	}
-	m.add(`<label for="reason"><strong>Reason</strong> <span class="hint">optional; the assistant may read it</span></label>`,
-		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off">`)
-	m.typed(v.Typed.Get("reason"))
-	m.add(`</textarea>`)
+	v.reason(m)
 	v.signIn(m)
 	v.oneTime(m)
 	m.add(`<div class="answers">`)
@@ -55,8 +41,31 @@ func (v questionView) form(m *markup) {
 		m.add(`<button id="yes" class="yes" name="action" value="resume">`, yes, `</button>`)
 	}
 	m.add(`<button id="no" class="no" name="action" value="cancel">`, no, `</button></div>`)
-	v.edit(m)
+	if v.Edit && v.OnlyDenies == "" && Edits(v.Pending) {
+		m.add(`<button class="send" name="action" value="change">Change, then approve</button>`)
+	}
 	m.add(`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form>`)
+}
+
+// begin opens a form. Its first button is the one that Enter presses, and decides nothing. It must
+// not be disabled, or Enter would press the next one that is not.
+func (v questionView) begin(m *markup, enter tag) {
+	m.add(`<form method="post"><input type="hidden" name="shown" value="`)
+	m.words(v.Fingerprint)
+	m.add(`">`)
+	if v.Form != "" {
+		m.add(`<input type="hidden" name="form" value="`)
+		m.words(v.Form)
+		m.add(`">`)
+	}
+	m.add(`<button name="action" value="`, enter, `" hidden>Look</button>`)
+}
+
+func (v questionView) reason(m *markup) {
+	m.add(`<label for="reason"><strong>Reason</strong> <span class="hint">optional; the assistant may read it</span></label>`,
+		`<textarea id="reason" name="reason" maxlength="1000" rows="2" autocomplete="off">`)
+	m.typed(v.Typed.Get("reason"))
+	m.add(`</textarea>`)
 }
 
 // signIn asks for an access token. What was typed there is never shown again.
@@ -84,44 +93,6 @@ func (v questionView) oneTime(m *markup) {
 	}
 }
 
-// Edits says whether a decision can change the arguments of a call on its page.
-func Edits(call wire.Pending) bool {
-	return call.Tool != "" && !Answers(call) && len(call.Arguments) <= mostEdited
-}
-
-// mostEdited is how many bytes of arguments fit into a form, escaped.
-const mostEdited = 8 << 10
-
-// edit takes other arguments. The original ones stay on the page, and an answer says which of the
-// two it is about.
-func (v questionView) edit(m *markup) {
-	if !v.Edit || v.OnlyDenies != "" || !Edits(v.Pending) {
-		return
-	}
-	problem, bad := v.Wrong["arguments"]
-	m.add(`<details`)
-	if v.Typed.Has("arguments") {
-		m.add(` open`)
-	}
-	m.add(`><summary>Edit the arguments</summary><label for="arguments"><strong>Arguments</strong> <span class="hint">JSON; the tool gets these in place of the ones above</span></label>`)
-	if bad {
-		m.add(`<p class="bad" id="arguments-bad">`)
-		m.foreign(printable.Spell(problem))
-		m.add(`</p>`)
-	}
-	m.add(`<textarea id="arguments" name="arguments" rows="8" autocomplete="off" spellcheck="false"`)
-	if bad {
-		m.add(` aria-describedby="arguments-bad" aria-invalid="true"`)
-	}
-	m.add(`>`)
-	if v.Typed.Has("arguments") {
-		m.typed(v.Typed.Get("arguments"))
-	} else {
-		m.typed(printable.JSON(string(v.Arguments)))
-	}
-	m.add(`</textarea><button class="yes" name="action" value="edit">Approve with edited arguments</button></details>`)
-}
-
 // typed writes what the person typed before, as it was, into a text area. (HTML drops a line break
 // at its beginning.)
 func (m *markup) typed(text string) {
@@ -139,6 +110,11 @@ func (v questionView) answerFields(m *markup) {
 		return
 	}
 	m.add(`<h2>Your answer</h2>`)
+	v.fields(m, form)
+}
+
+// fields writes a field for each value.
+func (v questionView) fields(m *markup, form Form) {
 	parent := ""
 	for _, f := range form.fields {
 		if f.parent() != parent && f.parent() != "" {
@@ -237,7 +213,11 @@ func (m *markup) input(f field, v questionView, bad bool) {
 	case fieldChoice:
 		if !f.required {
 			m.choice(f.id(), `radio`, f.id(), ``, v.Typed.Get(f.name) == "")
-			m.add(`No answer</label>`)
+			if v.answers() {
+				m.add(`No answer</label>`)
+			} else {
+				m.add(`Left out</label>`)
+			}
 		}
 		for i, option := range f.options {
 			at := strconv.Itoa(i)

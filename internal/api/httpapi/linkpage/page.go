@@ -6,6 +6,7 @@ import (
 	"crypto/sha256"
 	_ "embed" // the style of the pages
 	"encoding/base64"
+	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -43,6 +44,8 @@ type Question struct {
 	OnlyReads bool
 	// what the form has to carry besides, of a person who has signed in to the console
 	Form string
+
+	edited json.RawMessage // what was typed into the page of an edit
 }
 
 // Write sends a page that runs no script, loads nothing, can't be framed, and doesn't reveal its

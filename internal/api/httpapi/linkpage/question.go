@@ -1,6 +1,7 @@
 package linkpage
 
 import (
+	"encoding/json"
 	"net/url"
 	"strconv"
 	"time"
@@ -13,7 +14,7 @@ import (
 
 // Renderer names this page in the record of a decision: what drew the question that was
 // answered. It changes with what the page shows.
-const Renderer = "page/1"
+const Renderer = "page/2"
 
 // questionView is what the page of a question shows. The strings in it are of others: they reach
 // the page by markup alone.
@@ -32,10 +33,12 @@ type questionView struct {
 	Reads bool // only
 
 	SignInAt, Person, OnlyDenies, Form string // as in [Question]
+
+	edited json.RawMessage // as in [Question]
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies, Form: l.Form, Reads: l.OnlyReads}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies, Form: l.Form, Reads: l.OnlyReads, edited: l.edited}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }
@@ -45,7 +48,18 @@ func viewOf(l Question, now time.Time) questionView {
 func Ask(l Question, now time.Time, again string) string {
 	v := viewOf(l, now)
 	v.Again = again
-	return v.page()
+	var m markup
+	switch action := l.Typed.Get("action"); {
+	case !v.Edit || v.OnlyDenies != "" || v.Reads || !Edits(v.Pending):
+		v.page(&m)
+	case l.edited != nil && (action == actionCompare || action == actionEdit):
+		v.difference(&m)
+	case action == actionChange || action == actionCompare || action == actionEdit:
+		v.change(&m)
+	default:
+		v.page(&m)
+	}
+	return m.String()
 }
 
 // answers says whether the answer has a value: it is the call's result, or what the tool or its
@@ -77,18 +91,13 @@ func (v questionView) messageLabel() tag {
 }
 
 // page is the body: who asks what, until when, exactly what, why, and the answer below all of it.
-func (v questionView) page() string {
-	var m markup
+func (v questionView) page(m *markup) {
 	m.add(`<main class="question"><div class="head">`)
-	if v.Again != "" {
-		m.add(`<p class="again"><strong>`)
-		m.foreign(printable.Spell(v.Again))
-		m.add(`</strong></p>`)
-	}
+	v.again(m)
 	if v.Sent {
 		m.add(`<p class="again"><strong>A code was sent.</strong> Enter it below within 10 minutes. Nothing is decided yet.</p>`)
 	} else {
-		v.ready(&m)
+		v.ready(m)
 	}
 	m.add(`<p class="asks">`)
 	m.named(v.Agent)
@@ -97,17 +106,25 @@ func (v questionView) page() string {
 	} else {
 		m.add(`, an automatic assistant, asks for your permission</p><h1>`)
 	}
-	v.heading(&m)
+	v.heading(m)
 	m.add(`</h1>`)
-	v.timeLeft(&m)
-	v.tally(&m)
+	v.timeLeft(m)
+	v.tally(m)
 	m.add(`</div><section>`)
-	v.what(&m)
+	v.what(m)
 	m.add(`</section><section>`)
-	v.why(&m)
-	v.form(&m)
+	v.why(m)
+	v.form(m)
 	m.add(`</section></main>`)
-	return m.String()
+}
+
+// again says why the question is shown once more.
+func (v questionView) again(m *markup) {
+	if v.Again != "" {
+		m.add(`<p class="again"><strong>`)
+		m.foreign(printable.Spell(v.Again))
+		m.add(`</strong></p>`)
+	}
 }
 
 // ready says that opening a link to approve or to deny has decided nothing, and where the button

@@ -21,8 +21,12 @@ func (m *markup) values(raw []byte) {
 	m.add(`</dl></div>`)
 }
 
+func isLong(row printable.Row) bool {
+	return row.Value.Lines() > 1 || row.Value.Len() > shortValue || row.Type == printable.TypeRaw
+}
+
 func (m *markup) value(row printable.Row) {
-	long := row.Value.Lines() > 1 || row.Value.Len() > shortValue || row.Type == printable.TypeRaw
+	long := isLong(row)
 	switch {
 	case long, row.Value.Order != nil, len(row.Path) > flatPath, row.Type == printable.TypeNumber && row.Value.Len() > shortNumber:
 		m.add(`<div class="row wide">`)
@@ -30,15 +34,22 @@ func (m *markup) value(row printable.Row) {
 		m.add(`<div class="row">`)
 	}
 	m.path(row.Path)
+	m.valued(row, long, ``)
+	m.nameOrder(row)
+	m.add(`</div>`)
+}
+
+// valued writes the value of a row, and what is to be said of it.
+func (m *markup) valued(row printable.Row, long bool, class tag) {
 	switch {
 	case row.Words != "":
-		m.add(`<dd class="value own">`)
+		m.add(`<dd class="value own`, class, `">`)
 		m.words(row.Words)
 	case row.Type == printable.TypeNumber:
-		m.add(`<dd class="value code" dir="ltr">`)
+		m.add(`<dd class="value code`, class, `" dir="ltr">`)
 		m.digits(row.Value)
 	default:
-		m.textValue(row, long)
+		m.textValue(row, long, class)
 	}
 	m.add(`</dd>`)
 	for _, note := range row.Notes {
@@ -47,15 +58,17 @@ func (m *markup) value(row printable.Row) {
 		m.add(`</dd>`)
 	}
 	m.warnings(row.Warnings)
+	m.order(`The value`, row.Value)
+}
+
+func (m *markup) nameOrder(row printable.Row) {
 	for _, step := range row.Path {
 		m.order(`The name`, step.Name)
 	}
-	m.order(`The value`, row.Value)
-	m.add(`</div>`)
 }
 
-func (m *markup) textValue(row printable.Row, long bool) {
-	m.add(`<dd dir="auto" class="value`)
+func (m *markup) textValue(row printable.Row, long bool, class tag) {
+	m.add(`<dd dir="auto" class="value`, class)
 	if long {
 		m.add(` box`)
 	}
