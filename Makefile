@@ -36,9 +36,13 @@ test: ## all tests in random order, a slice of each long suite
 # Under the race detector, tests on SQLite spend more than half of their time in its C code, which is
 # translated to Go. That package goes unwatched. The driver that copies into its memory, the locks of
 # SQLite and our store are watched.
-race: ## all tests with the race detector if there is a C compiler; two long simulator tests run in part
+# ALONE are slow tests of one goroutine, in which it finds nothing: `test` plays them.
+ALONE := TestResponsesAddUp|TestATreeSplitAtAnyCursorIsTheWhole|TestTheOrderOfATree|TestATreeRestsOnlyBehindItsLastEvent|TestInboxScreensFit
+ALONE := ^(TestFoldingKnowsEveryCharacterThatAnotherIsTakenFor|TestEveryMemberOfTheSchemaIsNeeded|TestTheTemplateHoldsWhatLintDoesNotSee|$(ALONE))$$
+
+race: ## all tests with the race detector if there is a C compiler; slow tests of one goroutine left out, two of the simulator in part
 	$(if $(RACE),,@echo "there is no C compiler, so the race detector is left out")
-	GOGC=400 go test $(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -shuffle=on -p=4 $(FLAGS) ./...
+	GOGC=400 go test $(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -shuffle=on -p=4 -skip='$(ALONE)$(addprefix |,$(SKIP))' $(FLAGS) ./...
 
 torture: build ## kill a server KILLS times under load, and look for everything it acknowledged
 	bin/dormouse-proof torture --kills $(or $(KILLS),50)
