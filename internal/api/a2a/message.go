@@ -1,6 +1,7 @@
 package a2a
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -139,6 +140,9 @@ type Answer struct {
 	Fingerprint string          `json:"fingerprint"`
 }
 
+// mostAnswers is how many one message has: as many as the API takes decisions in one request.
+const mostAnswers = 100
+
 // Answers are the answers in the message; none if it is a message like any other. One that answers
 // has nothing beside but texts, which are the reason of answers without one.
 func (m Sent) Answers() (all []Answer, err error) {
@@ -159,13 +163,15 @@ func (m Sent) Answers() (all []Answer, err error) {
 		}
 		all = append(all, a)
 	}
-	if len(all) > 0 && other {
+	switch {
+	case len(all) > 0 && other:
 		return nil, invalid("the message has answers and other content; send the content in a separate message")
+	case len(all) > mostAnswers:
+		return nil, invalid("the message has %d answers, and the limit is %d; send several messages", len(all), mostAnswers)
 	}
+	reason := m.text()
 	for i := range all {
-		if all[i].Reason == "" {
-			all[i].Reason = m.text()
-		}
+		all[i].Reason = cmp.Or(all[i].Reason, reason)
 	}
 	return all, nil
 }
