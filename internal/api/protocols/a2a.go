@@ -74,8 +74,11 @@ func (A2A) View(about url.Values) (httpapi.Viewer, error) {
 		return nil, err
 	}
 	id := json.RawMessage(about.Get("id"))
-	if !isID(id) {
+	switch {
+	case !isID(id):
 		return nil, refusal.New(refusal.CodeInvalid, "id must be that of a JSON-RPC request")
+	case len(id) == 0: // the request had none
+		id = nil
 	}
 	return &taskStream{id: id, view: a2a.View{Context: about.Get("context"), After: int64(after), Message: about.Get("message"),
 		Hold: about["hold"], Follow: about.Has("follow")}}, nil
