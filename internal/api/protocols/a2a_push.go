@@ -20,7 +20,7 @@ import (
 // Pushes are the endpoints for push notifications of tasks. Its contracts are those of
 // [pushes.Desk].
 type Pushes interface {
-	Put(ctx context.Context, tenant, group string, one notice.Push) error
+	Put(ctx context.Context, c frontend.Caller, agent, group string, one notice.Push) error
 	Create(ctx context.Context, c frontend.Caller, run string, one notice.Push) error
 	List(ctx context.Context, c frontend.Caller, run string) ([]notice.Push, error)
 	Delete(ctx context.Context, c frontend.Caller, run, id string) error

@@ -87,7 +87,7 @@ func (h *a2aRequest) start(m a2a.Sent, push *notice.Push) (sent, error) {
 	group := h.group(req)
 	if push != nil {
 		push.Context = m.ContextID
-		if err := h.d.Pushes.Put(h.v.Context(), h.v.Caller().Tenant, group, *push); err != nil {
+		if err := h.d.Pushes.Put(h.v.Context(), h.v.Caller(), req.Agent, group, *push); err != nil {
 			return sent{}, err
 		}
 	}

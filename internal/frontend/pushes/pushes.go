@@ -47,18 +47,33 @@ type Desk struct{ o Options }
 // New makes a desk.
 func New(o Options) *Desk { return &Desk{o} }
 
-// Put adds an endpoint to the group of a task that is about to begin.
-func (d *Desk) Put(ctx context.Context, tenant, group string, one notice.Push) error {
+// Put adds an endpoint to the group of a task of the agent that is about to begin. The task may be
+// there already, and be another caller's: who sends its first message again names its group. So the
+// caller needs the same right as in [Desk.Create].
+func (d *Desk) Put(ctx context.Context, c frontend.Caller, agent, group string, one notice.Push) error {
+	return d.put(ctx, c.Tenant, group, one, func() error {
+		def, err := d.o.Frontend.Current(ctx, c.Tenant, agent)
+		if err != nil {
+			return err
+		}
+		return d.o.Frontend.MayStart(ctx, c, def)
+	})
+}
+
+// put adds an endpoint, if may says so. One that is there as it is changes nothing.
+func (d *Desk) put(ctx context.Context, tenant, group string, one notice.Push, may func() error) error {
 	if err := Check(one); err != nil {
 		return err
 	}
 	return d.change(ctx, tenant, group, func(p notice.Pushes, at int64) (notice.Pushes, error) {
-		if there, ok := p.Find(one.ID); ok && there == one {
+		there, ok := p.Find(one.ID)
+		if ok && there == one {
 			return p, nil
-		} else if !ok && len(p.All) >= notice.MostPushes {
+		}
+		if !ok && len(p.All) >= notice.MostPushes {
 			return p, refusal.New(refusal.CodeInvalid, "the task has %d endpoints for push notifications, which is the limit; delete one first", len(p.All))
 		}
-		return p.With(one, at), nil
+		return p.With(one, at), may()
 	})
 }
 
@@ -71,10 +86,10 @@ func (d *Desk) Create(ctx context.Context, c frontend.Caller, run string, one no
 	if err != nil {
 		return err
 	}
-	if err := d.o.Frontend.MayStart(ctx, c, engine.Definition{Tenant: c.Tenant, Name: p.Record.Agent, Digest: p.Record.Version}); err != nil {
-		return err
-	}
-	if err := d.Put(ctx, c.Tenant, group, one); err != nil {
+	err = d.put(ctx, c.Tenant, group, one, func() error {
+		return d.o.Frontend.MayStart(ctx, c, engine.Definition{Tenant: c.Tenant, Name: p.Record.Agent, Digest: p.Record.Version})
+	})
+	if err != nil {
 		return err
 	}
 	if p, err = d.begun(ctx, c.Tenant, run); err != nil { // as it is after the write
