@@ -17,7 +17,7 @@ import (
 
 // callAgent starts a run, or continues the call that the state names.
 func (x *exchange) callAgent(ctx context.Context, agent string, p *mcp.CallToolParamsRaw) (*mcp.CallToolResult, error) {
-	if x.call.RequestState != "" || len(x.call.InputResponses) > 0 {
+	if x.call.state != "" || len(x.call.responses) > 0 {
 		return x.resume(ctx, agent)
 	}
 	var in struct {
@@ -30,7 +30,11 @@ func (x *exchange) callAgent(ctx context.Context, agent string, p *mcp.CallToolP
 	if in.Input == "" {
 		return x.refused(invalid("input is missing; send what the agent is asked as text"))
 	}
-	run, err := x.Desk.Start(ctx, Input{Agent: agent, Text: in.Input, Thread: in.Thread, Key: x.key(p)})
+	key, err := x.key(p)
+	if err != nil {
+		return x.refused(err)
+	}
+	run, err := x.Desk.Start(ctx, Input{Agent: agent, Text: in.Input, Thread: in.Thread, Key: key})
 	if refusal.Is(err, refusal.CodeAgentNotFound) {
 		return nil, x.rpcError(err) // as of any tool that there is none of
 	}
@@ -41,20 +45,26 @@ func (x *exchange) callAgent(ctx context.Context, agent string, p *mcp.CallToolP
 }
 
 // key is what the client says that the call is known by.
-func (x *exchange) key(p *mcp.CallToolParamsRaw) string {
-	if key, ok := p.Meta[KeyMeta].(string); ok && key != "" {
-		return key
+func (x *exchange) key(p *mcp.CallToolParamsRaw) (string, error) {
+	switch key := p.Meta[KeyMeta].(type) {
+	case nil:
+	case string:
+		if key != "" {
+			return key, nil
+		}
+	default:
+		return "", invalid("the member %s of _meta must be text", KeyMeta)
 	}
-	return x.header.Get(keyHeader)
+	return x.header.Get(keyHeader), nil
 }
 
 // resume decides what the client's user has answered, and waits on. The state says which run is
 // meant; the arguments of the call are those of its first round and say nothing any more.
 func (x *exchange) resume(ctx context.Context, agent string) (*mcp.CallToolResult, error) {
-	if x.call.RequestState == "" {
+	if x.call.state == "" {
 		return nil, x.rpcError(invalid("inputResponses need the requestState that they came with; call the tool again without them"))
 	}
-	run, err := x.Seals.OpenRun(ctx, x.call.RequestState)
+	run, err := x.Seals.OpenRun(ctx, x.call.state)
 	if err != nil {
 		return nil, x.rpcError(err)
 	}
@@ -65,7 +75,7 @@ func (x *exchange) resume(ctx context.Context, agent string) (*mcp.CallToolResul
 	if now.Agent != agent {
 		return nil, x.rpcError(invalid("the requestState is that of a call of another tool; send it to the tool that it came from"))
 	}
-	said, err := x.reply(ctx, now, x.call.InputResponses)
+	said, err := x.reply(ctx, now, x.call.responses)
 	if err != nil {
 		return x.refusedOf(now, said, err)
 	}
@@ -126,6 +136,9 @@ type replies struct {
 // stored.
 func (x *exchange) reply(ctx context.Context, run wire.Run, responses map[string]response) (*replies, error) {
 	said := &replies{over: map[string]bool{}}
+	if err := checkResponses(responses); err != nil {
+		return said, err
+	}
 	for _, sus := range slices.Sorted(maps.Keys(responses)) {
 		d, answered, err := responses[sus].decision(pendingOf(run, sus))
 		if err != nil {

@@ -178,12 +178,6 @@ func whose(run wire.Run, p wire.Pending) string {
 	return strings.Join(names, " > ") + ", run " + run.ID
 }
 
-// response is what a client's user did with a form.
-type response struct {
-	Action  string                     `json:"action"` // accept, decline or cancel
-	Content map[string]json.RawMessage `json:"content"`
-}
-
 // decision is what the response decides about a call; answered is false if the user has put it off.
 // The call is nil if it isn't open any more. Then the decision is what it was when the call was, so
 // that a repeat is known as one.

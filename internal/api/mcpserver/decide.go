@@ -48,7 +48,7 @@ func (x *exchange) decide(ctx context.Context, arguments json.RawMessage) (any, 
 	if d.Target == "" {
 		return nil, invalid("target is missing; send the id of the suspension")
 	}
-	if x.call.RequestState != "" || len(x.call.InputResponses) > 0 {
+	if x.call.state != "" || len(x.call.responses) > 0 {
 		return x.confirmed(ctx, d, arguments)
 	}
 	if !x.asks {
@@ -122,10 +122,10 @@ func digestOf(arguments json.RawMessage) (string, error) {
 // if the user has confirmed it. The arguments of the retry, with the target, must be those that
 // were shown.
 func (x *exchange) confirmed(ctx context.Context, d decision, arguments json.RawMessage) (any, error) {
-	if x.call.RequestState == "" {
+	if x.call.state == "" {
 		return nil, x.rpcError(invalid("inputResponses need the requestState that they came with; call the tool again without them"))
 	}
-	shown, err := x.Seals.OpenProposal(ctx, x.call.RequestState)
+	shown, err := x.Seals.OpenProposal(ctx, x.call.state)
 	if err != nil {
 		return nil, x.rpcError(err)
 	}
@@ -136,7 +136,7 @@ func (x *exchange) confirmed(ctx context.Context, d decision, arguments json.Raw
 	if digest != shown.Digest {
 		return nil, x.rpcError(invalid("the requestState is that of another decision; send it with the arguments that it came for, or call decide again without it"))
 	}
-	said, answered := x.call.InputResponses[shown.Suspension]
+	said, answered := x.call.responses[shown.Suspension]
 	switch {
 	case !answered && x.asks:
 		return x.propose(ctx, d, arguments)

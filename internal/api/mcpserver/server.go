@@ -47,6 +47,7 @@ import (
 	"io"
 	"net/http"
 	"slices"
+	"strings"
 	"sync"
 	"time"
 
@@ -92,7 +93,8 @@ type Seals interface {
 	OpenProposal(ctx context.Context, state string) (Proposal, error)
 }
 
-// Proposal is a decision that the model has proposed, and the question that its user was shown.
+// Proposal is a decision that the model has proposed, and the question that its user was shown. A
+// no doesn't use its state up: a client that turns it into a yes could as well have asked no one.
 type Proposal struct {
 	Suspension string
 	Shown      string // the fingerprint of the question
@@ -144,18 +146,14 @@ const (
 
 // Answer answers the message in body. The error is one of the server; then there is no answer.
 func (s Server) Answer(r *http.Request, body []byte) (Answer, error) {
-	x := &exchange{Server: s, header: r.Header}
-	var message struct {
-		ID     json.RawMessage
-		Method string
-		Params call
+	m := readMessage(body)
+	if err := m.checkID(); err != nil {
+		return Answer{}, err
 	}
-	// what can't be read is for the SDK to refuse
-	_ = json.Unmarshal(body, &message)
-	if message.Method == "subscriptions/listen" {
-		return noStreams(message.ID), nil
+	if m.method == "subscriptions/listen" {
+		return noStreams(m.id), nil
 	}
-	x.call = message.Params
+	x := &exchange{Server: s, header: r.Header, call: m.call}
 	var got recorder
 	mcp.NewStreamableHTTPHandler(func(*http.Request) *mcp.Server { return x.server(r.Context()) },
 		&mcp.StreamableHTTPOptions{Stateless: true, JSONResponse: true, DisableLocalhostProtection: true}).
@@ -163,14 +161,11 @@ func (s Server) Answer(r *http.Request, body []byte) (Answer, error) {
 	if err := x.failed(); err != nil {
 		return Answer{}, err
 	}
-	return Answer{Status: cmp.Or(got.status, http.StatusOK), MediaType: got.Header().Get("Content-Type"), Body: got.body.Bytes()}, nil
-}
-
-// call is what a tools/call says beyond its arguments. The SDK reads numbers as floats, which would
-// change an answer.
-type call struct {
-	RequestState   string              `json:"requestState"`
-	InputResponses map[string]response `json:"inputResponses"`
+	answer := Answer{Status: cmp.Or(got.status, http.StatusOK), MediaType: got.Header().Get("Content-Type"), Body: got.body.Bytes()}
+	if answer.Status >= http.StatusBadRequest && strings.HasPrefix(answer.MediaType, "text/plain") {
+		return Answer{}, unread(answer.Status, got.body.String())
+	}
+	return answer, nil
 }
 
 // forSDK is the request with its body, which was read already. A client that lacks the header
