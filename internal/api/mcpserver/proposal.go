@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/answer"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -49,19 +50,29 @@ func proposal(d decision, asked *wire.Approval) string {
 // headline is the decision in a few words.
 func headline(d decision, asked *wire.Approval) string {
 	tool, approval := cmp.Or(printable.Text(asked.Tool), "the run"), asked.Kind == core.KindApproval.String()
+	answers := !approval || asked.ResumeMode == core.UseDecisionAsToolResult.String()
 	switch {
 	case approval && (d.Error != "" || d.Action == core.ActionCancel.String()):
 		return "Deny " + tool + "?"
 	case d.Action == core.ActionCancel.String():
 		return "Cancel " + tool + ", without an answer?"
-	case d.Result != nil, d.Error != "":
+	case answers && (d.Result != nil || d.Error != ""):
 		return "Answer " + tool + "?"
+	case approval && !answers && d.denies():
+		return "Deny " + tool + "?"
 	case approval:
 		return "Approve " + tool + "?"
 	case asked.Kind == core.KindUnknownOutcome.String():
 		return "Run " + tool + " again? It may have taken effect already."
 	}
 	return "Resume " + tool + "?"
+}
+
+// denies says whether a decision on an approval is a no. A result can say it, as well as a yes.
+func (d decision) denies() bool {
+	q := answer.Question{Kind: core.KindApproval, Mode: core.PassDecisionToTool}
+	read, err := answer.Read(q, answer.Input{Action: d.Action, Result: d.Result})
+	return err == nil && read.Action == core.ActionCancel
 }
 
 // subject is the question that the decision is about.
