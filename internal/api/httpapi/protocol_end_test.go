@@ -69,6 +69,28 @@ func TestAResponseWhoseTimeIsUpEndsWithWhatIsAsked(t *testing.T) {
 	}
 }
 
+// never is a viewer that waits for what does not come.
+type never struct{ showing }
+
+func (never) View(url.Values) (httpapi.Viewer, error) { return &shownNever{}, nil }
+
+type shownNever struct{ shownTypes }
+
+func (*shownNever) Rest() []byte { return nil }
+
+// Behind the end of its run, a viewer that waits for more is told that there is none: a reader may
+// name any view in the address of a stream.
+func TestAResponseEndsBehindItsRun(t *testing.T) {
+	s := newServer(t, settings{options: func(o *httpapi.Options) {
+		o.Limits.StreamLife, o.Protocols = time.Hour, []httpapi.Protocol{never{}}
+	}})
+	run := s.start().ID
+	s.worker.Finish(run, "bye")
+	if got := s.shownBy(t, "/showing/"+run); !strings.HasSuffix(got, "break\n") || strings.Contains(got, "nothing yet") {
+		t.Errorf("%s", got)
+	}
+}
+
 // shownBy reads a whole stream of a protocol, which the API's document doesn't have.
 func (s *server) shownBy(t *testing.T, path string) string {
 	t.Helper()

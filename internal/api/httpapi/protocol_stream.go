@@ -59,11 +59,6 @@ func cutView(view string) (protocol string, about url.Values, err error) {
 // show streams a run through a viewer, from its first event: earlier ones tell it what the rest
 // means. The stream ends when the viewer says so.
 func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer, read *recall.Events) error {
-	leave, err := a.enterStream(principal(r).Tenant)
-	if err != nil {
-		return err
-	}
-	defer leave()
 	known, after := read.Take(run)
 	page, err := a.readGrown(r, run, query.EventQuery{After: after, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
@@ -88,6 +83,7 @@ func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer,
 
 // view sends pages until the viewer has shown all; it returns whether the client still waits for
 // the rest. When its time is up, what runs ask while others go on is the end, and can be answered.
+// Behind the end of its run nothing comes that the viewer could wait for.
 func (f *openStream) view(r *http.Request, page wire.EventPage, v Viewer) (unfinished bool) {
 	for {
 		out, err := viewed(page, v)
@@ -98,8 +94,8 @@ func (f *openStream) view(r *http.Request, page wire.EventPage, v Viewer) (unfin
 		if len(out) == 0 {
 			out = []byte(": nothing yet\n\n")
 		}
-		if !f.sendShown(r, out) || v.Over() || f.last {
-			return f.last && !v.Over()
+		if !f.sendShown(r, out) || v.Over() || f.last || page.Done {
+			return (f.last || page.Done) && !v.Over()
 		}
 		f.after, f.rested, f.last = page.Next, page.Waiting, f.stopped(r)
 		if page, err = f.next(r); err != nil {
