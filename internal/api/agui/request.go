@@ -9,7 +9,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/answer"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
+	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
 // Input is what a client posts. Its messages are the client's account: of all of them, only the
@@ -35,12 +37,24 @@ type InputMessage struct {
 
 // Resume is the answer to an interrupt.
 type Resume struct {
-	InterruptID string          `json:"interruptId"`
-	Status      string          `json:"status"` // "resolved" or "cancelled"
-	Payload     json.RawMessage `json:"payload"`
+	InterruptID string
+	Status      string // "resolved" or "cancelled"
+	Payload     json.RawMessage
 }
 
-const statusCancelled = "cancelled"
+// UnmarshalJSON takes members by their exact names. See [strictjson.Exactly].
+func (e *Resume) UnmarshalJSON(raw []byte) error {
+	return strictjson.Exactly(raw, map[string]any{"interruptId": &e.InterruptID, "status": &e.Status, "payload": &e.Payload})
+}
+
+const (
+	statusResolved  = "resolved"
+	statusCancelled = "cancelled"
+)
+
+// Clear says whether the protocol says what the answer means. A word for no that isn't the
+// protocol's must not count as a yes.
+func (e Resume) Clear() bool { return e.Status == statusResolved || e.Status == statusCancelled }
 
 // Versioned says whether the client knows version 1.0 of the protocol: it says so, or names a later
 // one.
@@ -149,7 +163,7 @@ func (e Resume) decision(q *project.Question) wire.Decision {
 		payload = nil
 	}
 	switch {
-	case q.Kind == core.KindInterrupt.String():
+	case q.Kind == core.KindInterrupt.String() && answer.Allows(payload): // others are refused
 		return wire.Decision{Action: core.ActionResume.String()}
 	case q.Kind == core.KindApproval.String() && q.ResumeMode != core.UseDecisionAsToolResult.String():
 		return approval(payload)

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/agui"
 	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/project/projecttest"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
@@ -44,6 +45,8 @@ func TestReadReply(t *testing.T) {
 		"a result that is text":     {"client-tool", `"messages":[{"id":"t","role":"tool","toolCallId":"CALL","content":"red"}]`, `{"decision_id":"ag-ui:t","target":"SUS","action":"resume","result":"red"}`},
 		"an error":                  {"client-tool", `"messages":[{"id":"t","role":"tool","toolCallId":"CALL","content":"","error":"closed"}]`, `{"decision_id":"ag-ui:t","target":"SUS","error":"closed"}`},
 		"a result in the past":      {"client-tool", `"messages":[{"id":"t","role":"tool","toolCallId":"CALL","content":"red"},{"id":"a","role":"assistant","content":"so"}]`, ``},
+		"cancelled, in letters":     {"approved", `"resume":[{"interruptId":"SUS","status":"cancelled","Status":"resolved","payload":true}]`, `{"target":"SUS","action":"cancel"}`},
+		"no, in letters":            {"approved", `"resume":[{"interruptId":"SUS","status":"resolved","payload":false,"Payload":true}]`, `{"target":"SUS","result":false}`},
 		"a result of the server's":  {"approved", `"messages":[{"id":"t","role":"tool","toolCallId":"CALL","content":"{\"approved\":true}"}]`, ``},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -66,6 +69,38 @@ func TestReadReply(t *testing.T) {
 				t.Errorf("got %+v", reply)
 			}
 		})
+	}
+}
+
+// TestAPausedRunGoesOnByAYes: a payload that says anything else is handed on, to be refused.
+func TestAPausedRunGoesOnByAYes(t *testing.T) {
+	run := &project.Run{}
+	pending := wire.Pending{CallID: "c", Kind: core.KindInterrupt.String(), Suspension: wire.Suspension{ID: "s"}}
+	if err := run.Push(wire.Event{Seq: 1, RunID: "r", ThreadID: "t", Type: string(core.EventCallSuspended), Data: core.Encode(pending)}); err != nil {
+		t.Fatal(err)
+	}
+	for payload, want := range map[string]string{
+		`null`:                            `{"target":"s","action":"resume"}`,
+		`{}`:                              `{"target":"s","action":"resume"}`,
+		`{"approved":true}`:               `{"target":"s","action":"resume"}`,
+		`{"approved":false}`:              `{"target":"s","result":{"approved":false}}`,
+		`{"approved":true,"denied":true}`: `{"target":"s","result":{"approved":true,"denied":true}}`,
+		`"no"`:                            `{"target":"s","result":"no"}`,
+		`"later"`:                         `{"target":"s","result":"later"}`,
+	} {
+		reply := agui.ReadReply(agui.Input{Resume: []agui.Resume{{InterruptID: "s", Status: "resolved", Payload: json.RawMessage(payload)}}}, run)
+		if got := string(core.Encode(reply.Decisions[0])); len(reply.Decisions) != 1 || got != want {
+			t.Errorf("%s: got %s, want %s", payload, got, want)
+		}
+	}
+}
+
+// TestClear: what the protocol doesn't define is no answer.
+func TestClear(t *testing.T) {
+	for status, want := range map[string]bool{"resolved": true, "cancelled": true, "": false, "canceled": false, "rejected": false, "Resolved": false} {
+		if got := (agui.Resume{Status: status}).Clear(); got != want {
+			t.Errorf("%q: %v", status, got)
+		}
 	}
 }
 

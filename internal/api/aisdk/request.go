@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/project"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
 // Request is what a chat posts. Its history is the client's account: of all messages only the
@@ -33,20 +34,20 @@ type Message struct {
 
 // Part is a part of a UI message, with the members that are read.
 type Part struct {
-	Type       string `json:"type"`
-	Text       string `json:"text"`
-	MediaType  string `json:"mediaType"`
-	Filename   string `json:"filename"`
-	URL        string `json:"url"`
-	ToolCallID string `json:"toolCallId"`
-	State      string `json:"state"`
+	Type       string
+	Text       string
+	MediaType  string
+	Filename   string
+	URL        string
+	ToolCallID string
+	State      string
 
 	// Preliminary: Output is what the server said meanwhile, and answers nothing.
-	Preliminary bool `json:"preliminary"`
+	Preliminary bool
 
-	Output    json.RawMessage `json:"output"`
-	ErrorText string          `json:"errorText"`
-	Approval  *Approval       `json:"approval"`
+	Output    json.RawMessage
+	ErrorText string
+	Approval  *Approval
 }
 
 // Approval is the answer in a part.
@@ -56,21 +57,15 @@ type Approval struct {
 	Reason   string
 }
 
-// UnmarshalJSON takes members by their exact names: encoding/json takes "Approved" for "approved",
-// and would make a yes of a no that has it beside it.
+// UnmarshalJSON takes members by their exact names. See [strictjson.Exactly].
 func (a *Approval) UnmarshalJSON(raw []byte) error {
-	var members map[string]json.RawMessage
-	if err := json.Unmarshal(raw, &members); err != nil {
-		return err
-	}
-	for name, to := range map[string]any{"id": &a.ID, "approved": &a.Approved, "reason": &a.Reason} {
-		if value, is := members[name]; is {
-			if err := json.Unmarshal(value, to); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
+	return strictjson.Exactly(raw, map[string]any{"id": &a.ID, "approved": &a.Approved, "reason": &a.Reason})
+}
+
+// UnmarshalJSON takes members by their exact names. See [strictjson.Exactly].
+func (p *Part) UnmarshalJSON(raw []byte) error {
+	return strictjson.Exactly(raw, map[string]any{"type": &p.Type, "text": &p.Text, "mediaType": &p.MediaType, "filename": &p.Filename, "url": &p.URL,
+		"toolCallId": &p.ToolCallID, "state": &p.State, "preliminary": &p.Preliminary, "output": &p.Output, "errorText": &p.ErrorText, "approval": &p.Approval})
 }
 
 // The triggers of requests.
@@ -216,7 +211,8 @@ func (p Part) output(run *project.Run) (*project.Question, wire.Decision) {
 	}
 	d := wire.Decision{Error: cmp.Or(p.ErrorText, "the client gave no reason")}
 	if p.State == "output-available" {
-		d = wire.Decision{Result: p.Output}
+		// the part says that it is a result, also if that looks like an approval
+		d = wire.Decision{Action: core.ActionResume.String(), Result: p.Output}
 		if len(d.Result) == 0 {
 			d.Result = json.RawMessage("null")
 		}

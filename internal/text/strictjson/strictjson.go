@@ -126,6 +126,24 @@ func Decode(raw json.RawMessage, to any) error {
 	return nil
 }
 
+// Exactly decodes the members of an object that have one of these names, case included, and leaves
+// out all others: encoding/json takes "Approved" for "approved", so that what a no has beside it
+// could make a yes of it.
+func Exactly(raw []byte, members map[string]any) error {
+	var all map[string]json.RawMessage
+	if err := json.Unmarshal(raw, &all); err != nil {
+		return err
+	}
+	for name, to := range members {
+		if value, is := all[name]; is {
+			if err := json.Unmarshal(value, to); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
 // checkKnown rejects members that the struct does not have. within is the place of the object in
 // the body, with a dot behind it.
 func checkKnown(within string, members map[string]json.RawMessage, t reflect.Type) error {
