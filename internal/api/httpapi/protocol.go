@@ -3,6 +3,7 @@ package httpapi
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"net/http"
 	"net/url"
 
@@ -48,6 +49,7 @@ type Visit struct {
 	api      *api
 	protocol Protocol
 	read     recall.Events
+	leave    *func() // the count of open streams; nil behind it: it isn't in it
 }
 
 // Caller is who asks.
@@ -60,7 +62,7 @@ func (v *Visit) Caller() frontend.Caller {
 // As is the visit as another principal's, whom the protocol knows by its own means.
 func (v *Visit) As(p access.Principal) *Visit {
 	r := as(v.Request, p)
-	return &Visit{Request: r.WithContext(context.WithValue(r.Context(), namedKey{}, true)), api: v.api, protocol: v.protocol}
+	return &Visit{Request: r.WithContext(context.WithValue(r.Context(), namedKey{}, true)), api: v.api, protocol: v.protocol, leave: v.leave}
 }
 
 // May is an error unless the caller has one of these roles.
@@ -73,6 +75,15 @@ func (v *Visit) MayStart() error {
 		return err
 	}
 	return v.api.pace(principal(v.Request).Tenant)
+}
+
+// MayStream is an error if so many streams are open that [Visit.Show] would refuse. It is asked
+// before anything is done that Show then shows: a refusal says that nothing was.
+func (v *Visit) MayStream() (err error) {
+	if *v.leave == nil && v.api.streamURL == "" {
+		*v.leave, err = v.api.enterStream(principal(v.Request).Tenant)
+	}
+	return err
 }
 
 // ReadBody reads one JSON object into to. Members that to lacks are left out: a client may send
@@ -118,7 +129,7 @@ func (v *Visit) Show(w http.ResponseWriter, run string, about url.Values) error 
 		return v.api.sendToView(w, v, run, about)
 	}
 	viewer, err := v.protocol.View(about)
-	if err != nil {
+	if err := errors.Join(err, v.MayStream()); err != nil {
 		return err
 	}
 	return v.api.show(w, v.Request, run, viewer, &v.read)
@@ -165,7 +176,13 @@ func (a *api) enterProtocol(d Protocol, rt ProtocolRoute) http.HandlerFunc {
 		requestlog.Of(r).Route = rt.Path
 		r, err := a.enter(r, route{roles: rt.Roles, link: true})
 		if err == nil {
-			err = rt.Serve(w, &Visit{Request: r, api: a, protocol: d})
+			leave := new(func())
+			defer func() {
+				if *leave != nil {
+					(*leave)()
+				}
+			}()
+			err = rt.Serve(w, &Visit{Request: r, api: a, protocol: d, leave: leave})
 		}
 		if err != nil {
 			a.refuseIn(d, w, r, err)
@@ -207,6 +224,11 @@ func (a *api) readView(w http.ResponseWriter, r *http.Request, run string) error
 	if err != nil {
 		return err
 	}
+	leave, err := a.enterStream(principal(r).Tenant)
+	if err != nil {
+		return err
+	}
+	defer leave()
 	return a.show(w, r, run, viewer, &recall.Events{})
 }
 

@@ -190,8 +190,8 @@ type answered struct {
 	text   string
 }
 
-// send sends a request, with the header of the protocol's version.
-func (d *desk) send(method, path, body string) answered {
+// send sends a request, with the header of the protocol's version, and more header.
+func (d *desk) send(method, path, body string, header ...string) answered {
 	d.Helper()
 	req, err := http.NewRequestWithContext(d.Context(), method, d.url+path, strings.NewReader(body))
 	if err != nil {
@@ -199,6 +199,9 @@ func (d *desk) send(method, path, body string) answered {
 	}
 	req.Header.Set("Content-Type", "application/json")
 	req.Header.Set("A2A-Version", "1.0")
+	for i := 0; i < len(header); i += 2 {
+		req.Header.Set(header[i], header[i+1])
+	}
 	if d.token != "" {
 		req.Header.Set("Authorization", "Bearer "+d.token)
 	}

@@ -70,12 +70,14 @@ func (AGUI) Refuse(w http.ResponseWriter, _ *http.Request, p wire.Problem) {
 // maxRunID is how long a client's name of a response may be. It comes back in the response.
 const maxRunID = 255
 
-func checkNames(in agui.Input) error {
+func check(in agui.Input) error {
 	switch {
 	case in.ThreadID == "" || in.RunID == "":
 		return refusal.New(refusal.CodeInvalid, "the request lacks its threadId or its runId; send both")
 	case len(in.RunID) > maxRunID:
 		return refusal.New(refusal.CodeInvalid, "runId is longer than %d bytes", maxRunID)
+	case slices.ContainsFunc(in.Resume, func(e agui.Resume) bool { return !e.Clear() }):
+		return refusal.New(refusal.CodeInvalid, "the status of an entry of resume must be resolved or cancelled")
 	}
 	return nil
 }
@@ -83,7 +85,7 @@ func checkNames(in agui.Input) error {
 // run does what the request asks for, and shows what comes of it. A request that asks for what was
 // done before changes nothing: the client is shown the conversation as it is.
 func (d AGUI) run(w http.ResponseWriter, c chat, in agui.Input) error {
-	if err := checkNames(in); err != nil {
+	if err := errors.Join(check(in), c.visit.MayStream()); err != nil {
 		return err
 	}
 	shown, err := d.take(c, in)
@@ -209,7 +211,7 @@ func answersAll(run *project.Run, reply agui.Reply) error {
 
 // connect shows the conversation, and what goes on in it. One that hasn't begun is empty.
 func (d AGUI) connect(w http.ResponseWriter, c chat, in agui.Input) error {
-	if err := checkNames(in); err != nil {
+	if err := check(in); err != nil {
 		return err
 	}
 	_, run, err := c.newest()

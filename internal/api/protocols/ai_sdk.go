@@ -72,8 +72,15 @@ func (d AISDK) chat(v *httpapi.Visit, id string) chat {
 
 // take does what the last message of the request asks for, and says what of the run shows it.
 func (d AISDK) take(w http.ResponseWriter, v *httpapi.Visit) (run string, about url.Values, err error) {
+	sdk, err := versionOf(v)
+	if err != nil {
+		return "", nil, err
+	}
 	var req aisdk.Request
 	if err := v.ReadBody(w, &req); err != nil {
+		return "", nil, err
+	}
+	if err := v.MayStream(); err != nil {
 		return "", nil, err
 	}
 	last, ok := req.Last()
@@ -88,10 +95,23 @@ func (d AISDK) take(w http.ResponseWriter, v *httpapi.Visit) (run string, about 
 	default:
 		run, about, err = d.reply(c, last)
 	}
-	if sdk := v.Header.Get("X-AI-SDK-Version"); sdk != "" && err == nil {
-		about.Set("sdk", sdk)
+	if sdk != 0 && err == nil {
+		about.Set("sdk", strconv.Itoa(sdk))
 	}
 	return run, about, err
+}
+
+const versionHeader = "X-AI-SDK-Version"
+
+// versionOf is the version that the client says it has; 0 if it says none.
+func versionOf(v *httpapi.Visit) (int, error) { return readVersion(v.Header.Get(versionHeader)) }
+
+func readVersion(text string) (int, error) {
+	sdk, err := strconv.Atoi(cmp.Or(text, "0"))
+	if err != nil || text != "" && (sdk < 5 || sdk > 7) {
+		return 0, refusal.New(refusal.CodeInvalid, versionHeader+" must be 5, 6 or 7")
+	}
+	return sdk, nil
 }
 
 // chatOf is the id of the chat. WorkflowChatTransport sends none: its first message names it.
@@ -162,6 +182,10 @@ func (d AISDK) again(c chat) (string, url.Values, error) {
 }
 
 func (d AISDK) resume(w http.ResponseWriter, v *httpapi.Visit) error {
+	sdk, err := versionOf(v)
+	if err != nil {
+		return err
+	}
 	rests, run, err := d.chat(v, v.PathValue("chat")).newest()
 	switch {
 	case isRefusal(err, refusal.CodeThreadNotFound), err == nil && rests:
@@ -174,17 +198,19 @@ func (d AISDK) resume(w http.ResponseWriter, v *httpapi.Visit) error {
 	if run.Message != "" {
 		about = url.Values{"message": {run.Message}}
 	}
-	about.Set("sdk", v.Header.Get("X-AI-SDK-Version"))
+	if sdk != 0 {
+		about.Set("sdk", strconv.Itoa(sdk))
+	}
 	return v.Show(w, run.ID, about)
 }
 
 // messages are the conversation as a page holds it when it is opened again.
 func (d AISDK) messages(w http.ResponseWriter, v *httpapi.Visit) error {
-	t, err := d.chat(v, v.PathValue("chat")).thread()
+	sdk, err := versionOf(v)
 	if err != nil {
 		return err
 	}
-	sdk, err := number(url.Values{"sdk": {v.Header.Get("X-AI-SDK-Version")}}, "sdk")
+	t, err := d.chat(v, v.PathValue("chat")).thread()
 	if err != nil {
 		return err
 	}
@@ -259,6 +285,9 @@ func (d AISDK) continued(w http.ResponseWriter, v *httpapi.Visit) error {
 	if err != nil || parseErr != nil || !ok {
 		return refusal.New(refusal.CodeRunNotFound, "the stream doesn't exist; send the header X-Workflow-Run-Id of the answer as it came")
 	}
+	if _, err := number(v.URL.Query(), "startIndex"); err != nil {
+		return err
+	}
 	about.Set("counted", id)
 	about.Set("skip", v.URL.Query().Get("startIndex"))
 	return v.Show(w, run, about)
@@ -268,12 +297,9 @@ func (d AISDK) continued(w http.ResponseWriter, v *httpapi.Visit) error {
 func (AISDK) View(about url.Values) (httpapi.Viewer, error) {
 	turn, err := number(about, "turn")
 	skip, err2 := number(about, "skip")
-	sdk, err3 := number(about, "sdk")
+	sdk, err3 := readVersion(about.Get("sdk"))
 	if err := errors.Join(err, err2, err3); err != nil {
 		return nil, err
-	}
-	if sdk != 0 && (sdk < 5 || sdk > 7) {
-		return nil, refusal.New(refusal.CodeInvalid, "X-AI-SDK-Version must be 5, 6 or 7")
 	}
 	s := aisdk.NewStream(aisdk.View{Message: about.Get("message"), Turn: turn, Hold: about["hold"], Seen: about["seen"], SDK: sdk})
 	return &uiStream{stream: s, counted: about.Get("counted"), skip: skip}, nil
