@@ -79,3 +79,20 @@ func TestA2AAFirstMessageThatIsRepeatedAddsNoEndpointForOthers(t *testing.T) {
 		t.Errorf("repeated by its sender, it is %s", again.ID)
 	}
 }
+
+// TestA2ARefusedAnswersNameThoseThatWereStored: the client has to know, since the error is of the
+// whole message.
+func TestA2ARefusedAnswersNameThoseThatWereStored(t *testing.T) {
+	d := newDesk(t)
+	open := d.begin("m1", "pay 50 twice")
+	q := open.asks()
+	both := `{"data":{"decisionId":"` + q[0].ID + `","approved":true}},{"data":{"decisionId":"` + q[1].ID + `","approved":true,"fingerprint":"v1:00"}}`
+	got := d.rpc("SendMessage", message("m2", both, `,"taskId":"`+open.ID+`"`))
+	if code, of := d.refused(got); code != unsupported || of != "changed" || !strings.Contains(got.text, "stored: "+q[0].ID) || strings.Contains(got.text, q[1].ID) {
+		t.Errorf("%d %s: %s", code, of, got.text)
+	}
+	refused := d.rpc("SendMessage", answers("m3", open.ID, `{"decisionId":"`+q[1].ID+`","approved":true,"fingerprint":"v1:00"}`))
+	if code, _ := d.refused(refused); code != unsupported || strings.Contains(refused.text, "stored: ") {
+		t.Errorf("alone: %s", refused.text)
+	}
+}

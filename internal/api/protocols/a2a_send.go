@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 
 	sdk "github.com/a2aproject/a2a-go/v2/a2a"
 
@@ -173,12 +174,26 @@ func (h *a2aRequest) decide(run wire.Run, answers []a2a.Answer) (hold []string, 
 		}
 		hold = append(hold, a.ID)
 	}
+	var stored []string
 	for _, d := range slices.Concat(closed, open) {
 		if _, err := h.d.Runs.Decide(h.v.Context(), h.v.Caller(), run.ID, d); err != nil {
-			return nil, err
+			return nil, besides(err, stored)
 		}
+		stored = append(stored, d.Target)
 	}
 	return hold, nil
+}
+
+// besides says which answers of a message are stored although another was refused: the protocol has
+// one error for all of them.
+func besides(err error, stored []string) error {
+	e, ok := errors.AsType[*refusal.Error](err)
+	if !ok || len(stored) == 0 {
+		return err
+	}
+	worded := *e
+	worded.Detail += "; this is about one answer, and others of the message are stored: " + strings.Join(stored, ", ")
+	return &worded
 }
 
 // asked is the open question of a suspension; nil if the task has none.
