@@ -42,9 +42,10 @@ type UIPart struct {
 
 // UIApproval is the question of a part, and its answer.
 type UIApproval struct {
-	ID       string `json:"id"`
-	Approved *bool  `json:"approved,omitempty"`
-	Reason   string `json:"reason,omitempty"`
+	ID            string `json:"id"`
+	RequestReason string `json:"requestReason,omitempty"` // why it is asked; since version 7
+	Approved      *bool  `json:"approved,omitempty"`
+	Reason        string `json:"reason,omitempty"`
 }
 
 // History turns the events of a conversation, of all its runs in their order, into the messages
@@ -185,7 +186,7 @@ func (h *History) tool(c Chunk) {
 	})
 	switch c.Type {
 	case ApprovalRequest:
-		p.State, p.Approval = "approval-requested", &UIApproval{ID: c.ApprovalID}
+		p.State, p.Approval = "approval-requested", &UIApproval{ID: c.ApprovalID, RequestReason: c.Reason}
 	case ApprovalResponded:
 		p.State = "approval-responded"
 		if p.Approval != nil {

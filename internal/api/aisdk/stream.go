@@ -97,7 +97,7 @@ func (s *Stream) Rest() []Chunk {
 	for _, id := range s.view.Hold {
 		// counted, and more votes are needed: the part asks again
 		if q := s.run.Question(id); q != nil && q.Open() && s.asksApproval(q.Pending) {
-			out.add(Chunk{Type: ApprovalRequest, ApprovalID: approvalID(q), ToolCallID: partID(q.Call)})
+			out.add(Chunk{Type: ApprovalRequest, ApprovalID: approvalID(q), ToolCallID: partID(q.Call), Reason: s.since7(q.Suspension.Message)})
 		}
 	}
 	s.closeStep(&out)

@@ -101,9 +101,26 @@ func TestTheHistoryHasFiles(t *testing.T) {
 	}
 }
 
+// A page that is opened again says why the approver is asked, as the stream did.
+func TestTheHistoryHasTheReasonOfAnApproval(t *testing.T) {
+	j := projecttest.Journals(t)["approved"]
+	const want = `"requestReason":"Payments above 10 need approval."`
+	if got := historyFor(t, 7, j); !strings.Contains(got, want) {
+		t.Errorf("the history is\n%s\nwithout\n%s", got, want)
+	}
+	if got := history(t, j); strings.Contains(got, "requestReason") {
+		t.Errorf("version 6 doesn't know requestReason:\n%s", got)
+	}
+}
+
 func history(t *testing.T, j projecttest.Journal) string {
 	t.Helper()
-	h := aisdk.NewHistory(6)
+	return historyFor(t, 6, j)
+}
+
+func historyFor(t *testing.T, sdk int, j projecttest.Journal) string {
+	t.Helper()
+	h := aisdk.NewHistory(sdk)
 	var files project.Files
 	for _, e := range j.Events {
 		e, err := files.Take(e)
