@@ -122,6 +122,7 @@ var logged = map[string]string{
 	"the disk works again; everything is served":                           "-The disk works again.",
 	"stored the agents that changed before the start; they are served now": "-Recovered from a start on a full disk.",
 	"reloaded the token file":                                              "-It changed or is valid again; `tokens` are accepted.",
+	"a page of another site was refused":                                   "-`reason` names the origin and the setting that allows it.",
 	"a call waits for an answer":                                           "-The line has the command that answers it.",
 	"another owner took the run over":                                      "-A step lost its lease; its uncommitted work is void.",
 	"bedrock: parts of the answer are of unknown kinds":                    "-They are omitted from the turn.",

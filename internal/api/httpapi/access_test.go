@@ -157,6 +157,9 @@ func TestPagesOfOtherSitesMayCallOnlyIfTheyAreNamed(t *testing.T) {
 			if got := asked.Header.Get("Access-Control-Allow-Origin") != ""; got != tt.allowed {
 				t.Errorf("preflight: %d %v", asked.StatusCode, asked.Header)
 			}
+			if !tt.allowed && (asked.StatusCode != 403 || !strings.Contains(asked.text, "pages from https://desk.example are refused; the operator allows an origin with --cors-origin")) {
+				t.Errorf("preflight: %d %s", asked.StatusCode, asked.text)
+			}
 			sent := s.send("POST", "/v1/runs", `{"agent":"desk","input":"hello"}`, bearer("secret"), origin, header("Sec-Fetch-Site", "cross-site"))
 			if (sent.StatusCode == 202) != tt.allowed || (sent.StatusCode == 403) == tt.allowed {
 				t.Errorf("start: %d %s", sent.StatusCode, sent.text)

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"path"
+	"sync"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
@@ -191,8 +192,10 @@ func New(opts Options) (http.Handler, error) {
 		}
 	}
 	a.serveProtocols()
-	callers, err := sites.New(opts.Origins, a.ownOrigin(), streamsPath, func(w http.ResponseWriter, r *http.Request) {
-		a.answer(w, r, &refusal.Error{Code: problems.CodeForbidden, Detail: "requests from other sites are refused"})
+	var first sync.Once // further lines would say nothing new
+	callers, err := sites.New(opts.Origins, a.ownOrigin(), streamsPath, func(w http.ResponseWriter, r *http.Request, detail string) {
+		first.Do(func() { a.log.InfoContext(r.Context(), "a page of another site was refused", "reason", detail) })
+		a.answer(w, r, &refusal.Error{Code: problems.CodeForbidden, Detail: detail})
 	})
 	if err != nil {
 		return nil, err

@@ -96,7 +96,7 @@ func TestOddRequests(t *testing.T) {
 		{"head of nothing", request("HEAD", "/v1/nothing", ""), "404"},
 		{"head of what only takes", request("HEAD", "/v1/runs/run_x/cancel", ""), "405"},
 		{"options", request("OPTIONS", "/v1/runs", ""), "method_not_allowed"},
-		{"options as a browser asks", request("OPTIONS", "/v1/runs", "", "Origin: https://evil.example", "Access-Control-Request-Method: POST"), "method_not_allowed"},
+		{"options as a browser asks", request("OPTIONS", "/v1/runs", "", "Origin: https://evil.example", "Access-Control-Request-Method: POST"), "forbidden"},
 		{"trace", request("TRACE", "/v1/runs", "", "X-Secret: 1"), "method_not_allowed"},
 		{"a method in small letters", request("get", "/v1/runs", ""), "method_not_allowed"},
 		{"the beginning of HTTP/2", "PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", "forbidden"},

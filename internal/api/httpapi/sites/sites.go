@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+
+	"github.com/dormouse-dev/dormouse/internal/text/strictjson"
 )
 
 // Sites are the origins whose pages may call from a browser. Pages of other origins cannot read an
@@ -16,13 +18,14 @@ type Sites struct {
 	origins []string
 	open    string // the path below which every origin may read
 	same    *http.CrossOriginProtection
+	deny    http.Handler
 }
 
 // New takes for a page of this server's own what comes from the origin own, where that is known: a
 // proxy may have changed the host that the request names. Below the path open, every origin may
-// read answers. A request that is refused is handed to deny.
-func New(origins []string, own, open string, deny http.HandlerFunc) (Sites, error) {
-	s := Sites{origins: origins, open: open, same: http.NewCrossOriginProtection()}
+// read answers. A request that is refused is handed to deny, with the reason.
+func New(origins []string, own, open string, deny func(w http.ResponseWriter, r *http.Request, detail string)) (Sites, error) {
+	s := Sites{origins: origins, open: open, same: http.NewCrossOriginProtection(), deny: denying(deny)}
 	for _, origin := range origins {
 		u, err := url.Parse(origin)
 		if err != nil || u.Scheme != "https" && u.Scheme != "http" || u.Host == "" || u.Scheme+"://"+u.Host != origin {
@@ -37,8 +40,20 @@ func New(origins []string, own, open string, deny http.HandlerFunc) (Sites, erro
 			return s, fmt.Errorf("the public address %q is not an origin: %w", own, err)
 		}
 	}
-	s.same.SetDenyHandler(deny)
+	s.same.SetDenyHandler(s.deny)
 	return s, nil
+}
+
+// denying words the refusal. Browsers hide it from the page that asked, so the developer reads it
+// in the browser's network tab or in the server's log.
+func denying(deny func(http.ResponseWriter, *http.Request, string)) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		from := "other sites"
+		if origin := r.Header.Get("Origin"); origin != "" {
+			from = strictjson.Clipped(origin)
+		}
+		deny(w, r, "requests of pages from "+from+" are refused; the operator allows an origin with --cors-origin, on AWS with the parameter Origins")
+	}
 }
 
 // What a page may send and see beyond what browsers let every page. A gateway that answers
@@ -75,6 +90,9 @@ func (s Sites) Guard(next http.Handler) http.Handler {
 				w.WriteHeader(http.StatusNoContent)
 				return
 			}
+		} else if isPreflight(r) {
+			s.deny.ServeHTTP(w, r)
+			return
 		}
 		next.ServeHTTP(w, r)
 	})
