@@ -162,7 +162,7 @@ func TestDeadLettersAreShownRetriedAndForgotten(t *testing.T) {
 	served := serveUntil(t, data, agents, func() bool { _, dead := inQueue(t, data); return dead == 1 })
 	served.want(t, cmdline.ExitOK)
 	show := []string{"enqueue", "--dead", "--data", data}
-	offline(t.Context(), "", show...).want(t, cmdline.ExitOK, "agent_not_found", "no agent with this name is deployed; check the name", "--retry-dead --data '"+data+"'\n")
+	offline(t.Context(), "", show...).want(t, cmdline.ExitOK, "agent_not_found", "no agent named \"desk\" is deployed; check the name", "--retry-dead --data '"+data+"'\n")
 
 	text := "name: desk\nmodel: {provider: scripted, turns: [{say: Done.}]}\n"
 	if err := os.WriteFile(filepath.Join(agents, "desk.yaml"), []byte(text), 0o600); err != nil {

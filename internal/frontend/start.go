@@ -37,11 +37,11 @@ const agentPause = 30 * time.Second
 // Current is the deployed version of an agent. [refusal.CodeAgentNotFound] if there is none.
 func (f *Frontend) Current(ctx context.Context, tenant, name string) (engine.Definition, error) {
 	if len(name) > journal.MaxID {
-		return engine.Definition{}, refusal.New(refusal.CodeAgentNotFound, "no agent with this name is deployed; check the name")
+		return engine.Definition{}, refusal.New(refusal.CodeAgentNotFound, "no agent has a name of %d bytes; check the name", len(name))
 	}
 	def, err := storecall.Try(ctx, f.Clock, func() (engine.Definition, error) { return f.Catalog.Current(ctx, tenant, name) })
 	if errors.Is(err, engine.ErrNotFound) {
-		return def, refusal.New(refusal.CodeAgentNotFound, "no agent with this name is deployed; check the name")
+		return def, refusal.New(refusal.CodeAgentNotFound, "no agent named %q is deployed; check the name", name)
 	}
 	return def, err
 }

@@ -118,8 +118,11 @@ func (d AGUI) take(c chat, in agui.Input) (shown, error) {
 // startOf is the run that a request asks for with its message, without agent and conversation.
 func startOf(c chat, in agui.Input, m agui.InputMessage) (req wire.StartRequest, err error) {
 	req = wire.StartRequest{Input: m.Input(), MessageID: m.ID}
-	if req.MessageID == "" || req.Input == nil {
-		return req, refusal.New(refusal.CodeInvalid, "the message lacks its id or content; send text, or images and documents as data")
+	if req.MessageID == "" {
+		return req, refusal.New(refusal.CodeInvalid, "the message has no id; send an id of your choice, the same if you send the message again")
+	}
+	if req.Input == nil {
+		return req, refusal.New(refusal.CodeInvalid, "the message has no content; send text, or images and documents as data")
 	}
 	req.Supplied, err = c.supplied(in.Supply)
 	return req, err

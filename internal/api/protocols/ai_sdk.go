@@ -128,8 +128,13 @@ func (d AISDK) submit(c chat, m aisdk.Message, req aisdk.Request) (string, url.V
 		return "", nil, err
 	}
 	input := m.Input()
-	if c.key == "" || m.ID == "" || input == nil {
-		return "", nil, refusal.New(refusal.CodeInvalid, "the message lacks its id, the id of its chat, or content; send text, or files as data URLs")
+	switch {
+	case c.key == "":
+		return "", nil, refusal.New(refusal.CodeInvalid, "the request has no id; send the id of the chat beside its messages")
+	case m.ID == "":
+		return "", nil, refusal.New(refusal.CodeInvalid, "the message has no id; send an id of your choice, the same if you send the message again")
+	case input == nil:
+		return "", nil, refusal.New(refusal.CodeInvalid, "the message has no content; send text, or files as data URLs")
 	}
 	supplied, err := c.supplied(req.Supply)
 	if err != nil {

@@ -54,3 +54,17 @@ func TestAFileWithoutRoomIsNamed(t *testing.T) {
 		}
 	}
 }
+
+// A developer who writes a client by hand reads what exactly is missing.
+func TestARefusedMessageNamesWhatItLacks(t *testing.T) {
+	d := newDesk(t)
+	for want, body := range map[string]string{
+		"the request has no id":      `{"messages":[{"id":"","role":"user","parts":[{"type":"text","text":"pay 5"}]}]}`,
+		"the message has no id":      `{"id":"t","messages":[{"role":"user","parts":[{"type":"text","text":"pay 5"}]}]}`,
+		"the message has no content": `{"id":"t","messages":[{"id":"u1","role":"user","parts":[{"type":"file","url":"https://example.com/order.pdf"}]}]}`,
+	} {
+		if got := d.send("POST", "/ai-sdk/desk", body); got.status != 400 || !strings.HasPrefix(got.text, want) {
+			t.Errorf("%d %s, not %s", got.status, got.text, want)
+		}
+	}
+}

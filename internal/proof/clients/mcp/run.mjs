@@ -197,7 +197,7 @@ for (const [kind, { asks, connect }] of Object.entries(kinds)) {
   });
 
   use('an unknown tool, and unclear arguments', undefined, async (client) => {
-    await assert.rejects(client.callTool({ name: 'nothing', arguments: { input: 'x' } }), /no agent with this name|-32602/);
+    await assert.rejects(client.callTool({ name: 'nothing', arguments: { input: 'x' } }), /no agent named "nothing"|-32602/);
     const unclear = await client.callTool({ name: 'desk', arguments: { prompt: 'x' } }).catch((e) => e);
     assert.ok(unclear.isError, unclear);
     assert.equal(unclear.structuredContent.code, 'unknown_field');
