@@ -5,7 +5,11 @@ import { Role, TaskState } from '@a2a-js/sdk';
 import { ClientFactory } from '@a2a-js/sdk/client';
 
 const server = process.env.DORMOUSE_URL ?? 'http://127.0.0.1:8420';
-const client = await new ClientFactory().createFromUrl(`${server}/a2a/shop-desk/`);
+const agent = `${server}/a2a/${process.env.DORMOUSE_AGENT ?? 'shop-desk'}/`;
+const client = await new ClientFactory().createFromUrl(agent).catch((e) => {
+  console.error(`There is no agent at ${agent}: ${e.cause?.message ?? e.message}. Is dormouse running, with this agent?`);
+  process.exit(1);
+});
 const terminal = createInterface({ input: process.stdin });
 const lines = terminal[Symbol.asyncIterator]();
 
@@ -34,8 +38,8 @@ async function send(parts, about) {
 
 async function ask({ decisionId, kind, toolName, input, message }) {
   console.log(`\n${message} ${toolName ?? ''} ${JSON.stringify(input) ?? ''}`);
-  if (kind === 'approval') return { decisionId, approved: (await line('Approve? [yes/no] ', /^(yes|no)$/)) === 'yes' };
-  return { decisionId, result: JSON.parse(await line('Result, as JSON: ', /./)) };
+  if (kind === 'approval') return { decisionId, approved: (await line('Approve? [yes/no] ', (said) => /^(yes|no)$/.test(said))) === 'yes' };
+  return { decisionId, result: JSON.parse(await line('Result, as JSON: ', isJSON)) };
 }
 
 async function line(prompt, wanted) {
@@ -46,7 +50,16 @@ async function line(prompt, wanted) {
       console.log('\nNo answer: the agent waits for one.');
       process.exit(1);
     }
-    if (wanted.test(value)) return value;
+    if (wanted(value)) return value;
+  }
+}
+
+function isJSON(said) {
+  try {
+    JSON.parse(said);
+    return true;
+  } catch {
+    return false;
   }
 }
 

@@ -5,6 +5,7 @@ import './main.css';
 import { z } from 'zod';
 
 const dormouse = import.meta.env.VITE_DORMOUSE_URL ?? 'http://127.0.0.1:8420';
+const desk = import.meta.env.VITE_DORMOUSE_AGENT ?? 'shop-desk';
 
 // The address names the conversation: opened again, it shows the conversation as it is.
 const address = new URL(location);
@@ -67,9 +68,9 @@ function Call({ name, parameters }) {
 }
 
 createRoot(document.getElementById('root')).render(
-  <CopilotKitProvider runtimeUrl={`${dormouse}/copilotkit`} agentId="shop-desk" enableInspector={false}>
+  <CopilotKitProvider runtimeUrl={`${dormouse}/copilotkit`} agentId={desk} enableInspector={false}>
     <main>
-      <h1>Shop desk</h1>
+      <h1>{desk}</h1>
       <Chat />
     </main>
   </CopilotKitProvider>,

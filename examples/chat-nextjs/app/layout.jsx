@@ -1,6 +1,6 @@
 import './globals.css';
 
-export const metadata = { title: 'Shop desk' };
+export const metadata = { title: 'Chat' };
 
 export default function Layout({ children }) {
   return (

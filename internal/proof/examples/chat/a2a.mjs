@@ -26,7 +26,7 @@ export function a2aCases({ dormouse }) {
       assert.match(said, /I'm sorry, this order was not refunded\./);
     },
     async 'a tool of the client'() {
-      const { said } = await converse('I want a refund', '{"order":"B-02"}');
+      const { said } = await converse('I want a refund', 'B-02', '{"order":"B-02"}');
       assert.match(said, /choose_order \{"orders":\["A-17","B-02"\]\}.*Done\. \$40 for order B-02/s);
     },
     async 'no answer'() {

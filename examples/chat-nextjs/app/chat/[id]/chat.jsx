@@ -12,7 +12,7 @@ const transport = new DefaultChatTransport({
   prepareSendMessagesRequest: ({ id, messages, trigger, messageId }) => ({ body: { id, messages: messages.slice(-1), trigger, messageId } }),
 });
 
-export function Chat({ id, messages: stored }) {
+export function Chat({ id, agent, messages: stored }) {
   const [text, setText] = useState('');
   const chat = useChat({
     id,
@@ -38,11 +38,11 @@ export function Chat({ id, messages: stored }) {
 
   return (
     <main>
-      <h1>Shop desk</h1>
+      <h1>{agent}</h1>
       <section ref={log} className="log" role="log" aria-label="Conversation" aria-busy={busy} tabIndex={0}>
         {messages.length === 0 && <p className="hint">Ask for a refund, or about our return policy.</p>}
         {messages.map((message) => (
-          <article key={message.id} className={message.role} aria-label={message.role === 'user' ? 'You' : 'Shop desk'}>
+          <article key={message.id} className={message.role} aria-label={message.role === 'user' ? 'You' : agent}>
             {message.parts.map((part, i) => <Part key={i} part={part} chat={chat} />)}
           </article>
         ))}

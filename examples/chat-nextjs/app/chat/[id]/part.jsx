@@ -22,7 +22,7 @@ function Approval({ part, chat }) {
   const answer = (approved) => chat.addToolApprovalResponse({ id: part.approval.id, approved });
   return (
     <section className="card asks" aria-label={`Approval of ${part.type.slice(5)}`}>
-      <p><strong>Approve this call?</strong></p>
+      <p><strong>{part.approval.requestReason ?? 'Approve this call?'}</strong></p>
       <Arguments part={part} />
       <p className="buttons">
         <button className="main" onClick={() => answer(true)}>Approve</button>
