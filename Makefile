@@ -14,6 +14,7 @@ help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
 
 build: ## bin/dormouse, and bin/dormouse-proof, which tests it; TAGS=noaws leaves AWS out
+	@echo "building; with empty caches this downloads the modules and takes about a minute"
 	CGO_ENABLED=0 go build -trimpath -tags '$(TAGS)' -ldflags '$(LDFLAGS)' -o bin/ ./cmd/dormouse ./cmd/dormouse-proof
 
 # The demo needs no AWS, which is a fifth of the build. go build -v names each package it has built.

@@ -20,6 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/cli"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 )
 
 // Main runs the command that the process was started with, and ends the process with its exit code.
@@ -27,7 +28,7 @@ import (
 func Main(p dormouse.Program) {
 	p.Name = cmp.Or(p.Name, startedBy(os.Args))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	code := Run(ctx, p, os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
+	code := run(ctx, p, typed(os.Args), os.Args[1:], os.Stdin, os.Stdout, os.Stderr)
 	stop()
 	os.Exit(code)
 }
@@ -38,6 +39,10 @@ func Main(p dormouse.Program) {
 // for example, is said by the first command that needs it. A program without a name is called
 // dormouse.
 func Run(ctx context.Context, p dormouse.Program, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	return run(ctx, p, "", args, stdin, stdout, stderr)
+}
+
+func run(ctx context.Context, p dormouse.Program, typed string, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if p.Name != "" && !isWord(p.Name) {
 		fmt.Fprintf(stderr, "dormouse: the program's Name is %q; make it one word of letters, digits, \"-\", \"_\" and \".\"\n", p.Name)
 		return cmdline.ExitUsage
@@ -45,6 +50,7 @@ func Run(ctx context.Context, p dormouse.Program, args []string, stdin io.Reader
 	bound := binding.New(p)
 	return cli.Main(ctx, args, stdin, stdout, stderr, cmdline.Options{
 		Name:          p.Name,
+		Typed:         typed,
 		Version:       cmp.Or(p.Version, builtVersion(debug.ReadBuildInfo()), "devel"),
 		Register:      bound.Tools,
 		RegisterHooks: bound.Hooks,
@@ -71,6 +77,16 @@ func startedBy(args []string) string {
 		return ""
 	}
 	return name
+}
+
+// typed is the first argument if a person has typed it as the path of a file: bin/dormouse. The
+// program may not be on the PATH then. It is empty for a path from the root, which a script or go
+// run has made.
+func typed(args []string) string {
+	if len(args) == 0 || filepath.IsAbs(args[0]) || !strings.ContainsRune(args[0], filepath.Separator) {
+		return ""
+	}
+	return scaffold.ShellWord(args[0])
 }
 
 // isWord says whether a shell takes a name as it is.

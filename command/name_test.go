@@ -36,6 +36,20 @@ func TestAProgramWithoutANameIsCalledByItsFile(t *testing.T) {
 	}
 }
 
+// A command that is printed works when it is copied, also where the program isn't on the PATH.
+func TestCommandsToCopyBeginAsThePersonTypedThem(t *testing.T) {
+	for file, want := range map[string]string{"bin/dormouse": "bin/dormouse", "./parts": "./parts", "../my parts/desk": "'../my parts/desk'", "dormouse": "", "/tmp/go-build1/exe/desk": ""} {
+		if got := typed([]string{file}); got != want {
+			t.Errorf("%q is typed %q, want %q", file, got, want)
+		}
+	}
+	var out, errs bytes.Buffer
+	run(t.Context(), dormouse.Program{Name: "dormouse"}, "bin/dormouse", []string{"dev", "--agents", t.TempDir() + "/none", "--data", t.TempDir()}, strings.NewReader(""), &out, &errs)
+	if !strings.Contains(errs.String(), "\ndormouse: the directory ") || !strings.Contains(errs.String(), "create it with: bin/dormouse new NAME") {
+		t.Errorf("the error is %q", errs.String())
+	}
+}
+
 func TestTheVersionIsThatOfTheModuleIfTheProgramNamesNone(t *testing.T) {
 	for _, tt := range []struct {
 		info  *debug.BuildInfo

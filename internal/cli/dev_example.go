@@ -132,10 +132,10 @@ func (a *app) introduce(e *example, addr string, o local.Options) error {
 	case elsewhere:
 		step("use its address", url)
 	}
-	step("start a run", a.Name()+` run `+exampleAgent+` "Refund order A-2" --wait`)
-	step("list approvals", a.Name()+" approvals")
-	step("approve", a.Name()+" decide RUN --approve")
-	step("follow the run", a.Name()+" watch RUN")
+	step("start a run", a.Typed()+` run `+exampleAgent+` "Refund order A-2" --wait`)
+	step("list approvals", a.Typed()+" approvals")
+	step("approve", a.Typed()+" decide RUN --approve")
+	step("follow the run", a.Typed()+" watch RUN")
 	fmt.Fprintf(&b, "Edit %s to change the agent; it is reloaded when you save it.\n", display.Clean(filepath.Join(o.Agents, exampleAgent+".yaml")))
 	if e.token != "" {
 		b.WriteString("The token travels unencrypted: use this address on a network you trust, or put a TLS proxy in front.\n")

@@ -78,7 +78,7 @@ func (a *app) became(c program.Change, dir string) string {
 func (a *app) firstOf(problems []agentfile.Problem, dir string) string {
 	words := problems[0].String()
 	if more := len(problems) - 1; more > 0 {
-		check := a.Name() + " agents check"
+		check := a.Typed() + " agents check"
 		if dir != scaffold.Usual {
 			check += " " + scaffold.ShellWord(dir)
 		}

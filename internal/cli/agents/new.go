@@ -112,7 +112,7 @@ func (a *app) printNew(dir string, n created) error {
 	}
 	for _, file := range n.Kept {
 		kind := strings.TrimSuffix(filepath.Base(file), ".json")
-		fmt.Fprintf(&b, "kept  %s (from another version; to replace it: %s agents schema %s > %s)\n", file, a.Name(), kind, scaffold.ShellWord(file))
+		fmt.Fprintf(&b, "kept  %s (from another version; to replace it: %s agents schema %s > %s)\n", file, a.Typed(), kind, scaffold.ShellWord(file))
 	}
 	argument, option := scaffold.Naming(dir)
 	fmt.Fprintf(&b, `
@@ -122,6 +122,6 @@ Next:
   %[1]s dev%[3]s
 Then, in another terminal:
   %[1]s run %[4]s "Refund order A-2" --wait
-`, a.Name(), argument, option, n.Agent)
+`, a.Typed(), argument, option, n.Agent)
 	return a.Print(b.String())
 }

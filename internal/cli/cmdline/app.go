@@ -20,6 +20,10 @@ type Options struct {
 	// server's log; empty is "dormouse".
 	Name string
 
+	// Typed is how a person starts the program, in commands to copy: "bin/dormouse" if it isn't
+	// on the PATH. Empty is Name.
+	Typed string
+
 	// Version is what the version command prints.
 	Version string
 

@@ -81,7 +81,7 @@ func awsFailure(p *awscli.Problem) *Failure {
 }
 
 func (a *App) printFailure(f *Failure, asJSON bool) {
-	detail := a.named(f.Detail)
+	detail := a.named(f.Detail, a.Typed())
 	if !asJSON {
 		fmt.Fprintln(a.Stderr, a.Name()+": "+display.CleanLines(detail))
 		return
@@ -91,7 +91,7 @@ func (a *App) printFailure(f *Failure, asJSON bool) {
 
 // Warn reports a possible mistake. The command continues.
 func (a *App) Warn(code, detail string) {
-	detail = a.named(detail)
+	detail = a.named(detail, a.Typed())
 	if !a.JSON {
 		fmt.Fprintln(a.Stderr, a.Name()+": warning: "+display.Clean(detail))
 		return

@@ -15,6 +15,9 @@ const product = "dormouse"
 // Name is what the program is called.
 func (a *App) Name() string { return cmp.Or(a.Opts.Name, product) }
 
+// Typed starts a command line to copy.
+func (a *App) Typed() string { return cmp.Or(a.Opts.Typed, a.Name()) }
+
 // useName puts the name of the program into every text of the tree. It remembers the commands, so
 // that hints get the name as well.
 func (a *App) useName(root *cobra.Command) {
@@ -29,9 +32,10 @@ func (a *App) useName(root *cobra.Command) {
 }
 
 func (a *App) renameAll(cmd *cobra.Command) {
-	cmd.Short, cmd.Long, cmd.Example = a.named(cmd.Short), a.named(cmd.Long), a.named(cmd.Example)
-	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = a.named(f.Usage) })
-	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Usage = a.named(f.Usage) })
+	name := func(text string) string { return a.named(text, a.Name()) }
+	cmd.Short, cmd.Long, cmd.Example = name(cmd.Short), name(cmd.Long), name(cmd.Example)
+	cmd.Flags().VisitAll(func(f *pflag.Flag) { f.Usage = name(f.Usage) })
+	cmd.PersistentFlags().VisitAll(func(f *pflag.Flag) { f.Usage = name(f.Usage) })
 	for _, below := range cmd.Commands() {
 		a.renameAll(below)
 	}
@@ -39,10 +43,10 @@ func (a *App) renameAll(cmd *cobra.Command) {
 
 // named is a help text or an error in which commands of the product are those of this program:
 // "dormouse runs" becomes "desk runs". Text that is printed may quote models and people, so it must
-// not go through here: what prints it takes the name from [App.Name].
-func (a *App) named(text string) string {
-	if a.commands == nil || a.Name() == product {
+// not go through here: what prints it takes the name from [App.Typed].
+func (a *App) named(text, name string) string {
+	if a.commands == nil || name == product {
 		return text
 	}
-	return a.commands.ReplaceAllString(text, strings.ReplaceAll(a.Name(), "$", "$$")+" $1")
+	return a.commands.ReplaceAllString(text, strings.ReplaceAll(name, "$", "$$")+" $1")
 }

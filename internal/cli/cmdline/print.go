@@ -108,7 +108,7 @@ func (a *App) Command(words string) string {
 	if a.AWSIAM { // the variable is set for the next command as well
 		words += " --aws-iam"
 	}
-	return a.Name() + " " + words
+	return a.Typed() + " " + words
 }
 
 // waitingWords say since when a run waits for its model, and when the next attempt is.

@@ -48,7 +48,7 @@ func ReadPrivate(hosts []string) (netguard.Private, error) {
 // hooks and memories, the memory "notes" in the data directory, and models and functions on AWS,
 // called with the caller's credentials. Nothing is called or looked up yet.
 func (a *App) Register(o *local.Options) error {
-	o.Command = a.Name()
+	o.Command = a.Typed()
 	kept := secret.Keep(secret.Environment(a.Opts.Getenv), nil)
 	account := awscli.NewAccount(o.Logger, kept.Values)
 	o.Secrets = kept.Source

@@ -48,7 +48,7 @@ func (a *app) walkInbox(ctx context.Context, c *client.Client, list client.Appro
 	}
 	ctx, stop := signal.NotifyContext(ctx, syscall.SIGHUP, syscall.SIGQUIT, syscall.SIGTERM)
 	defer stop()
-	w := &walker{c: c, list: list, out: a.Stdout, colour: s.Colour, now: a.Opts.Now, read: in.Read, editor: a.editor(in), inbox: inbox{program: a.Name()}}
+	w := &walker{c: c, list: list, out: a.Stdout, colour: s.Colour, now: a.Opts.Now, read: in.Read, editor: a.editor(in), inbox: inbox{program: a.Typed()}}
 	w.size = func() (int, int) {
 		now := display.ScreenOf(a.Stdout, a.Opts.Getenv)
 		return now.Width, now.Height

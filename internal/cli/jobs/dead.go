@@ -143,7 +143,7 @@ func (a *app) printStatus(r intakeReport, f intakeFlags) error {
 	if err := a.printCounts(r.intakeCounts); err != nil || r.Dead+r.GivenBack == 0 {
 		return err
 	}
-	return a.Printf("details: %s enqueue --dead%s\n", a.Name(), f.again())
+	return a.Printf("details: %s enqueue --dead%s\n", a.Typed(), f.again())
 }
 
 func (a *app) printIntake(r intakeReport, f intakeFlags) error {
@@ -156,7 +156,7 @@ func (a *app) printIntake(r intakeReport, f intakeFlags) error {
 	if err := a.printLetters("dead", "SINCE", r.Letters, r.Dead); err != nil || r.Dead == 0 {
 		return err
 	}
-	return a.Printf("\nretry them:  %[1]s enqueue --retry-dead%[2]s\ndelete them: %[1]s enqueue --forget-dead%[2]s\n", a.Name(), f.again())
+	return a.Printf("\nretry them:  %[1]s enqueue --retry-dead%[2]s\ndelete them: %[1]s enqueue --forget-dead%[2]s\n", a.Typed(), f.again())
 }
 
 // again are the flags that select the same messages.

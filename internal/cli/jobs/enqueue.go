@@ -183,7 +183,7 @@ func (e *enqueuing) report() error {
 			return err
 		}
 	} else if err := e.app.Printf("%d in the intake queue of %s\nstatus: %[3]s enqueue --status%[4]s\nserver: %[3]s dev --data %[5]s\n",
-		e.stored, e.flags.data, e.app.Name(), e.flags.again(), scaffold.ShellWord(e.flags.data)); err != nil {
+		e.stored, e.flags.data, e.app.Typed(), e.flags.again(), scaffold.ShellWord(e.flags.data)); err != nil {
 		return err
 	}
 	if e.bad > 0 {
