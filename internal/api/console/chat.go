@@ -171,6 +171,7 @@ func (c *Console) said(l look, thread string) (said []saidView, earlier bool, er
 			return nil, false, err
 		}
 		for _, m := range page.Items {
+			said = settled(said, m)
 			if m.Role == "tool" || m.Text != "" || len(m.Parts) > 0 {
 				said = append(said, saidView{m, headingOf(m)})
 			}
@@ -182,6 +183,14 @@ func (c *Console) said(l look, thread string) (said []saidView, earlier bool, er
 			return said, earlier, nil
 		}
 	}
+}
+
+// settled drops the line that a call waits, once there is one on what became of it.
+func settled(said []saidView, m wire.Message) []saidView {
+	if m.Role != "tool" || m.Pending {
+		return said
+	}
+	return slices.DeleteFunc(said, func(s saidView) bool { return s.Pending && s.RunID == m.RunID && s.CallID == m.CallID })
 }
 
 // headingOf says what became of a call.

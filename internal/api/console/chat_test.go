@@ -56,6 +56,19 @@ func TestAConversation(t *testing.T) {
 	}
 }
 
+// The page of an answered question leads back to the conversation.
+func TestAnAnsweredQuestionLeadsBackToItsConversation(t *testing.T) {
+	s := newServer(t)
+	run, sus := s.waits(`"go"`, payment("50"))
+	thread := strings.TrimSuffix(strings.Replace(run, "run_", "thr_", 1), "_0")
+	olga := s.signedIn("olga")
+	page := olga.get("/questions/" + sus)
+	olga.post("/questions/"+sus, url.Values{"form": {page.form()}, "shown": {page.fingerprint()}, "action": {"cancel"}})
+	if outcome := olga.get("/questions/" + sus); !strings.Contains(outcome.text, `href="/chat/`+thread+`"`) || !strings.Contains(outcome.text, `data-run="`+run+`"`) {
+		t.Errorf("the outcome:\n%s", outcome.text)
+	}
+}
+
 // One who only reads sees conversations and can send nothing.
 func TestWhoMayTalk(t *testing.T) {
 	s := newServer(t)

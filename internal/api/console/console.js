@@ -134,10 +134,17 @@ function listen() {
 }
 if (page.live) listen();
 
+// The enter key sends a message, as in other chats; with shift, it begins a line.
+const composer = $("text");
+if (composer) composer.addEventListener("keydown", (event) => {
+  if (event.key !== "Enter" || event.shiftKey || event.isComposing) return;
+  event.preventDefault();
+  if (composer.value.trim() !== "") composer.form.requestSubmit();
+});
+
 // Speech: what the model is saying now, until the page can be drawn with all of it.
 function hearSpeech() {
   const speech = $("speech");
-  const composer = $("text");
   let said = "";
   let drawn = 0;
   const stream = new EventSource(page.speaks);

@@ -5,6 +5,9 @@ import (
 	"time"
 )
 
+// ago is an age: a page doesn't count it up, so it has no fractions.
+func ago(d time.Duration) string { return inWords(max(d.Truncate(time.Second), time.Second)) }
+
 // inWords is a duration as people say it: its largest unit, or two below two of them.
 func inWords(d time.Duration) string {
 	switch {

@@ -103,7 +103,7 @@ func mostUrgent(a, b row) int {
 
 func rowOf(a wire.Approval, now time.Time) row {
 	r := row{Path: "/questions/" + a.Suspension.ID, Question: a.Suspension.ID, Run: a.RunID, Tool: a.Tool, Agent: a.Agent, Kind: a.Kind, Rule: a.Suspension.Message, Unreadable: a.Error != nil,
-		since: a.Since.Time, Age: say("inbox.since", "time", inWords(now.Sub(a.Since.Time))), Odd: len(a.Warnings) > 0}
+		since: a.Since.Time, Age: say("inbox.since", "time", ago(now.Sub(a.Since.Time))), Odd: len(a.Warnings) > 0}
 	if a.Deadline != nil {
 		r.deadline = a.Deadline.Time
 		left := a.Deadline.Sub(now)

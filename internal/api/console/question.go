@@ -5,7 +5,9 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
@@ -48,7 +50,14 @@ func (c *Console) ask(w http.ResponseWriter, l look, status int, q linkpage.Ques
 }
 
 func (c *Console) outcome(w http.ResponseWriter, l look, status int, o wire.Outcome, above string) error {
-	return c.writeBody(w, l, status, "outcome", template.HTML(linkpage.Outcome(o, above)))
+	var links strings.Builder
+	if l.who.May(access.Read) {
+		if err := c.pages.ExecuteTemplate(&links, "outcome.html", o); err != nil {
+			return err
+		}
+	}
+	l.run = o.RunID // the page says when the run has gone on
+	return c.writeBody(w, l, status, "outcome", template.HTML(linkpage.Outcome(o, above, links.String())))
 }
 
 // answer sends the form on as a decision, and the browser to what became of the question. The

@@ -42,7 +42,7 @@ func (c *Console) runs(w http.ResponseWriter, l look) error {
 
 func (c *Console) runRow(r wire.Run) runRow {
 	return runRow{Path: "/runs/" + r.ID, First: r.FirstLine, Agent: r.Agent, Status: statusOf(r), Waits: len(r.Pending),
-		Age: say("runs.age", "time", inWords(c.Clock.Now().Sub(r.CreatedAt.Time)))}
+		Age: say("runs.age", "time", ago(c.Clock.Now().Sub(r.CreatedAt.Time)))}
 }
 
 // statusOf is a status in words; of a run that is done, how it ended.

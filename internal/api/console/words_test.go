@@ -111,3 +111,11 @@ func TestDurationsInWords(t *testing.T) {
 		}
 	}
 }
+
+func TestAgesHaveNoFractions(t *testing.T) {
+	for of, want := range map[time.Duration]string{34 * time.Millisecond: "1 s", 32900 * time.Millisecond: "32 s", 90 * time.Second: "1 min"} {
+		if got := ago(of); got != want {
+			t.Errorf("%v is %q, want %q", of, got, want)
+		}
+	}
+}

@@ -161,7 +161,7 @@ func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, st
 	if !wantsPage(r) {
 		return a.writeJSON(w, r, status, o)
 	}
-	l.Write(w, status, linkpage.Outcome(o, above))
+	l.Write(w, status, linkpage.Outcome(o, above, ""))
 	return nil
 }
 

@@ -11,8 +11,8 @@ import (
 )
 
 // Outcome says what became of a call: who answered what and when, that time ran out, or that the
-// question is gone.
-func Outcome(o wire.Outcome, above string) string {
+// question is gone. The HTML below it, such as links, is the caller's.
+func Outcome(o wire.Outcome, above, below string) string {
 	var b strings.Builder
 	b.WriteString("<main>\n")
 	if above != "" {
@@ -26,7 +26,7 @@ func Outcome(o wire.Outcome, above string) string {
 	default:
 		fmt.Fprintf(&b, "<h1>No decision is needed any more</h1>\n<p>The run ended or continued without a decision. %s did not run because of this question.</p>\n", shown(o.Tool))
 	}
-	fmt.Fprintf(&b, "<dl><dt>Tool</dt><dd>%s</dd><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd></dl>\n</main>\n", shown(o.Tool), shown(o.Agent), shown(o.RunID))
+	fmt.Fprintf(&b, "<dl><dt>Tool</dt><dd>%s</dd><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd></dl>\n%s</main>\n", shown(o.Tool), shown(o.Agent), shown(o.RunID), below)
 	return b.String()
 }
 
