@@ -200,7 +200,7 @@ func New(opts Options) (http.Handler, error) {
 	if err != nil {
 		return nil, err
 	}
-	return requestlog.Each(opts.Access, a.clock, a.recovered(a.loopback(a.belowPrefix(callers.Guard(http.HandlerFunc(a.serve)))))), nil
+	return requestlog.Each(opts.Access, a.clock, a.recovered(a.loopback(a.tops.Below(a.public.Prefix(), callers.Guard(http.HandlerFunc(a.serve)))))), nil
 }
 
 // handler answers a request, or returns why not before it has written anything.
