@@ -1,6 +1,7 @@
 package agent
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -21,7 +22,7 @@ func Compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 	}
 	var s jsonschema.Schema
 	if err := json.Unmarshal(raw, &s); err != nil {
-		return nil, fmt.Errorf("not a JSON Schema: %w", err)
+		return nil, fmt.Errorf("not a JSON Schema: %w", misread(err))
 	}
 	if s.Type != "object" {
 		return nil, errors.New("a tool's arguments are an object: begin the schema with type: object")
@@ -34,6 +35,17 @@ func Compile(raw json.RawMessage) (*jsonschema.Resolved, error) {
 		return nil, fmt.Errorf("not a JSON Schema: %w", err)
 	}
 	return resolved, nil
+}
+
+// misread says what is wrong in the words of the schema, not in those of the types that it is read
+// into.
+func misread(err error) error {
+	wrong, is := errors.AsType[*json.UnmarshalTypeError](err)
+	if !is {
+		return err
+	}
+	at := strings.TrimPrefix(strings.ReplaceAll("."+wrong.Field, ".schemaWithoutMethods", ""), ".")
+	return fmt.Errorf("%s must not be a JSON %s", cmp.Or(at, "it"), wrong.Value)
 }
 
 // checkArguments tells the model why raw does not fit the schema. It checks the canonical form,
