@@ -137,7 +137,7 @@ func feedRoles(p access.Principal) []access.Role {
 //
 // A reader that loses the stream resumes from the last id.
 func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery) error {
-	leave, err := a.enterStream(principal(r).Tenant)
+	leave, err := a.streams.Enter(principal(r).Tenant)
 	if err != nil {
 		return err
 	}

@@ -1,7 +1,6 @@
 package httpapi
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
@@ -38,16 +37,6 @@ func set[T comparable](member *T, usual T) {
 	if *member == zero {
 		*member = usual
 	}
-}
-
-// enterStream counts an open stream, until leave is called.
-func (a *api) enterStream(tenant string) (leave func(), err error) {
-	leave, open, ok := a.streams.Enter(tenant)
-	if !ok {
-		return nil, &refusal.Error{Code: problems.CodeTooManyStreams, RetryAfter: 5 * time.Second,
-			Detail: fmt.Sprintf("too many event streams are open, %d of them by this tenant; close some, or read pages", open)}
-	}
-	return leave, nil
 }
 
 // pace holds a tenant to its rate.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/recall"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
@@ -49,7 +50,7 @@ type Visit struct {
 	api      *api
 	protocol Protocol
 	read     recall.Events
-	leave    *func() // the count of open streams; nil behind it: it isn't in it
+	seat     *bounds.Seat
 }
 
 // Caller is who asks.
@@ -62,7 +63,7 @@ func (v *Visit) Caller() frontend.Caller {
 // As is the visit as another principal's, whom the protocol knows by its own means.
 func (v *Visit) As(p access.Principal) *Visit {
 	r := as(v.Request, p)
-	return &Visit{Request: r.WithContext(context.WithValue(r.Context(), namedKey{}, true)), api: v.api, protocol: v.protocol, leave: v.leave}
+	return &Visit{Request: r.WithContext(context.WithValue(r.Context(), namedKey{}, true)), api: v.api, protocol: v.protocol, seat: v.seat}
 }
 
 // May is an error unless the caller has one of these roles.
@@ -79,10 +80,12 @@ func (v *Visit) MayStart() error {
 
 // MayStream is an error if so many streams are open that [Visit.Show] would refuse. It is asked
 // before anything is done that Show then shows: a refusal says that nothing was.
-func (v *Visit) MayStream() (err error) {
-	if *v.leave == nil && v.api.streamURL == "" {
-		*v.leave, err = v.api.enterStream(principal(v.Request).Tenant)
+func (v *Visit) MayStream() error {
+	if v.seat.Taken() || v.api.streamURL != "" {
+		return nil
 	}
+	leave, err := v.api.streams.Enter(principal(v.Request).Tenant)
+	v.seat.Take(leave)
 	return err
 }
 
@@ -176,13 +179,9 @@ func (a *api) enterProtocol(d Protocol, rt ProtocolRoute) http.HandlerFunc {
 		requestlog.Of(r).Route = rt.Path
 		r, err := a.enter(r, route{roles: rt.Roles, link: true})
 		if err == nil {
-			leave := new(func())
-			defer func() {
-				if *leave != nil {
-					(*leave)()
-				}
-			}()
-			err = rt.Serve(w, &Visit{Request: r, api: a, protocol: d, leave: leave})
+			var seat bounds.Seat
+			defer seat.Leave()
+			err = rt.Serve(w, &Visit{Request: r, api: a, protocol: d, seat: &seat})
 		}
 		if err != nil {
 			a.refuseIn(d, w, r, err)
@@ -224,7 +223,7 @@ func (a *api) readView(w http.ResponseWriter, r *http.Request, run string) error
 	if err != nil {
 		return err
 	}
-	leave, err := a.enterStream(principal(r).Tenant)
+	leave, err := a.streams.Enter(principal(r).Tenant)
 	if err != nil {
 		return err
 	}
