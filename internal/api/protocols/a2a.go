@@ -235,6 +235,9 @@ func speaks(r *http.Request, method string) error {
 
 // stream does what the request asks for, and shows what comes of it.
 func (d A2A) stream(w http.ResponseWriter, h *a2aRequest, req request) error {
+	if err := h.v.MayStream(); err != nil {
+		return err
+	}
 	run, about, err := h.begin(req.Method)
 	if err == nil {
 		about.Set("id", string(req.ID))

@@ -46,18 +46,21 @@ func (d *desk) watch(run string) (end func()) {
 }
 
 // asked is what a request asks for: a message, or the yes to a payment.
-var asked = map[string]func(chat string, pay client.Pending) (path, body string){
-	"ai-sdk, a message": func(chat string, _ client.Pending) (path, body string) {
+var asked = map[string]func(chat, run string, pay client.Pending) (path, body string){
+	"ai-sdk, a message": func(chat, _ string, _ client.Pending) (path, body string) {
 		return "/ai-sdk/desk", fmt.Sprintf(`{"id":"new-%s","messages":[{"id":"m","role":"user","parts":[{"type":"text","text":"hello"}]}]}`, chat)
 	},
-	"ai-sdk, an answer": func(chat string, pay client.Pending) (path, body string) {
+	"ai-sdk, an answer": func(chat, _ string, pay client.Pending) (path, body string) {
 		return "/ai-sdk/desk", fmt.Sprintf(`{"id":%q,"messages":[{"id":"a","role":"assistant","parts":[{"type":"tool-pay","toolCallId":%q,"state":"approval-responded","approval":{"id":%q,"approved":true}}]}]}`,
 			chat, pay.CallID, pay.Suspension.ID)
 	},
-	"ag-ui, a message": func(chat string, _ client.Pending) (path, body string) {
+	"ag-ui, a message": func(chat, _ string, _ client.Pending) (path, body string) {
 		return "/ag-ui/desk", fmt.Sprintf(`{"threadId":"new-%s","runId":"r","messages":[{"id":"m","role":"user","content":"hello"}]}`, chat)
 	},
-	"copilotkit, an answer": func(chat string, pay client.Pending) (path, body string) {
+	"a2a, an answer": func(_, run string, pay client.Pending) (path, body string) {
+		return "/a2a/desk", `{"jsonrpc":"2.0","id":1,"method":"SendStreamingMessage","params":` + answers("m", run, `{"decisionId":"`+pay.Suspension.ID+`","approved":true}`) + `}`
+	},
+	"copilotkit, an answer": func(chat, _ string, pay client.Pending) (path, body string) {
 		return "/copilotkit/agent/desk/run", fmt.Sprintf(`{"threadId":%q,"runId":"r","messages":[],"resume":[{"interruptId":%q,"status":"resolved","payload":true}]}`, chat, pay.Suspension.ID)
 	},
 }
@@ -88,7 +91,7 @@ func TestARequestWithoutRoomForItsStreamDoesNothing(t *testing.T) {
 		}
 		narrow := d.narrow()
 		end := narrow.watch(run.RunID)
-		path, body := request(name, pay)
+		path, body := request(name, run.RunID, pay)
 		if got := narrow.send("POST", path, body); got.status != http.StatusTooManyRequests {
 			t.Errorf("%s: %d %s", name, got.status, got.text)
 		}
@@ -104,7 +107,7 @@ func TestAnUnknownVersionDoesNothing(t *testing.T) {
 	pay := d.pending("t", "pay")[0]
 	for _, name := range []string{"ai-sdk, a message", "ai-sdk, an answer"} {
 		for _, version := range []string{"99", "4", "0", "-6", "x", "6.0"} {
-			path, body := asked[name]("t", pay)
+			path, body := asked[name]("t", "", pay)
 			if got := d.send("POST", path, body, "X-AI-SDK-Version", version); got.status != http.StatusBadRequest {
 				t.Errorf("%s, version %s: %d %s", name, version, got.status, got.text)
 			}
