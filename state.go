@@ -5,7 +5,7 @@ import (
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -68,6 +68,6 @@ func Value[T any](raw json.RawMessage) (T, error) {
 
 // NewState returns an empty state, for tests of tools and hooks. Writes to it can be read back.
 func NewState() State {
-	pad := engine.NewPad(core.State{})
+	pad := pad.New(core.State{})
 	return State{Run: tool.Keys{Pad: pad, Scope: core.RunScope}, Thread: tool.Keys{Pad: pad, Scope: core.ThreadScope}}
 }

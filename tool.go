@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -144,7 +144,7 @@ type Scratch interface {
 }
 
 // NewScratch returns an empty scratch, for tests of tools.
-func NewScratch() Scratch { return engine.NewScratch(nil) }
+func NewScratch() Scratch { return pad.NewScratch(nil) }
 
 // Answer is a positive decision on a call that waited. A denial never reaches the body: it cancels
 // the call.

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
@@ -49,7 +50,7 @@ func run(t *testing.T, made dormouse.Tool, req engine.ToolRequest) core.Outcome 
 func TestACallHasAllThatIsKnownOfIt(t *testing.T) {
 	req := engine.ToolRequest{Tenant: "tenant", Thread: "thread", Run: "run", Call: core.ToolCall{ID: "c1", Name: "order", Arguments: json.RawMessage(`{}`)},
 		Key: "key", Epoch: 7, Again: true, Resume: &core.Resume{Result: json.RawMessage(`"yes"`), Reason: "why"},
-		State: engine.NewPad(core.State{Thread: map[string]json.RawMessage{"k": json.RawMessage(`1`)}})}
+		State: pad.New(core.State{Thread: map[string]json.RawMessage{"k": json.RawMessage(`1`)}})}
 	var got dormouse.Call
 	var k json.RawMessage
 	run(t, body(func(call dormouse.Call) (any, error) {

@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/hook"
 )
 
@@ -58,7 +59,7 @@ func TestEachPhaseWantsWhatItsFunctionSays(t *testing.T) {
 		},
 	}
 	made := registered(t, h)
-	req := engine.HookRequest{Tenant: "a", Thread: "b", Run: "c", Step: 2, State: engine.NewPad(core.State{})}
+	req := engine.HookRequest{Tenant: "a", Thread: "b", Run: "c", Step: 2, State: pad.New(core.State{})}
 	for phase, tt := range map[core.Phase]struct {
 		call func() (core.Effects, error)
 		want core.Effects

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -75,7 +76,7 @@ func callOf(c tool.Call) dormouse.Call {
 	return call
 }
 
-func stateOf(pad *engine.Pad) dormouse.State {
+func stateOf(pad *pad.Pad) dormouse.State {
 	return dormouse.State{Run: tool.Keys{Pad: pad, Scope: core.RunScope}, Thread: tool.Keys{Pad: pad, Scope: core.ThreadScope}}
 }
 

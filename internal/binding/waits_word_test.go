@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 func TestAHookIsToldOfACallThatWaitsAndAShortWaitIsStillOne(t *testing.T) {
@@ -20,7 +21,7 @@ func TestAHookIsToldOfACallThatWaitsAndAShortWaitIsStillOne(t *testing.T) {
 			return dormouse.Opening{Wait: &dormouse.Suspend{Action: "a", Message: "m", Within: time.Nanosecond}}, nil
 		},
 	})
-	req := engine.HookRequest{State: engine.NewPad(core.State{})}
+	req := engine.HookRequest{State: pad.New(core.State{})}
 	for want, out := range map[string]core.Outcome{"true": {Ticket: &core.SuspendTicket{}}, "false": {}} {
 		if got, err := made.(engine.AfterToolHook).AfterToolExecute(t.Context(), req, core.ToolCall{}, out); err != nil || got.Append != want {
 			t.Errorf("waits %s: %+v, %v", want, got, err)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // runBodies begins the bodies of calls, side by side if there are several, then awaits them and
@@ -51,7 +52,7 @@ func (a *activation) body(run plans.BodyRun) (body, error) {
 		}, nil
 	}
 	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: run.Call, Epoch: h.Epoch, Resume: run.Resume,
-		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: NewPad(run.State), Scratch: NewScratch(run.Scratch), AtMostOnce: run.AtMostOnce,
+		Key: fmt.Sprintf("%s/%s/%d", h.Run, run.Call.ID, run.Attempt), State: pad.New(run.State), Scratch: pad.NewScratch(run.Scratch), AtMostOnce: run.AtMostOnce,
 		Again: run.MayHaveBegun}
 	watch := a.watchBodies()
 	req.Progress = func(p Progress) { watch.says(run.Call, p) }
@@ -74,7 +75,7 @@ func (a *activation) body(run plans.BodyRun) (body, error) {
 			out.State = req.State.Ops()
 		}
 		if out.Ticket != nil {
-			out.Scratch = req.Scratch.outcome()
+			out.Scratch = req.Scratch.Outcome()
 		}
 		return ran{Outcome: out, began: began, ended: a.now()}, err
 	}, nil

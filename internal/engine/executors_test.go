@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // script is a random conversation: what the model asks for, and what the agent's terms are.
@@ -117,9 +118,9 @@ func (r *rig) cast() {
 		return core.Verdict{Effect: core.SetResult, Result: &core.Outcome{Text: "given"}}
 	}})
 	r.tool("invalid", toolRule{effect: core.Ask, invalid: "n is too round"})
-	r.tool("wizard", toolRule{effect: core.Allow, body: waitsOnce(func(*engine.Pad) {})})
-	r.tool("ask_and_count", toolRule{effect: core.Allow, body: waitsOnce(func(s *engine.Pad) { s.Add(core.RunScope, "n", 100) })})
-	r.tool("count", toolRule{effect: core.Allow, body: writes(func(s *engine.Pad) { s.Add(core.ThreadScope, "n", 1) })})
+	r.tool("wizard", toolRule{effect: core.Allow, body: waitsOnce(func(*pad.Pad) {})})
+	r.tool("ask_and_count", toolRule{effect: core.Allow, body: waitsOnce(func(s *pad.Pad) { s.Add(core.RunScope, "n", 100) })})
+	r.tool("count", toolRule{effect: core.Allow, body: writes(func(s *pad.Pad) { s.Add(core.ThreadScope, "n", 1) })})
 	r.tool("tag", toolRule{effect: core.Allow, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
 		req.State.Insert(core.RunScope, "tags", string(req.Call.Arguments))
 		return core.Outcome{Text: "tagged"}, nil
@@ -128,7 +129,7 @@ func (r *rig) cast() {
 
 type body = func(context.Context, engine.ToolRequest) (core.Outcome, error)
 
-func writes(write func(*engine.Pad)) body {
+func writes(write func(*pad.Pad)) body {
 	return func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
 		write(req.State)
 		return core.Outcome{Text: req.Call.Name + " wrote"}, nil
@@ -136,7 +137,7 @@ func writes(write func(*engine.Pad)) body {
 }
 
 // waitsOnce is a body that asks before it does anything, and writes each time.
-func waitsOnce(write func(*engine.Pad)) body {
+func waitsOnce(write func(*pad.Pad)) body {
 	return func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
 		write(req.State)
 		if req.Resume == nil {

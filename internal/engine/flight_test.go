@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // longRound is a rig whose tool "slow" runs until release is closed, or it is stopped, and whose
@@ -60,7 +61,7 @@ func (l *longRound) drained() {
 
 // writer is a tool "one" that writes a key and must not run twice.
 func (l *longRound) writer() {
-	one := l.asWriter("one", func(s *engine.Pad) string { l.must(s.Set(core.RunScope, "n", "one")); return "one" })
+	one := l.asWriter("one", func(s *pad.Pad) string { l.must(s.Set(core.RunScope, "n", "one")); return "one" })
 	one.spec.Delivery = core.AtMostOnce
 	l.tools["one"] = one
 }

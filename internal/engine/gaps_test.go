@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // A grant on the definition's rule must not lift what a hook's gate asks.
@@ -94,8 +95,8 @@ func TestHooksBeforeABatchCountBeforeItsBodies(t *testing.T) {
 		return core.Effects{}, nil
 	}
 	saw := ""
-	r.writing("wa", func(p *engine.Pad) { saw = string(p.Get(core.RunScope, "k")); _ = p.Set(core.RunScope, "k", "body") })
-	r.writing("wb", func(p *engine.Pad) {})
+	r.writing("wa", func(p *pad.Pad) { saw = string(p.Get(core.RunScope, "k")); _ = p.Set(core.RunScope, "k", "body") })
+	r.writing("wb", func(p *pad.Pad) {})
 	r.play()
 	if saw != `"hook"` {
 		t.Errorf("the body saw %s", saw)

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 )
 
@@ -114,7 +115,7 @@ func TestAGateIsAskedTwiceForACallAtMost(t *testing.T) {
 func TestAGateIsNotAskedAboutWhatIsSettled(t *testing.T) {
 	r := newRig(t, calls(call("c1", "forbidden", `{}`), call("c2", "work", `{}`), call("c3", "work", `{}`)), says("done"))
 	r.tool("forbidden", toolRule{effect: core.Deny})
-	r.writing("work", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+	r.writing("work", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 	p := r.watching("p")
 	r.play()
 	r.wantRun(core.RunDone, core.NaturalEnd)
@@ -274,7 +275,7 @@ func BenchmarkGates(b *testing.B) {
 				b.StopTimer()
 				r := newRig(b, roundOf(n, "work"), says("done"))
 				r.terms.Parallel = parallel
-				r.writing("work", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+				r.writing("work", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 				p := r.watching("p")
 				r.start("hi")
 				b.StartTimer()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/effects"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // hooked are the phases in which the agent wants to be called.
@@ -66,7 +67,7 @@ const (
 func (a *activation) call(ctx context.Context, h Hook, f core.Firing) core.Effects {
 	limit := min(hookTime, (a.e.o.Lease-a.e.o.Margin)/8/time.Duration(len(a.agent.Hooks)))
 	head := a.view.Head
-	req := HookRequest{Tenant: head.Tenant, Thread: head.Thread, Run: head.Run, Step: f.Step, State: NewPad(f.State)}
+	req := HookRequest{Tenant: head.Tenant, Thread: head.Thread, Run: head.Run, Step: f.Step, State: pad.New(f.State)}
 	e, err := within(ctx, a, limit, func(ctx context.Context) (core.Effects, error) { return dispatch(ctx, h, f, req) })
 	if err != nil {
 		return failed(h, f, err)

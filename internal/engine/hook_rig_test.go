@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // probe is a hook of every phase. It notes each time it is called, and then does what the test has
@@ -160,7 +161,7 @@ func sets(key, value string) core.Effects {
 }
 
 // writing is a tool that does something to the state and says what it saw there before.
-func (r *rig) writing(name string, write func(*engine.Pad)) {
+func (r *rig) writing(name string, write func(*pad.Pad)) {
 	r.tool(name, toolRule{effect: core.Allow, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
 		saw := string(req.State.Get(core.RunScope, "n"))
 		write(req.State)

@@ -4,6 +4,7 @@ import (
 	"context"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // Hook takes part in the runs of an agent: it implements one or more of the interfaces below, one
@@ -24,7 +25,7 @@ type Hook interface {
 type HookRequest struct {
 	Tenant, Thread, Run string
 	Step                int // counted from 1; 0 before the first
-	State               *Pad
+	State               *pad.Pad
 }
 
 // RunStartHook is called once per run, before anything else.

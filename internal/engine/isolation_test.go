@@ -9,7 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/stoprule"
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // effectPhases are the phases whose hooks have effects.
@@ -22,7 +22,7 @@ func TestHooksAreIsolatedInWhatTheyWrite(t *testing.T) {
 		t.Run("C61 "+phase.String()+": the second does not see what the first writes; both writes are there after", func(t *testing.T) {
 			r := newRig(t, calls(call("c1", "echo", `{}`)), says("done"))
 			saw := "not called"
-			once := func(p *probe, f func(*engine.Pad)) {
+			once := func(p *probe, f func(*pad.Pad)) {
 				done := false
 				p.does(phase, func(v visit) {
 					if !done {
@@ -31,8 +31,8 @@ func TestHooksAreIsolatedInWhatTheyWrite(t *testing.T) {
 					}
 				})
 			}
-			once(r.watching("first"), func(s *engine.Pad) { r.must(s.Set(core.RunScope, "a", 1)) })
-			once(r.watching("second"), func(s *engine.Pad) {
+			once(r.watching("first"), func(s *pad.Pad) { r.must(s.Set(core.RunScope, "a", 1)) })
+			once(r.watching("second"), func(s *pad.Pad) {
 				saw = string(s.Get(core.RunScope, "a"))
 				r.must(s.Set(core.RunScope, "b", 2))
 			})
@@ -81,7 +81,7 @@ func TestHooksAreIsolatedInWhatTheyWrite(t *testing.T) {
 			saw[core.ToolGate] = string(s.Get(core.RunScope, "n"))
 			return nil
 		}
-		r.writing("counter", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+		r.writing("counter", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 		r.play()
 		want := map[core.Phase]string{core.RunStart: "", core.StepStart: "1", core.BeforeInference: "2", core.AfterInference: "3", core.ToolGate: "4",
 			core.BeforeToolExecute: "4", core.AfterToolExecute: "6", core.StepEnd: "7", core.RunEnd: "12"}

@@ -11,20 +11,21 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 func TestSequentialRounds(t *testing.T) {
 	t.Run("C62 each call sees what the one before wrote", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "count", `{}`), call("c2", "count", `{}`)), says("done"))
-		r.writing("count", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+		r.writing("count", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 		r.play()
 		r.wantState(core.RunScope, "n", "2")
 		r.wantConversation("user: hi", "assistant[c1][c2]", "tool(c1): count saw n=", "tool(c2): count saw n=1", "assistant: done")
 	})
 	t.Run("C62 two calls may write one key, the later counts", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "one", `{}`), call("c2", "two", `{}`)), says("done"))
-		r.writing("one", func(s *engine.Pad) { r.must(s.Set(core.RunScope, "n", 1)) })
-		r.writing("two", func(s *engine.Pad) { r.must(s.Set(core.RunScope, "n", 2)) })
+		r.writing("one", func(s *pad.Pad) { r.must(s.Set(core.RunScope, "n", 1)) })
+		r.writing("two", func(s *pad.Pad) { r.must(s.Set(core.RunScope, "n", 2)) })
 		r.play()
 		r.wantEnd(core.NaturalEnd, "")
 		r.wantState(core.RunScope, "n", "2")
@@ -46,7 +47,7 @@ func TestParallelRounds(t *testing.T) {
 		r := newRig(t, calls(call("c1", "wizard", `{}`), call("c2", "count", `{}`)), says("done"))
 		r.terms.Parallel = true
 		r.suspending("wizard", core.ReplayToolCall, 1)
-		r.writing("count", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+		r.writing("count", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 		r.play()
 		r.wantRun(core.RunWaiting, 0)
 		r.wantCalls(map[string]core.CallStatus{"c1": core.CallSuspended, "c2": core.CallSucceeded})
@@ -59,11 +60,11 @@ func TestParallelRounds(t *testing.T) {
 	t.Run("C63 writes of different keys are both there, and neither saw the other", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "a", `{}`), call("c2", "b", `{}`)), says("done"))
 		r.terms.Parallel = true
-		r.tools["a"] = r.asWriter("a", func(s *engine.Pad) string {
+		r.tools["a"] = r.asWriter("a", func(s *pad.Pad) string {
 			r.must(s.Set(core.RunScope, "a", 1))
 			return string(s.Get(core.RunScope, "b"))
 		})
-		r.tools["b"] = r.asWriter("b", func(s *engine.Pad) string {
+		r.tools["b"] = r.asWriter("b", func(s *pad.Pad) string {
 			r.must(s.Set(core.RunScope, "b", 2))
 			return string(s.Get(core.RunScope, "a"))
 		})
@@ -77,7 +78,7 @@ func TestParallelRounds(t *testing.T) {
 			r := newRig(t, calls(call("c1", "one", `{}`), call("c2", "two", `{}`), call("c3", "pay", `{}`)), says("done"))
 			r.terms.Parallel = true
 			for _, name := range []string{"one", "two"} {
-				rule := r.asWriter(name, func(s *engine.Pad) string { r.must(s.Set(core.RunScope, "n", name)); return name })
+				rule := r.asWriter(name, func(s *pad.Pad) string { r.must(s.Set(core.RunScope, "n", name)); return name })
 				rule.spec.Delivery = spec.Delivery
 				r.tools[name] = rule
 			}
@@ -95,7 +96,7 @@ func TestParallelRounds(t *testing.T) {
 		r := newRig(t, calls(call("c1", "one", `{}`), call("c2", "two", `{}`)), says("done"))
 		r.terms.Parallel = true
 		for _, name := range []string{"one", "two"} {
-			r.tools[name] = r.asWriter(name, func(s *engine.Pad) string {
+			r.tools[name] = r.asWriter(name, func(s *pad.Pad) string {
 				if name == "one" {
 					r.must(r.cancel())
 				}
@@ -112,7 +113,7 @@ func TestParallelRounds(t *testing.T) {
 	t.Run("C64 both add to one number: no conflict", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "count", `{}`), call("c2", "count", `{}`)), says("done"))
 		r.terms.Parallel = true
-		r.writing("count", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+		r.writing("count", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 		r.play()
 		r.wantEnd(core.NaturalEnd, "")
 		r.wantState(core.RunScope, "n", "2")
@@ -189,7 +190,7 @@ func TestParallelRounds(t *testing.T) {
 }
 
 // asWriter is a tool that works on the state and says what came of it.
-func (r *rig) asWriter(name string, do func(*engine.Pad) string) toolRule {
+func (r *rig) asWriter(name string, do func(*pad.Pad) string) toolRule {
 	return toolRule{effect: core.Allow, spec: core.ToolSpec{Name: name}, body: func(_ context.Context, req engine.ToolRequest) (core.Outcome, error) {
 		return core.Outcome{Text: "saw " + do(req.State)}, nil
 	}}

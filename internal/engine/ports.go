@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // Store is what a worker needs of a store. Every method is safe for concurrent use, by several
@@ -202,11 +203,11 @@ type ToolRequest struct {
 	Key                 string       // idempotency key: run, call and attempt
 	Epoch               int64        // fencing token: a larger one is newer
 	Resume              *core.Resume // the decision, in the mode that passes it on
-	State               *Pad         // shared with the other tools and the hooks of the run
+	State               *pad.Pad     // shared with the other tools and the hooks of the run
 	// says how far it is, to readers who look on; stores nothing and returns at once; nil in
 	// tests
 	Progress func(Progress)
-	Scratch  *Scratch // the call's own, from one run of its body to the next
+	Scratch  *pad.Scratch // the call's own, from one run of its body to the next
 	// what may have taken effect must not be done again, within this execution neither
 	AtMostOnce bool
 	// an execution in a process that was lost may have begun before this one, with the same key

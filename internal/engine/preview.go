@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // previewTime is what reading a preview may take, all of a round together no more than an eighth of
@@ -57,7 +58,7 @@ func (a *activation) readPreview(ctx context.Context, read core.ToolCall) (core.
 	h := a.view.Head
 	// its own: what is there now is wanted, not an earlier answer
 	key := fmt.Sprintf("%s/%s/%d.%d", h.Run, read.ID, h.Epoch, a.view.Put)
-	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: read, Epoch: h.Epoch, Key: key, State: NewPad(a.view.State), Progress: func(Progress) {}}
+	req := ToolRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, Call: read, Epoch: h.Epoch, Key: key, State: pad.New(a.view.State), Progress: func(Progress) {}}
 	return within(ctx, a, limit, func(ctx context.Context) (core.Outcome, error) {
 		out, err := traced(ctx, a.e, "preview "+read.Name, func(ctx context.Context) (core.Outcome, error) { return tool.Run(ctx, req) })
 		if ctx.Err() != nil {

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // places are the numbers of the events of a type.
@@ -36,7 +37,7 @@ func TestSnapshots(t *testing.T) {
 	})
 	t.Run("C34 a step and a run that wrote nothing journal none", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "count", `{}`)), calls(call("c2", "echo", `{}`)), says("done"))
-		r.writing("count", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+		r.writing("count", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 		r.play()
 		if snaps := r.places(core.EventStateSnapshot); len(snaps) != 1 {
 			t.Errorf("snapshots at %v", snaps)
@@ -45,7 +46,7 @@ func TestSnapshots(t *testing.T) {
 	})
 	t.Run("C34 a step that has to wait journals what it wrote", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "count", `{}`), call("c2", "pay", `{}`)), says("done"))
-		r.writing("count", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+		r.writing("count", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 		r.ask("pay")
 		r.play()
 		r.wantRun(core.RunWaiting, 0)
@@ -58,7 +59,7 @@ func TestSnapshots(t *testing.T) {
 func TestStateOutlivesItsProcess(t *testing.T) {
 	t.Run("each step reads what the ones before wrote, whoever did them", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "count", `{}`)), calls(call("c2", "echo", `{}`)), calls(call("c3", "count", `{}`), call("c4", "count", `{}`)), says("done"))
-		r.writing("count", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
+		r.writing("count", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
 		r.start("hi")
 		for range 4 {
 			r.build(engine.Options{})
@@ -72,8 +73,8 @@ func TestStateOutlivesItsProcess(t *testing.T) {
 	})
 	t.Run("what was written before a wait and while it is gone on with", func(t *testing.T) {
 		r := newRig(t, calls(call("c1", "count", `{}`), call("c2", "pay", `{}`), call("c3", "pay", `{}`)), calls(call("c4", "count", `{}`)), says("done"))
-		r.writing("count", func(s *engine.Pad) { s.Add(core.RunScope, "n", 1) })
-		r.writing("pay", func(s *engine.Pad) { s.Add(core.RunScope, "n", 10) })
+		r.writing("count", func(s *pad.Pad) { s.Add(core.RunScope, "n", 1) })
+		r.writing("pay", func(s *pad.Pad) { s.Add(core.RunScope, "n", 10) })
 		rule := r.tools["pay"]
 		rule.effect = core.Ask
 		r.tools["pay"] = rule

@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 var brought = supplied.Input{Tools: []supplied.Tool{{Name: "show_map", Description: "Shows a map."}},
@@ -139,7 +140,7 @@ func TestARunWithoutWhatItWasGivenDoesNotGoOn(t *testing.T) {
 func TestTheStateOfAClientTakesNoRoomFromTheOthers(t *testing.T) {
 	large := core.Encode(string(make([]byte, 2000))) // 6 bytes for each
 	r := newRig(t, calls(call("c1", "keep", `{}`)), says("done"))
-	r.writing("keep", func(s *engine.Pad) {
+	r.writing("keep", func(s *pad.Pad) {
 		if err := s.Set(core.ThreadScope, "kept", string(make([]byte, core.MaxState/6-20))); err != nil {
 			t.Error(err)
 		}

@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
@@ -22,7 +23,7 @@ type EffectRequest struct {
 	Tenant, Thread, Run string
 	Call                core.ToolCall // with the arguments that the tool ran with
 	Result              string
-	State               *engine.Pad
+	State               *pad.Pad
 }
 
 // EffectFunc is an effect as a Go function. The model sees its text after the result; an empty text

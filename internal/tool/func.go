@@ -19,6 +19,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // Call is one call of a tool, as its body sees it.
@@ -38,7 +39,7 @@ type Call struct {
 
 	// State is shared with the other tools and the hooks of the run. Its writes are committed
 	// with the result of the call; if the body is interrupted, all of them are discarded.
-	State *engine.Pad
+	State *pad.Pad
 
 	// Progress shows readers how far the body has come. It stores nothing and returns at once;
 	// it is nil where no reader can follow the run.
@@ -46,7 +47,7 @@ type Call struct {
 
 	// Scratch keeps data of this call: what the body stored when it suspended is there when it
 	// runs again.
-	Scratch *engine.Scratch
+	Scratch *pad.Scratch
 }
 
 // Suspend is the error that a body returns to wait for an answer. The call is journaled as waiting,

@@ -5,7 +5,7 @@ import (
 	"encoding/json"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // Raw makes a tool from a body that decodes its own arguments. Results and errors are treated as by
@@ -21,9 +21,9 @@ func SchemaOf[A any](name string) json.RawMessage { return schemaOf[A](name) }
 // Decode decodes arguments as [Func] does. The model may see the error.
 func Decode[A any](arguments json.RawMessage) (A, error) { return decode[A](arguments) }
 
-// Keys are the keys of one scope of a state; see [engine.Pad].
+// Keys are the keys of one scope of a state; see [pad.Pad].
 type Keys struct {
-	Pad   *engine.Pad
+	Pad   *pad.Pad
 	Scope core.Scope
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/tool"
 )
 
@@ -76,13 +77,13 @@ func TestBodySeesItsCall(t *testing.T) {
 	})
 	req := request(`{"order":"A-17","amount":123456789012345678901234567890.10}`)
 	req.Resume = &core.Resume{DecisionID: "d1", Action: core.ActionResume}
-	req.State = engine.NewPad(core.State{})
+	req.State = pad.New(core.State{})
 	if _, err := f.Run(t.Context(), req); err != nil {
 		t.Fatal(err)
 	}
 	want := tool.Call{Tenant: "t", Thread: "thr_1", Run: "run_1_1", ID: "c1", Name: "refund", Arguments: req.Call.Arguments,
 		Key: "run_1_1:c1:0", Epoch: 7, Resume: req.Resume, State: req.State}
-	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *engine.Pad) bool { return a == b })); diff != "" {
+	if diff := cmp.Diff(want, got, cmp.Comparer(func(a, b *pad.Pad) bool { return a == b })); diff != "" {
 		t.Errorf("call (-want +got):\n%s", diff)
 	}
 	if args.Order != "A-17" || args.Amount != "123456789012345678901234567890.10" {
@@ -253,7 +254,7 @@ func ExampleCall_state() {
 	})
 	state := core.State{}
 	for range 2 {
-		pad := engine.NewPad(state) // done by the engine
+		pad := pad.New(state) // done by the engine
 		out, err := pick.Run(context.Background(), engine.ToolRequest{Call: core.ToolCall{Name: "pick"}, State: pad})
 		fmt.Println(out.Text, err)
 		state = state.Apply(pad.Ops())

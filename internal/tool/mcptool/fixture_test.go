@@ -19,6 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
 
@@ -114,7 +115,7 @@ func (w *world) tools() *Tools {
 type call struct {
 	tool       agent.Tool
 	args       string
-	state      *engine.Pad
+	state      *pad.Pad
 	resume     *core.Resume
 	atMostOnce bool
 	again      bool

@@ -14,7 +14,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent"
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // TestOnlyTheAnswerToTheCallSaysWhetherItRan: what a server answers to anything else that is sent
@@ -123,7 +123,7 @@ func TestNoBeginningOfASecretIsLeftWhereATextIsCut(t *testing.T) {
 			w := newWorld(t, false, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) {
 				return tt.say(strings.Repeat("x", tt.most-10) + token)
 			})
-			out := w.call(w.tools(), call{state: engine.NewPad(core.State{})})
+			out := w.call(w.tools(), call{state: pad.New(core.State{})})
 			said := out.Text
 			if out.Ticket != nil {
 				said += out.Ticket.Suspension.Message
@@ -166,7 +166,7 @@ func TestWhatAServerAsksForInVainIsADoubt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, false, func(context.Context, *mcp.CallToolRequest) (*mcp.CallToolResult, error) { return asks, nil })
-			pad := engine.NewPad(core.State{})
+			pad := pad.New(core.State{})
 			out := w.call(w.tools(), call{state: pad, atMostOnce: true})
 			if !out.Failed || !strings.HasSuffix(out.Text, "may or may not have taken effect.") || len(out.Text) > 500 || len(pad.Ops()) != 0 {
 				t.Errorf("outcome %.600q, kept %d", out.Text, len(pad.Ops()))

@@ -12,7 +12,7 @@ import (
 	"github.com/modelcontextprotocol/go-sdk/mcp"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/pad"
 )
 
 // asking is a tool that asks for these things, one map after the other, and says in the end what it
@@ -54,7 +54,7 @@ type story struct {
 
 func (s *story) step(resume *core.Resume) core.Outcome {
 	s.t.Helper()
-	pad := engine.NewPad(s.state)
+	pad := pad.New(s.state)
 	out := s.call(s.tools(), call{args: `{"order":1}`, state: pad, resume: resume, atMostOnce: true})
 	if !out.Failed {
 		s.state = s.state.Apply(pad.Ops())

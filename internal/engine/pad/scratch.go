@@ -1,4 +1,4 @@
-package engine
+package pad
 
 import (
 	"encoding/json"
@@ -56,9 +56,9 @@ func (s *Scratch) Set(value any) error {
 	return nil
 }
 
-// outcome is what is to be kept as an outcome says it: nil if nothing changed, null if nothing is
+// Outcome is what is to be kept as an outcome says it: nil if nothing changed, null if nothing is
 // kept any more.
-func (s *Scratch) outcome() json.RawMessage {
+func (s *Scratch) Outcome() json.RawMessage {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	switch {

@@ -1,4 +1,6 @@
-package engine
+// Package pad has what bodies and hooks read and write beside their results: the shared state, and
+// what a call keeps for itself.
+package pad
 
 import (
 	"encoding/json"
@@ -17,8 +19,8 @@ type Pad struct {
 	ops   []core.StateOp
 }
 
-// NewPad begins with a state.
-func NewPad(s core.State) *Pad { return &Pad{state: s.Clone()} }
+// New begins with a state.
+func New(s core.State) *Pad { return &Pad{state: s.Clone()} }
 
 // Get returns the JSON value of a key, nil if it has none.
 func (p *Pad) Get(scope core.Scope, key string) json.RawMessage {
