@@ -24,6 +24,9 @@ type activation struct {
 	agent  Agent
 	report Report
 
+	delivery Delivery    // that the step is for; one without an id is the caller's
+	goesOn   func() bool // whether the caller does the run's next step too; nil: no
+
 	flight   *flight // the bodies that run; nil: none
 	outcomes int     // of bodies, so far
 

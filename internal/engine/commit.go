@@ -11,7 +11,7 @@ import (
 
 // commit sends one write until it is answered, and takes the head it leaves.
 func (a *activation) commit(ctx context.Context, c *plans.Commit) error {
-	req := CommitRequest{Next: c.Head, Segment: c.Segment, Drained: c.Drained, Votes: c.Votes, AllSeen: c.AllSeen, Seen: a.view.Head.Sigs, Due: c.Due}
+	req := CommitRequest{Next: c.Head, Segment: c.Segment, Drained: c.Drained, Votes: c.Votes, AllSeen: c.AllSeen, Seen: a.view.Head.Sigs, Due: c.Due, Settle: a.settles(c)}
 	if c.Wake != nil {
 		req.Wake = &Delay{time.Duration(*c.Wake) * time.Millisecond}
 	}
@@ -27,6 +27,7 @@ func (a *activation) commit(ctx context.Context, c *plans.Commit) error {
 		return err
 	}
 	a.report.Commits++
+	a.report.Settled, a.report.Next = w.Settled, w.Next
 	a.view = a.view.After(w.Head, c)
 	if c.Segment != nil {
 		a.thread.Committed(*c.Segment)

@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/engine/warm"
 )
@@ -106,26 +107,45 @@ func (e *Engine) Logging(log *slog.Logger, announce func(WaitingCall)) *Engine {
 // queue should deliver it again; if it doesn't, the sweep finds the run. Step compares the deadline
 // of ctx, if it has one, with the engine's clock.
 func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
-	until, err := e.until(ctx)
-	if err != nil {
-		return Report{Thread: w.Thread}, err
-	}
-	head, err := e.claim(ctx, w, until)
-	switch {
-	case errors.Is(err, ErrRefused):
-		return Report{Outcome: Dropped, Thread: w.Thread}, nil
-	case err != nil:
-		if errors.Is(err, ErrNewerSchema) {
-			e.o.Logger.Warn("a newer version of the program wrote this run; only that version continues it", "run", head.Run,
-				"thread", w.Thread, "tenant", w.Tenant, "schema", head.Schema)
+	return e.StepFor(ctx, Taken{Delivery: Delivery{Wakeup: w}}, nil)
+}
+
+// StepFor is Step for a delivery, with a store that is the queue as well: the release settles the
+// delivery, where the store can do that. If goesOn agrees it also claims the run's next step, which
+// the caller has to do then: [Report.Next]. A run that t has claimed has a whole lease left.
+func (e *Engine) StepFor(ctx context.Context, t Taken, goesOn func() bool) (Report, error) {
+	head := t.Head
+	if head.Thread == "" {
+		until, err := e.until(ctx)
+		if err != nil {
+			return Report{Thread: t.Thread}, err
 		}
-		return Report{Thread: w.Thread}, fmt.Errorf("claiming %s: %w", w.Thread, err)
+		if head, err = e.claim(ctx, t.Wakeup, until); errors.Is(err, ErrRefused) {
+			return Report{Outcome: Dropped, Thread: t.Thread}, nil
+		} else if err != nil {
+			return Report{Thread: t.Thread}, e.notClaimed(t.Wakeup, head, err)
+		}
 	}
 	a := newActivation(e, head)
+	a.delivery, a.goesOn = t.Delivery, goesOn
+	return a.step(ctx)
+}
+
+func (e *Engine) notClaimed(w Wakeup, head core.Head, err error) error {
+	if errors.Is(err, ErrNewerSchema) {
+		e.o.Logger.Warn("a newer version of the program wrote this run; only that version continues it", "run", head.Run,
+			"thread", w.Thread, "tenant", w.Tenant, "schema", head.Schema)
+	}
+	return fmt.Errorf("claiming %s: %w", w.Thread, err)
+}
+
+// step is the whole of an activation.
+func (a *activation) step(ctx context.Context) (Report, error) {
+	e, head := a.e, a.view.Head
 	defer a.endLive()
 	defer a.endFlight()
 	log := e.o.Logger.With("run", head.Run, "thread", head.Thread, "step", head.Step, "epoch", head.Epoch, "attempt", head.Tries)
-	err = a.work(ctx)
+	err := a.work(ctx)
 	a.abandon(err)
 	a.account(head)
 	switch {

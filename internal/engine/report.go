@@ -33,6 +33,10 @@ type Report struct {
 
 	InputTokens, OutputTokens int64 // that the model said it used
 
+	// the delivery was acknowledged with the release, which may have claimed the next step
+	Settled bool
+	Next    *Taken
+
 	TookOver bool          // the previous owner crashed
 	Waited   time.Duration // how long the run had slept when it was claimed; 0 if it had not
 	Decided  time.Duration // how long the oldest new decision had waited; 0 if there was none

@@ -46,6 +46,26 @@ type CommitRequest struct {
 	// Wake asks for a wake-up after the write. A store that is also the queue may send it in
 	// the same transaction and say so in [Written.Woken].
 	Wake *Delay
+
+	// Settle acknowledges the delivery that the step was for, with the release. A store that is
+	// also the queue may do so in the same transaction, and says so in [Written.Settled].
+	Settle *Settle
+}
+
+// Settle is a delivery to acknowledge. With Claim, and if no message of the queue is visible, the
+// write goes on with the run that it releases: it receives the wake-up that it asks for, with the
+// claim's id as receipt, and claims the run for the next step, as if Receive and Claim had followed
+// it. A claim that is refused leaves the wake-up in the queue.
+type Settle struct {
+	Delivery Delivery
+	Claim    *ClaimRequest
+}
+
+// Taken is a delivery whose run was claimed in the write that received it. Without a Head it was
+// only received.
+type Taken struct {
+	Delivery
+	Head core.Head
 }
 
 // Delay is how much later a message shall be visible.
@@ -55,6 +75,9 @@ type Delay struct{ For time.Duration }
 type Written struct {
 	Head  core.Head
 	Woken bool // the wake-up was sent in the same transaction
+
+	Settled bool   // so was the acknowledgement of the delivery
+	Next    *Taken // the next step of the run; nil: it was not claimed
 }
 
 // What callers' side of a store is asked for; see package frontend, which owns the interface.

@@ -45,9 +45,9 @@ type pool struct {
 type queue interface {
 	engine.Receiver
 
-	// ReceiveFor hands out one message, of the tenant whose turn it is among those that have a
-	// place.
-	ReceiveFor(ctx context.Context, p sqlite.Places) (d engine.Delivery, some bool, err error)
+	// TakeFor hands out one message, of the tenant whose turn it is among those that have a
+	// place, and claims its run if claim returns a claim for it.
+	TakeFor(ctx context.Context, p sqlite.Places, claim func(engine.Wakeup) *engine.ClaimRequest) (t engine.Taken, some bool, err error)
 }
 
 // run works until taking ends. Steps in progress finish, in the context work.
@@ -70,7 +70,7 @@ func (p *pool) once(taking, work context.Context, steps *sync.WaitGroup) bool {
 	if !p.slots.enter(taking, newcomers) {
 		return false
 	}
-	d, some, err := p.queue.ReceiveFor(work, p.places)
+	t, some, err := p.queue.TakeFor(work, p.places, p.claim)
 	if err != nil {
 		p.log.Warn("receiving failed", "error", err)
 	}
@@ -78,18 +78,29 @@ func (p *pool) once(taking, work context.Context, steps *sync.WaitGroup) bool {
 		p.slots.GiveUp(newcomers)
 		return false
 	}
-	if d.Endpoint != "" {
+	if t.Endpoint != "" {
 		p.slots.GiveUp(newcomers)
-		p.places.Free(d.Tenant)
-		p.deliver(work, d, steps)
+		p.places.Free(t.Tenant)
+		p.deliver(work, t.Delivery, steps)
 		return true
 	}
 	steps.Go(func() {
-		defer p.places.Free(d.Tenant)
-		defer p.slots.GiveUp(d.Tenant)
-		p.handle(work, d)
+		defer p.places.Free(t.Tenant)
+		defer p.slots.GiveUp(t.Tenant)
+		for next := &t; next != nil; {
+			next = p.handle(work, *next, func() bool { return taking.Err() == nil })
+		}
 	})
 	return true
+}
+
+// claim is the claim for a message that is being received; nil if its thread must not be claimed.
+func (p *pool) claim(w engine.Wakeup) *engine.ClaimRequest {
+	if !p.mayBegin(w) {
+		return nil
+	}
+	req := p.engine.ClaimFor(w)
+	return &req
 }
 
 // deliver acknowledges the wake-up of a line, then works on the line beside the steps. Should the
@@ -104,46 +115,57 @@ func (p *pool) deliver(work context.Context, d engine.Delivery, steps *sync.Wait
 	})
 }
 
-func (p *pool) handle(ctx context.Context, d engine.Delivery) {
-	if !p.begin(d.Wakeup) {
+// handle does the step of a message and settles it, unless the step's release has. It returns the
+// run's next step if the release has claimed that.
+func (p *pool) handle(ctx context.Context, t engine.Taken, goesOn func() bool) (next *engine.Taken) {
+	d := t.Delivery
+	if t.Head.Thread == "" && !p.mayBegin(d.Wakeup) {
 		p.settle(ctx, d, func() error { return p.queue.Nack(ctx, d, awayWhileBusy, "its owner is at work") })
-		return
+		return nil
 	}
-	err := p.step(ctx, d.Wakeup)
+	p.begin(d.Wakeup)
+	report, err := p.step(ctx, t, goesOn)
 	p.end(d.Wakeup)
-	if err != nil {
+	switch {
+	case err != nil:
 		p.settle(ctx, d, func() error { return p.queue.Nack(ctx, d, giveBack, err.Error()) })
-		return
+		return nil
+	case !report.Settled:
+		p.settle(ctx, d, func() error { return p.queue.Ack(ctx, d) })
 	}
-	p.settle(ctx, d, func() error { return p.queue.Ack(ctx, d) })
+	return report.Next
 }
 
 // awayWhileBusy is how long a message stays away whose thread is at work: less often than it would
 // be buried during a lease.
 const awayWhileBusy = 15 * time.Second
 
-// begin notes that a step of the thread is in progress. It is refused if one is in progress and the
-// clock was set since: the lease of that step looks as if it were over, and it is not.
+// mayBegin reports whether the thread may be claimed: no step of it is in progress, or the clock
+// was not set since that one began. If it was, the lease of that step looks as if it were over, and
+// it is not.
 //
 //	step: claims for 2 minutes ── the clock goes an hour ahead ─────────── works
 //	another worker:                                            must not claim
-func (p *pool) begin(w engine.Wakeup) bool {
+func (p *pool) mayBegin(w engine.Wakeup) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	now := p.offset()
 	at := p.busy[w]
-	if at.steps > 0 && (now-at.offset).Abs() >= leastStep {
-		return false
-	}
+	return at.steps == 0 || (p.offset()-at.offset).Abs() < leastStep
+}
+
+// begin notes that a step of the thread is in progress.
+func (p *pool) begin(w engine.Wakeup) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	at := p.busy[w]
 	if at.steps == 0 {
-		at.offset = now
+		at.offset = p.offset()
 	}
 	at.steps++ // several: the claim of all but one is refused
 	if p.busy == nil {
 		p.busy = map[engine.Wakeup]working{}
 	}
 	p.busy[w] = at
-	return true
 }
 
 // working is a thread with steps in progress.
@@ -183,15 +205,14 @@ func (p *pool) settle(ctx context.Context, d engine.Delivery, do func() error) {
 
 // step turns a panic into an error, so that one broken run costs its message an attempt and not the
 // process.
-func (p *pool) step(ctx context.Context, w engine.Wakeup) (err error) {
+func (p *pool) step(ctx context.Context, t engine.Taken, goesOn func() bool) (report engine.Report, err error) {
 	defer func() {
 		if r := recover(); r != nil {
-			p.log.Error("a step panicked", "thread", w.Thread, "panic", r, "stack", string(debug.Stack()))
+			p.log.Error("a step panicked", "thread", t.Thread, "panic", r, "stack", string(debug.Stack()))
 			err = fmt.Errorf("the step panicked")
 		}
 	}()
-	_, err = p.engine.Step(ctx, w)
-	return err
+	return p.engine.StepFor(ctx, t, goesOn)
 }
 
 func (p *pool) wait(ctx context.Context) {

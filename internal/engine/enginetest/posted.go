@@ -20,8 +20,11 @@ func TestPosted(t *testing.T, store PostedStore) {
 	p := notice.Posted{Tenant: tenant, Run: "run_a_0", Target: "desk", Suspension: "sus_2_x", Channel: "C1", TS: "1700000000.000100", Tool: "pay", At: 1 << 41}
 	later := p
 	later.TS = "1700000000.000200"
-	must(t, store.PutPosted(t.Context(), p))
-	must(t, store.PutPosted(t.Context(), later))
+	for _, put := range []notice.Posted{p, later} {
+		if err := store.PutPosted(t.Context(), put); err != nil {
+			t.Fatal(err)
+		}
+	}
 	if got, err := store.Posted(t.Context(), p); err != nil || got != p {
 		t.Errorf("%+v, %v", got, err)
 	}

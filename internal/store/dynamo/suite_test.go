@@ -7,6 +7,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/linktest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/pushes"
 	"github.com/dormouse-dev/dormouse/internal/frontend/pushes/pushestest"
@@ -32,7 +33,7 @@ func TestStore(t *testing.T) {
 func TestLinks(t *testing.T) {
 	t.Parallel()
 	eachServer(t, func(t *testing.T, s server) {
-		enginetest.TestLinks(t, func(t *testing.T) enginetest.LinkStore { return s.on(t, nil) })
+		linktest.Test(t, func(t *testing.T) linktest.Store { return s.on(t, nil) })
 	})
 }
 

@@ -23,12 +23,16 @@ const inboxFilled = `EXISTS (SELECT 1 FROM inbox WHERE inbox.tenant = heads.tena
 // Claim implements [engine.Store].
 func (db *DB) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, error) {
 	return write(ctx, db, func(t *tx) (core.Head, error) {
-		h, won, err := t.change(claimHead, req.LeaseEnd, req.Claim, req.Due, req.Tenant, req.Thread, req.Schema, req.Now)
+		h, won, err := t.claim(req)
 		if won || err != nil {
 			return h, err
 		}
 		return t.refuseClaim(req)
 	})
+}
+
+func (t *tx) claim(req engine.ClaimRequest) (h core.Head, won bool, err error) {
+	return t.change(claimHead, req.LeaseEnd, req.Claim, req.Due, req.Tenant, req.Thread, req.Schema, req.Now)
 }
 
 func (t *tx) refuseClaim(req engine.ClaimRequest) (core.Head, error) {

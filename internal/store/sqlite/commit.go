@@ -16,7 +16,8 @@ const commitHead = `UPDATE heads SET rev = ?1, cid = ?2, seq = ?3, seg = ?4, ev 
 	WHERE tenant = ?19 AND thread = ?20 AND epoch = ?21 AND rev = ?22 AND (?23 OR sigs = ?24)
 	RETURNING ` + tables.HeadColumns
 
-// Commit implements [engine.Store]. It sends the requested wake-up in the same transaction.
+// Commit implements [engine.Store]. It sends the requested wake-up in the same transaction, settles
+// the delivery in it, and goes on.
 func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	if s := req.Segment; s != nil && (s.Seq != req.Next.Seq || s.W != req.Next.CID) {
 		return engine.Written{}, fmt.Errorf("sqlite: segment %d (%d) does not belong to a commit of %d (%d)", s.Seq, s.W, req.Next.Seq,
@@ -26,7 +27,11 @@ func (db *DB) Commit(ctx context.Context, req engine.CommitRequest) (engine.Writ
 		return engine.Written{}, err
 	}
 	rows := commitRows{head: commitArgs(req), segment: segmentArgs(req), marks: marksOf(req.Segment)}
-	return write(ctx, db, func(t *tx) (engine.Written, error) { return t.commit(req, rows, db.now()) })
+	w, err := write(ctx, db, func(t *tx) (engine.Written, error) { return db.commit(t, req, rows) })
+	if w.Next != nil {
+		db.turns.serve(w.Next.Tenant)
+	}
+	return w, err
 }
 
 // commitRows are the arguments of a commit's statements. The caller builds them, because every
@@ -36,7 +41,8 @@ type commitRows struct {
 	marks         core.FeedMarks
 }
 
-func (t *tx) commit(req engine.CommitRequest, rows commitRows, now int64) (engine.Written, error) {
+func (db *DB) commit(t *tx, req engine.CommitRequest, rows commitRows) (engine.Written, error) {
+	now := db.now()
 	head, won, err := t.change(commitHead, rows.head...)
 	if err != nil {
 		return engine.Written{}, err
@@ -52,6 +58,9 @@ func (t *tx) commit(req engine.CommitRequest, rows commitRows, now int64) (engin
 	}
 	if err := t.changeVotes(&head, req.Votes); err != nil {
 		return engine.Written{}, err
+	}
+	if req.Settle != nil {
+		return db.settle(t, head, req, now)
 	}
 	return t.written(head, req.Wake, now)
 }
@@ -82,11 +91,13 @@ func (t *tx) refuseCommit(req engine.CommitRequest) (engine.Written, error) {
 	switch {
 	case err != nil:
 		return engine.Written{}, err
+	case wentOn(old, req):
+		return t.alreadyOn(old, req)
 	case old.Thread == "" || old.Epoch != req.Next.Epoch:
 		return engine.Written{Head: old}, engine.ErrFenced
 	// a repeat of a commit that landed, together with its wake-up
 	case old.CID == req.Next.CID && old.Rev == req.Next.Rev:
-		return engine.Written{Head: old, Woken: req.Wake != nil}, nil
+		return engine.Written{Head: old, Woken: req.Wake != nil, Settled: req.Settle != nil}, nil
 	case old.Rev == req.Next.Rev-1:
 		return engine.Written{Head: old}, engine.ErrSignals
 	}

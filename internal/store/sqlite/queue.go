@@ -55,16 +55,23 @@ func (db *DB) take(t *tx, tenant, receipt string) (engine.Delivery, error) {
 	}
 }
 
-func (t *tx) hide(tenant, receipt string, now, until int64) (d engine.Delivery, err error) {
+const deliveryColumns = "id, receipt, attempts, tenant, thread, endpoint"
+
+func (t *tx) hide(tenant, receipt string, now, until int64) (engine.Delivery, error) {
 	const query = `UPDATE queue SET visible_at = ?1, receipt = ?2 || '.' || id, attempts = attempts + 1
 		WHERE id = (SELECT id FROM queue WHERE tenant = ?3 AND visible_at <= ?4 ORDER BY visible_at, id LIMIT 1)
-		RETURNING id, receipt, attempts, tenant, thread, endpoint`
+		RETURNING ` + deliveryColumns
+	return t.delivery(query, until, receipt, tenant, now)
+}
+
+// delivery runs a query that returns the [deliveryColumns] of at most one message.
+func (t *tx) delivery(query string, args ...any) (d engine.Delivery, err error) {
 	err = t.Row(func(s dbfile.Scanner) error {
 		if err := s.Scan(&d.ID, &d.Receipt, &d.Attempts, &d.Tenant, &d.Thread, &d.Endpoint); err != nil {
 			return dbfile.Unavailable(err)
 		}
 		return nil
-	}, query, until, receipt, tenant, now)
+	}, query, args...)
 	return d, err
 }
 

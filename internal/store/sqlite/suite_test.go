@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery/linestest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/linktest"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest/queuetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/pushes"
@@ -56,13 +57,20 @@ func TestStore(t *testing.T) {
 
 func TestLinks(t *testing.T) {
 	t.Parallel()
-	enginetest.TestLinks(t, func(t *testing.T) enginetest.LinkStore { return fresh(t) })
+	linktest.Test(t, func(t *testing.T) linktest.Store { return fresh(t) })
 }
 
 func TestQueue(t *testing.T) {
 	t.Parallel()
 	queuetest.Test(t, func(t *testing.T, clock *enginetest.Clock) queuetest.Queue {
 		return queue{open(t, newFile(t), options(t, clock))}
+	})
+}
+
+func TestJoint(t *testing.T) {
+	t.Parallel()
+	enginetest.TestJoint(t, queuetest.Visibility, func(t *testing.T, clock *enginetest.Clock) enginetest.JointStore {
+		return open(t, newFile(t), options(t, clock))
 	})
 }
 

@@ -3,6 +3,7 @@ package sqlite
 import (
 	"cmp"
 	"context"
+	"errors"
 	"slices"
 	"sync"
 
@@ -119,6 +120,14 @@ func (t *turns) begin(tenant string) {
 	t.pending[tenant]++
 }
 
+// serve is a turn whose message was delivered without waiting in line.
+func (t *turns) serve(tenant string) {
+	t.mu.Lock()
+	t.begin(tenant)
+	t.mu.Unlock()
+	t.end(tenant)
+}
+
 // end marks the message of a turn as delivered, or reports that there was none.
 func (t *turns) end(tenant string) {
 	t.mu.Lock()
@@ -148,25 +157,61 @@ func (db *DB) Receive(ctx context.Context, max int) (ds []engine.Delivery, err e
 // ReceiveFor delivers one message of the tenant whose turn it is among those that have a place. The
 // receiver frees the place once it has settled the message; without a message no place is taken.
 func (db *DB) ReceiveFor(ctx context.Context, places Places) (d engine.Delivery, some bool, err error) {
+	t, some, err := db.TakeFor(ctx, places, unclaimed)
+	return t.Delivery, some, err
+}
+
+// claims returns the claim for the run of a wake-up that is being received; nil for none.
+type claims = func(engine.Wakeup) *engine.ClaimRequest
+
+func unclaimed(engine.Wakeup) *engine.ClaimRequest { return nil }
+
+// TakeFor is ReceiveFor that also claims the run of the wake-up in the same transaction, with the
+// claim that claim returns for it. It only receives the message of a line, of a run that cannot be
+// claimed, and one for which claim returns nil. The writer calls claim, which must not wait.
+func (db *DB) TakeFor(ctx context.Context, places Places, claim claims) (taken engine.Taken, some bool, err error) {
 	for {
 		tenant, free, err := db.next(ctx, places)
 		if err != nil || !free {
-			return engine.Delivery{}, false, err
+			return engine.Taken{}, false, err
 		}
-		if d, some, err = db.receive(ctx, tenant); some {
-			return d, true, nil
+		if taken, some, err = db.receive(ctx, tenant, claim); some {
+			return taken, true, nil
 		}
 		places.Free(tenant)
 		if err != nil {
-			return engine.Delivery{}, false, err
+			return engine.Taken{}, false, err
 		}
 	}
 }
 
 // receive delivers the tenant's oldest message; it returns false if another receiver was faster.
-func (db *DB) receive(ctx context.Context, tenant string) (d engine.Delivery, some bool, err error) {
+func (db *DB) receive(ctx context.Context, tenant string, claim claims) (taken engine.Taken, some bool, err error) {
 	defer db.turns.end(tenant)
 	receipt := db.random.Text(receiptLength)
-	d, err = write(ctx, db, func(t *tx) (engine.Delivery, error) { return db.take(t, tenant, receipt) })
-	return d, err == nil && d.ID != "", err
+	receive := func(claim claims) (engine.Taken, error) {
+		return write(ctx, db, func(t *tx) (engine.Taken, error) { return db.takeAndClaim(t, tenant, receipt, claim) })
+	}
+	taken, err = receive(claim)
+	// a head that cannot be read must not keep the message in the queue: the step's claim fails
+	if engine.Lasting(err) || err != nil && !errors.Is(err, engine.ErrUnavailable) {
+		taken, err = receive(unclaimed)
+	}
+	return taken, err == nil && taken.ID != "", err
+}
+
+func (db *DB) takeAndClaim(t *tx, tenant, receipt string, claim claims) (engine.Taken, error) {
+	d, err := db.take(t, tenant, receipt)
+	taken := engine.Taken{Delivery: d}
+	if err != nil || d.ID == "" || d.Endpoint != "" {
+		return taken, err
+	}
+	if req := claim(d.Wakeup); req != nil {
+		h, won, err := t.claim(*req)
+		if won || err != nil {
+			taken.Head = h
+			return taken, err
+		}
+	}
+	return taken, nil
 }

@@ -1,15 +1,18 @@
-package enginetest
+// Package linktest has the conformance suite for stores of approval links. Only tests import it.
+package linktest
 
 import (
 	"context"
+	"fmt"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 )
 
-// LinkStore is the LinkStore of package frontend, whose methods are repeated here so that its tests
+// Store is the LinkStore of package frontend, whose methods are repeated here so that its tests
 // can import this package.
-type LinkStore interface {
+type Store interface {
 	PutLink(ctx context.Context, l engine.Link) error
 	Link(ctx context.Context, tenant, run, id string) (engine.Link, error)
 	Links(ctx context.Context, tenant, run string) ([]engine.Link, error)
@@ -17,10 +20,10 @@ type LinkStore interface {
 	SwapLinkCode(ctx context.Context, tenant, run, id, from, to string) (bool, error)
 }
 
-// TestLinks checks a store of the records of approval links. Open returns an empty one, closed by
+// Test checks a store of the records of approval links. Open returns an empty one, closed by
 // the test's cleanup.
-func TestLinks(t *testing.T, open func(t *testing.T) LinkStore) {
-	for name, run := range map[string]func(*testing.T, LinkStore){
+func Test(t *testing.T, open func(t *testing.T) Store) {
+	for name, run := range map[string]func(*testing.T, Store){
 		"a record comes back as it was put":            testLinkComesBack,
 		"a record belongs to one run of one tenant":    testLinkIsOfOneRun,
 		"a link is revoked once, by the first":         testLinkIsRevokedOnce,
@@ -35,7 +38,7 @@ func TestLinks(t *testing.T, open func(t *testing.T) LinkStore) {
 }
 
 func linkRecord(id string) engine.Link {
-	return engine.Link{Tenant: tenant, Run: "run_a_0", ID: id, Suspension: "sus_2_x", Call: "c#1", Tool: "refund", For: "Anna Bäcker <anna@example.com>",
+	return engine.Link{Tenant: "acme", Run: "run_a_0", ID: id, Suspension: "sus_2_x", Call: "c#1", Tool: "refund", For: "Anna Bäcker <anna@example.com>",
 		Maker: "mailer", Fingerprint: "f00d", Made: 1000, Expires: 1 << 41}
 }
 
@@ -53,7 +56,7 @@ func sameLink(t *testing.T, got, want engine.Link, err error) {
 	}
 }
 
-func testLinkComesBack(t *testing.T, store LinkStore) {
+func testLinkComesBack(t *testing.T, store Store) {
 	first, second := linkRecord("lnk_1"), linkRecord("lnk_2#%")
 	second.Maker, second.Fingerprint, second.Edit, second.Require = "", "", true, engine.RequireToken
 	must(t, store.PutLink(t.Context(), second))
@@ -70,7 +73,7 @@ func testLinkComesBack(t *testing.T, store LinkStore) {
 	sameLink(t, all[1], second, nil)
 }
 
-func testLinkIsOfOneRun(t *testing.T, store LinkStore) {
+func testLinkIsOfOneRun(t *testing.T, store Store) {
 	l := linkRecord("lnk_1")
 	must(t, store.PutLink(t.Context(), l))
 	for _, elsewhere := range [][3]string{{"zoo", l.Run, l.ID}, {l.Tenant, "run_b_0", l.ID}, {l.Tenant, l.Run, "lnk_2"}, {l.Tenant + "#run_a_0", "", l.ID}} {
@@ -88,7 +91,7 @@ func testLinkIsOfOneRun(t *testing.T, store LinkStore) {
 	sameLink(t, got, l, err)
 }
 
-func testLinkIsRevokedOnce(t *testing.T, store LinkStore) {
+func testLinkIsRevokedOnce(t *testing.T, store Store) {
 	l, other := linkRecord("lnk_1"), linkRecord("lnk_2")
 	must(t, store.PutLink(t.Context(), l))
 	must(t, store.PutLink(t.Context(), other))
@@ -103,7 +106,7 @@ func testLinkIsRevokedOnce(t *testing.T, store LinkStore) {
 	sameLink(t, got, other, err)
 }
 
-func testLinkPutAgain(t *testing.T, store LinkStore) {
+func testLinkPutAgain(t *testing.T, store Store) {
 	l := linkRecord("lnk_1")
 	must(t, store.PutLink(t.Context(), l))
 	revoked, err := store.RevokeLink(t.Context(), l.Tenant, l.Run, l.ID, 2000, "")
@@ -113,7 +116,7 @@ func testLinkPutAgain(t *testing.T, store LinkStore) {
 	sameLink(t, got, revoked, err)
 }
 
-func testLinkNeverMade(t *testing.T, store LinkStore) {
+func testLinkNeverMade(t *testing.T, store Store) {
 	l := linkRecord("lnk_1")
 	if _, err := store.RevokeLink(t.Context(), l.Tenant, l.Run, l.ID, 2000, "x"); err != engine.ErrNotFound {
 		t.Errorf("revoked: %v", err)
@@ -126,12 +129,12 @@ func testLinkNeverMade(t *testing.T, store LinkStore) {
 	sameLink(t, got, l, err)
 }
 
-func testLinkRevokedAtOnce(t *testing.T, store LinkStore) {
+func testLinkRevokedAtOnce(t *testing.T, store Store) {
 	l := linkRecord("lnk_1")
 	must(t, store.PutLink(t.Context(), l))
 	told := make([]engine.Link, 8)
-	for _, err := range Together(len(told), func(i int) (err error) {
-		told[i], err = store.RevokeLink(t.Context(), l.Tenant, l.Run, l.ID, int64(2000+i), numbered("token:", i))
+	for _, err := range enginetest.Together(len(told), func(i int) (err error) {
+		told[i], err = store.RevokeLink(t.Context(), l.Tenant, l.Run, l.ID, int64(2000+i), fmt.Sprint("token:", i))
 		return err
 	}) {
 		must(t, err)
@@ -141,7 +144,7 @@ func testLinkRevokedAtOnce(t *testing.T, store LinkStore) {
 	}
 }
 
-func testLinkCodeSwapped(t *testing.T, store LinkStore) {
+func testLinkCodeSwapped(t *testing.T, store Store) {
 	l, other := linkRecord("lnk_1"), linkRecord("lnk_2")
 	if done, err := store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, "", "a"); done || err != nil {
 		t.Fatalf("of no link: %v, %v", done, err)
@@ -153,8 +156,8 @@ func testLinkCodeSwapped(t *testing.T, store LinkStore) {
 	}
 	for _, from := range []string{"", "0"} {
 		won := make([]bool, 8)
-		for _, err := range Together(len(won), func(i int) (err error) {
-			won[i], err = store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, from, from+numbered("", i))
+		for _, err := range enginetest.Together(len(won), func(i int) (err error) {
+			won[i], err = store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, from, from+fmt.Sprint("", i))
 			return err
 		}) {
 			must(t, err)
@@ -162,7 +165,7 @@ func testLinkCodeSwapped(t *testing.T, store LinkStore) {
 		got, err := store.Link(t.Context(), l.Tenant, l.Run, l.ID)
 		must(t, err)
 		for i, is := range won {
-			if is != (got.Code == from+numbered("", i)) {
+			if is != (got.Code == from+fmt.Sprint("", i)) {
 				t.Fatalf("%v: %q", won, got.Code)
 			}
 		}
@@ -177,7 +180,7 @@ func testLinkCodeSwapped(t *testing.T, store LinkStore) {
 	sameLink(t, got, other, err)
 }
 
-func testLinkCodeAndRevocation(t *testing.T, store LinkStore) {
+func testLinkCodeAndRevocation(t *testing.T, store Store) {
 	l := linkRecord("lnk_1")
 	must(t, store.PutLink(t.Context(), l))
 	if done, err := store.SwapLinkCode(t.Context(), l.Tenant, l.Run, l.ID, "", "a"); !done || err != nil {
