@@ -30,12 +30,13 @@ type Deliveries interface {
 	RedriveNotice(ctx context.Context, k notice.Key, event, now int64) error
 }
 
-// Store puts faults between its users and an inner store. Wake-ups never ride in the inner store's
-// transactions: they are sent one by one, so that they can be lost.
+// Store puts faults between its users and an inner store. Without a Joint, wake-ups never ride in
+// the inner store's transactions: they are sent one by one, so that they can be lost.
 type Store struct {
 	Inner  FullStore
 	Faults *Faults
 	Lose   Lose
+	Joint  Joint // the queue, if releases bring along what they ask of it
 
 	// Recorded, if there is one, is called when the record of a notice is stored and its line
 	// still has the notice.
@@ -53,12 +54,11 @@ func (s Store) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, e
 // Commit is one operation, or two if the inner store lets its halves be seen: a copy of either may
 // land later than the other.
 func (s Store) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
-	req.Wake = nil
 	if inner, ok := s.Inner.(halves); ok {
 		return s.commitInHalves(ctx, inner, req)
 	}
 	return write(ctx, s, "commit", func(ctx context.Context) (engine.Written, error) {
-		w, err := s.Inner.Commit(ctx, req)
+		w, err := JointStore{s.Inner, s.Joint}.Commit(ctx, req)
 		s.Faults.World.tell(func() string { return toldCommit(req, err) })
 		return w, err
 	})
@@ -83,8 +83,8 @@ func (s Store) commitInHalves(ctx context.Context, inner halves, req engine.Comm
 			return engine.Written{}, err
 		}
 	}
-	return write(ctx, s, "commit", func(context.Context) (engine.Written, error) {
-		w, err := inner.UpdateHead(req)
+	return write(ctx, s, "commit", func(ctx context.Context) (engine.Written, error) {
+		w, err := JointStore{s.Inner, s.Joint}.ride(ctx, req, inner.UpdateHead)
 		s.Faults.World.tell(func() string { return toldCommit(req, err) })
 		return w, err
 	})

@@ -42,6 +42,16 @@ func TestTheSimulatedQueueKeepsTheContractOfQueues(t *testing.T) {
 	}, queuetest.NoTurns)
 }
 
+func TestTheSimulatedStoreAndQueueShareTheirWrites(t *testing.T) {
+	enginetest.TestJoint(t, queuetest.Visibility, func(_ *testing.T, clock *enginetest.Clock) enginetest.JointStore {
+		queue := &sim.MemoryQueue{Clock: clock, Visibility: queuetest.Visibility}
+		return struct {
+			sim.JointStore
+			*sim.MemoryQueue
+		}{sim.JointStore{FullStore: sim.NewMemory(clock), Joint: queue}, queue}
+	})
+}
+
 type queue struct{ *sim.MemoryQueue }
 
 func (q queue) Dead(ctx context.Context) (dead []queuetest.Dead, err error) {

@@ -52,6 +52,7 @@ type plan struct {
 	sqlite  bool
 	dynamo  bool
 	written bool
+	joint   bool // releases bring along what they ask of the queue
 	lag     int64
 
 	crowded   bool            // delivery lines hold little; operators redrive what was given up
@@ -89,6 +90,7 @@ func planOf(seed uint64) plan {
 	}
 	p.terms.Yield = rand.New(rand.NewPCG(seed, 80)).IntN(4) == 0
 	p.overlap(rand.New(rand.NewPCG(seed, 81)))
+	p.joint = rand.New(rand.NewPCG(seed, 84)).IntN(2) == 0 && !p.dynamo
 	p.endpoints = int(seed / 3 % 4)
 	p.crowded = p.endpoints > 0 && rand.New(rand.NewPCG(seed, 83)).IntN(3) == 0
 	if rng := rand.New(rand.NewPCG(seed, 82)); !p.calm && rng.IntN(3) == 0 {

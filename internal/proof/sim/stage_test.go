@@ -140,7 +140,7 @@ func (s *stage) build(ctx context.Context) {
 		of.watched, of.referee, of.follower = watch(of), newReferee(of), of.follow()
 		of.cast, of.receivers = newCast(of), newReceivers(of)
 	}
-	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose, Recorded: casts{s}.recorded}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
+	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose, Recorded: casts{s}.recorded, Joint: s.joint()}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
 	front := desk{query.New(frontend.New(frontend.Options{Store: store, Catalog: casts{s}, Waker: queue, Clock: s.wrongClock(), Random: s.luck,
 		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}, Starters: s.Starters, Accepts: casts{s}.Accepts, Links: linkRecords{}}))}
 	for i := range p.workers {
@@ -172,6 +172,14 @@ func (s *stage) build(ctx context.Context) {
 		of.callers(ctx)
 	}
 	s.w.Go(ctx, "the end", s.settle)
+}
+
+// joint is the queue where it shares the store's writes.
+func (s *stage) joint() sim.Joint {
+	if s.plan.joint {
+		return s.bell
+	}
+	return nil
 }
 
 // inNobodysWay: readers that waited for one another would do so outside of this world, which then

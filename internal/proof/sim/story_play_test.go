@@ -75,8 +75,9 @@ func (p *performance) build(ctx context.Context) {
 	p.db = sim.NewMemory(p.w)
 	p.db.Written, p.db.Lag = p.seed%5 == 0, []int64{0, 0, 100, 2000}[p.seed%4]
 	p.witness = newWitness(p)
-	p.bell = &bell{FullQueue: &sim.MemoryQueue{Clock: p.w, Visibility: visibility}, w: p.w, rung: make(chan struct{})}
-	p.queue = &storyQueue{FullQueue: p.bell, p: p}
+	messages := &sim.MemoryQueue{Clock: p.w, Visibility: visibility}
+	p.bell = &bell{FullQueue: messages, w: p.w, rung: make(chan struct{})}
+	p.queue = &storyQueue{bell: p.bell, messages: messages, p: p}
 	p.cast = newStoryCast(p)
 	store, queue := p.connect(nil)
 	p.front = query.New(frontend.New(frontend.Options{Store: store, Catalog: p.cast, Waker: queue, Clock: p.w, Random: p.w,
@@ -112,8 +113,18 @@ func (q *process) mustLive() {
 
 // connect gives a process its way to store and queue.
 func (p *performance) connect(of *process) (*tampered, *processQueue) {
-	store := &tampered{Store: sim.Store{Inner: p.witness, Faults: p.faults, Lose: of.end}, p: p, of: of}
+	store := &tampered{Store: sim.Store{Inner: p.witness, Faults: p.faults, Lose: of.end, Joint: p.joint()}, p: p, of: of}
 	return store, &processQueue{sim.Queue{Inner: p.queue, Faults: p.faults, Lose: of.end}, of}
+}
+
+// joint is the queue where it shares the writes of the store: if the story says so, and in every
+// second order of one whose requests and messages are otherwise left alone.
+func (p *performance) joint() sim.Joint {
+	alone := len(p.setting.mischief) == 0 && !p.setting.lost && !p.setting.doubled
+	if p.setting.joint || alone && p.seed%2 == 0 {
+		return p.queue
+	}
+	return nil
 }
 
 // processQueue is a queue to one process.
@@ -129,10 +140,10 @@ func (q *processQueue) Send(ctx context.Context, w engine.Wakeup, delay time.Dur
 
 // storyQueue loses and doubles what is sent, as the story says.
 type storyQueue struct {
-	sim.FullQueue
-	p     *performance
-	sweep bool // whoever sends is the sweep
-	out   int  // messages that are neither acknowledged nor lost
+	*bell
+	messages *sim.MemoryQueue
+	p        *performance
+	sweep    bool // whoever sends is the sweep
 }
 
 func (q *storyQueue) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) error {
@@ -145,20 +156,11 @@ func (q *storyQueue) Send(ctx context.Context, w engine.Wakeup, delay time.Durat
 		times = 2
 	}
 	for range times {
-		q.out++
-		if err := q.FullQueue.Send(ctx, w, delay); err != nil {
+		if err := q.bell.Send(ctx, w, delay); err != nil {
 			return err
 		}
 	}
 	return nil
-}
-
-func (q *storyQueue) Ack(ctx context.Context, d engine.Delivery) error {
-	err := q.FullQueue.Ack(ctx, d)
-	if err == nil {
-		q.out--
-	}
-	return err
 }
 
 // work is one worker: when its process is lost, another one takes its place a little later.
@@ -173,7 +175,7 @@ func (p *performance) work(ctx context.Context) {
 			for {
 				p.await(ctx, queue)
 				of.mustLive()
-				p.handle(ctx, e, d, queue)
+				p.handle(ctx, e, d, store, queue)
 				of.mustLive()
 			}
 		})
@@ -193,36 +195,43 @@ func (p *performance) limits() plans.Limits {
 // await waits for the bell if there is nothing to receive at all; a message that is not visible yet
 // rings when it is.
 func (p *performance) await(context.Context, *processQueue) {
-	for p.queue.out == 0 {
+	for p.queue.messages.Len() == 0 {
 		p.w.Await(p.bell.next(), nil)
 	}
 }
 
-func (p *performance) handle(ctx context.Context, e *engine.Engine, d *delivery.Deliverer, queue *processQueue) {
+func (p *performance) handle(ctx context.Context, e *engine.Engine, d *delivery.Deliverer, store *tampered, queue *processQueue) {
 	rung := p.bell.next()
-	got, err := queue.Receive(ctx, 1)
-	if err != nil || len(got) == 0 {
+	t, some, err := queue.Take(ctx, store.Store, e.ClaimFor)
+	if err != nil || !some {
 		p.w.Await(rung, nil)
 		return
 	}
-	if err := stepOrDeliver(ctx, e, d, got[0].Wakeup); err != nil {
-		if !errors.Is(err, engine.ErrUnavailable) && err.Error() != leaseOver {
-			p.wrong("a step failed: %v", err)
+	for next := &t; next != nil; {
+		t = *next
+		report, err := stepOrDeliver(ctx, e, d, t)
+		switch {
+		case err != nil:
+			if !errors.Is(err, engine.ErrUnavailable) && err.Error() != leaseOver {
+				p.wrong("a step failed: %v", err)
+			}
+			p.w.Note("gives the wake-up back: %v", err)
+			_ = queue.Nack(ctx, t.Delivery, time.Second, err.Error())
+		case !report.Settled:
+			_ = queue.Ack(ctx, t.Delivery)
+		case report.Next != nil:
+			p.done["a step goes on"]++
 		}
-		p.w.Note("gives the wake-up back: %v", err)
-		_ = queue.Nack(ctx, got[0], time.Second, err.Error())
-		return
+		next = report.Next
 	}
-	_ = queue.Ack(ctx, got[0])
 }
 
-func stepOrDeliver(ctx context.Context, e *engine.Engine, d *delivery.Deliverer, w engine.Wakeup) (err error) {
-	if w.Endpoint != "" {
-		_, err = d.Deliver(ctx, w)
-		return err
+func stepOrDeliver(ctx context.Context, e *engine.Engine, d *delivery.Deliverer, t engine.Taken) (report engine.Report, err error) {
+	if t.Endpoint != "" {
+		_, err = d.Deliver(ctx, t.Wakeup)
+		return report, err
 	}
-	_, err = e.Step(ctx, w)
-	return err
+	return e.StepFor(ctx, t, func() bool { return true })
 }
 
 // sweep looks when there is something to find: looking in vain is nothing that a crash could

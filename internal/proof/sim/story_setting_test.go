@@ -24,6 +24,7 @@ type setting struct {
 	messages  int
 	doubled   bool          // each wake-up comes twice
 	lost      bool          // no wake-up arrives but those of the sweep
+	joint     bool          // the queue shares the writes of the store
 	oneByOne  bool          // a sweep handles one entry
 	starters  []string      // none: everybody
 	approvers []string      // none: everybody
@@ -178,6 +179,7 @@ var settings = speak([]sentence[change]{
 	}},
 	{`every wake-up comes twice, at once`, always(func(s *setting) { s.doubled = true })},
 	{`every wake-up is lost but those of the sweep`, always(func(s *setting) { s.lost = true })},
+	{`a release brings along what it asks of the queue`, always(func(s *setting) { s.joint = true })},
 	{`a sweep handles one entry`, always(func(s *setting) { s.oneByOne = true })},
 	{`another run is overdue, and nobody can work on it`, always(func(s *setting) { s.stuck = true })},
 	{`a copy of {rest} lands {rest}`, func(args []string) (change, error) { return readMischief(args[0], args[1], lateCopy) }},

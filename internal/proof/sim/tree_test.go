@@ -118,7 +118,7 @@ func (g *grove) build(t *testing.T, template func() []byte) {
 	g.faults.Worse = map[string]float64{"start": 3, "signal": 3}
 	inner := g.place(t, template)
 	g.db = g.kin.raw
-	g.store = sim.Store{Inner: inner, Faults: g.faults, Lose: g.w.Lose}
+	g.store = sim.Store{Inner: inner, Faults: g.faults, Lose: g.w.Lose, Joint: g.joint()}
 	store, queue := g.store, sim.Queue{Inner: g.bell, Faults: g.faults, Lose: g.w.Lose}
 	g.reader = query.New(frontend.New(frontend.Options{Store: store, Catalog: g, Waker: queue, Clock: g.wrongClock(), Random: g.w,
 		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}}))

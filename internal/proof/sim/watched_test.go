@@ -95,10 +95,26 @@ func (w *watched) claimed(old, h core.Head, req engine.ClaimRequest) {
 }
 
 func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
+	old := w.last[req.Next.Thread]
 	got, err := w.FullStore.Commit(ctx, req)
 	w.refused(err)
+	if got.Next != nil && got.Next.Head.Epoch != old.Epoch {
+		w.wentOn(old, got.Next.Head, req)
+	}
 	w.look(ctx, req.Next.Tenant, req.Next.Thread)
 	return got, err
+}
+
+// wentOn: a commit that released its run has claimed it as well. What lies between was never there
+// to be seen.
+func (w *watched) wentOn(old, h core.Head, req engine.CommitRequest) {
+	released := old
+	released.Rev, released.Lease, released.Tries, released.Status, released.NotBefore = req.Next.Rev, 0, 0, req.Next.Status, req.Next.NotBefore
+	w.s.cast.flights.released(req.Next)
+	w.claims[claimOf(h.Run, h.Epoch)] = int64(len(w.s.cast.denied))
+	w.claimed(released, h, *req.Settle.Claim)
+	released.CID, released.Ev = req.Next.CID, old.Ev
+	w.last[h.Thread] = released
 }
 
 // refused: no store ever has to refuse a write because of what it would leave.

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
@@ -60,6 +61,31 @@ func (b *bell) Nack(ctx context.Context, d engine.Delivery, delay time.Duration,
 	return err
 }
 
+// Ride implements [sim.Joint], if the queue does.
+func (b *bell) Ride(ctx context.Context, req engine.CommitRequest, landed engine.Written, claim func() (core.Head, error)) (engine.Written, error) {
+	w, err := landed, error(nil)
+	if !b.Itself() {
+		w, err = b.FullQueue.(sim.Joint).Ride(ctx, req, landed, claim)
+	}
+	switch {
+	case w.Next != nil:
+		b.ringIn(visibility)
+	case req.Wake != nil:
+		b.ringIn(req.Wake.For)
+	}
+	return w, err
+}
+
+// Itself says whether the queue is a store, as [sqlite.DB] is.
+func (b *bell) Itself() bool {
+	_, itself := b.FullQueue.(engine.Store)
+	return itself
+}
+
+func (b *bell) Held(receipt string, w engine.Wakeup) engine.Delivery {
+	return b.FullQueue.(sim.Joint).Held(receipt, w)
+}
+
 type worker struct {
 	s         *stage
 	clock     *skewed
@@ -93,28 +119,38 @@ func (w *worker) tick() {
 }
 
 func (w *worker) once(ctx context.Context) (worked bool) {
-	got, err := w.queue.Receive(ctx, 1)
-	if err != nil || len(got) == 0 {
+	t, some, err := w.queue.Take(ctx, w.store, w.engine.ClaimFor)
+	if err != nil || !some {
 		return false
 	}
-	if err := w.handle(inTenant(ctx, got[0].Tenant), got[0].Wakeup); err != nil {
-		if !errors.Is(err, engine.ErrUnavailable) && err.Error() != leaseOver {
-			w.s.wrong("a step failed: %v", err)
-		}
-		_ = w.queue.Nack(ctx, got[0], time.Second, err.Error())
-		return true
+	for next := &t; next != nil; {
+		next = w.handle(inTenant(ctx, next.Tenant), *next)
 	}
-	_ = w.queue.Ack(ctx, got[0])
 	return true
 }
 
-func (w *worker) handle(ctx context.Context, of engine.Wakeup) (err error) {
-	if of.Endpoint != "" {
-		_, err = w.deliverer.Deliver(ctx, of)
-		return err
+// handle does what a message is for and settles it, as the embedded server does.
+func (w *worker) handle(ctx context.Context, t engine.Taken) (next *engine.Taken) {
+	var report engine.Report
+	var err error
+	if t.Endpoint != "" {
+		_, err = w.deliverer.Deliver(ctx, t.Wakeup)
+	} else {
+		report, err = w.engine.StepFor(ctx, t, func() bool { return w.s.w.Chance(0.9) })
 	}
-	_, err = w.engine.Step(ctx, of)
-	return err
+	switch {
+	case err != nil:
+		if !errors.Is(err, engine.ErrUnavailable) && err.Error() != leaseOver {
+			w.s.wrong("a step failed: %v", err)
+		}
+		_ = w.queue.Nack(ctx, t.Delivery, time.Second, err.Error())
+		return nil
+	case !report.Settled:
+		_ = w.queue.Ack(ctx, t.Delivery)
+	case report.Next != nil:
+		w.s.faults.Counts["went on"]++
+	}
+	return report.Next
 }
 
 const leaseOver = "engine: the lease is too near its end to start a body that must not run twice"
