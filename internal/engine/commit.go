@@ -16,6 +16,7 @@ func (a *activation) commit(ctx context.Context, c *plans.Commit) error {
 		req.Wake = &Delay{time.Duration(*c.Wake) * time.Millisecond}
 	}
 	w, err := traced(ctx, a.e, "commit", func(ctx context.Context) (Written, error) {
+		defer a.rest()()
 		return retryingFor(ctx, a.e, a.patience(), func() (Written, error) { return a.e.o.Store.Commit(ctx, req) })
 	})
 	if errors.Is(err, ErrSignals) {

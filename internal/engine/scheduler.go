@@ -28,8 +28,8 @@ func (goroutines) Await(a, b <-chan struct{}) {
 }
 
 // Slots are the right to compute, where many activations share a process. A step begins with a
-// slot, gives it up while it waits for bodies, the model, a hook or the memory, and takes one again
-// before it goes on. So an activation that waits does not keep others from computing.
+// slot, gives it up while it waits for bodies, the model, a hook, the memory or a commit, and takes
+// one again before it goes on. So an activation that waits does not keep others from computing.
 type Slots interface {
 	// GiveUp returns the slot of an activation of the tenant.
 	GiveUp(tenant string)
