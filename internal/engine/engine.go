@@ -112,7 +112,8 @@ func (e *Engine) Step(ctx context.Context, w Wakeup) (Report, error) {
 
 // StepFor is Step for a delivery, with a store that is the queue as well: the release settles the
 // delivery, where the store can do that. If goesOn agrees it also claims the run's next step, which
-// the caller has to do then: [Report.Next]. A run that t has claimed has a whole lease left.
+// the caller has to do then: [Report.Next]. A run that t has claimed is not claimed again, and the
+// step takes as long as that lease.
 func (e *Engine) StepFor(ctx context.Context, t Taken, goesOn func() bool) (Report, error) {
 	head := t.Head
 	if head.Thread == "" {

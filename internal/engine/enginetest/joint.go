@@ -39,6 +39,8 @@ var jointCases = []struct {
 	{"a run that backs off does not go on", testJointBackoff},
 	{"a release to done settles its delivery and claims nothing", testJointDone},
 	{"HF10 the reply was lost: the same release again goes on once", testJointRepeated},
+	{"HF10 a repeated release goes on with the signals that came since", testJointRepeatedLate},
+	{"H5 a repeated release does not go on as another owner", testJointNotMine},
 	{"H1 a late copy of a release that went on changes nothing", testJointCopy},
 	{"a refused release settles nothing and claims nothing", testJointRefused},
 	{"a delivery that another receiver has is left to it", testJointLost},
@@ -197,6 +199,30 @@ func testJointRepeated(t *jointTest) {
 		t.Fatalf("%+v", w)
 	}
 	t.receive(1)
+}
+
+func testJointRepeatedLate(t *jointTest) {
+	req := t.release(t.begun(), "w2")
+	sent := t.signal(say(t.written(req).Next.Head, "k1"))
+	again := t.written(req)
+	if again.Next == nil || len(again.Next.Head.Inbox) != 1 || again.Next.Head.Sigs != sent.Sigs {
+		t.Fatalf("%+v", again)
+	}
+	t.unchanged(again.Next.Head)
+}
+
+func testJointNotMine(t *jointTest) {
+	req := t.release(t.begun(), "w2")
+	t.must(t.joint.Send(t.Context(), engine.Wakeup{Tenant: "other", Thread: "thr_b"}, 0))
+	w := t.written(req)
+	if w.Next != nil {
+		t.Fatalf("%+v", w)
+	}
+	t.claim(w.Head, "w3", 1000)
+	again, err := t.joint.Commit(t.Context(), req)
+	if t.wantErr(err, engine.ErrFenced); again.Next != nil {
+		t.Errorf("%+v", again)
+	}
 }
 
 func testJointCopy(t *jointTest) {

@@ -43,6 +43,10 @@ type Faults struct {
 	Pause    float64
 	PauseMax time.Duration
 
+	// Silence is how long it takes at most until a reply counts as lost. Meanwhile the world
+	// goes on, and what comes then finds the operation done.
+	Silence time.Duration
+
 	// Late is the chance that a copy of a write lands again up to LateMax later, when nobody
 	// waits for its answer any more.
 	Late    float64
@@ -80,13 +84,13 @@ func op[T any](ctx context.Context, f *Faults, lose Lose, name string, do func()
 	f.World.Yield(ctx)
 	f.Ops++
 	f.pause(ctx)
-	v, err := struck(f, lose, name, do)
+	v, err := struck(ctx, f, lose, name, do)
 	f.pause(ctx)
 	return v, err
 }
 
 // struck does the operation, unless its process is lost or its request is, before or after.
-func struck[T any](f *Faults, lose Lose, name string, do func() (T, error)) (v T, err error) {
+func struck[T any](ctx context.Context, f *Faults, lose Lose, name string, do func() (T, error)) (v T, err error) {
 	kind := f.kind(name)
 	if kind != "" {
 		f.count(kind)
@@ -101,6 +105,7 @@ func struck[T any](f *Faults, lose Lose, name string, do func() (T, error)) (v T
 		if v, err = do(); err != nil {
 			return v, err
 		}
+		f.silence(ctx)
 		var nothing T
 		return nothing, fmt.Errorf("%s: %w", name, engine.ErrUnavailable)
 	case CrashAfter:
@@ -140,6 +145,12 @@ func (f *Faults) pause(ctx context.Context) {
 		f.count(Paused)
 		f.World.Note("stands still for %s", d)
 		_ = f.World.Sleep(ctx, d)
+	}
+}
+
+func (f *Faults) silence(ctx context.Context) {
+	if f.Silence > 0 && f.World.Chance(0.5) {
+		_ = f.World.Sleep(ctx, f.World.Upto(f.Silence))
 	}
 }
 

@@ -16,6 +16,9 @@ type Joint interface {
 	// Ride does what a release that landed asks of the queue: see [engine.Settle].
 	Ride(ctx context.Context, req engine.CommitRequest, landed engine.Written, claim func() (core.Head, error)) (engine.Written, error)
 
+	// Take receives a message and claims its run.
+	Take(ctx context.Context, of FullStore, claim func(engine.Wakeup) engine.ClaimRequest) (engine.Taken, error)
+
 	// Itself says that the store is the queue: it does all that a commit brings along, and Ride
 	// only learns of it.
 	Itself() bool
@@ -40,6 +43,22 @@ func (q *MemoryQueue) Ride(ctx context.Context, req engine.CommitRequest, landed
 	err := q.Send(ctx, engine.Wakeup{Tenant: req.Next.Tenant, Thread: req.Next.Thread}, req.Wake.For)
 	landed.Woken = err == nil
 	return landed, err
+}
+
+// Take implements [Joint].
+func (q *MemoryQueue) Take(ctx context.Context, of FullStore, claim func(engine.Wakeup) engine.ClaimRequest) (engine.Taken, error) {
+	got, err := q.Receive(ctx, 1)
+	if err != nil || len(got) == 0 {
+		return engine.Taken{}, err
+	}
+	taken := engine.Taken{Delivery: got[0]}
+	if taken.Endpoint == "" {
+		// if it is refused, the step's own claim says why
+		if head, err := of.Claim(ctx, claim(taken.Wakeup)); err == nil {
+			taken.Head = head
+		}
+	}
+	return taken, nil
 }
 
 // Itself implements [Joint].
@@ -138,20 +157,11 @@ func (q Queue) Take(ctx context.Context, of Store, claim func(engine.Wakeup) eng
 		return engine.Taken{Delivery: got[0]}, true, nil
 	}
 	taken, err = op(ctx, q.Faults, q.Lose, "take", func() (engine.Taken, error) {
-		got, err := q.Inner.Receive(ctx, 1)
-		if err != nil || len(got) == 0 {
-			return engine.Taken{}, err
+		t, err := of.Joint.Take(ctx, of.Inner, claim)
+		if t.ID != "" {
+			q.Faults.World.Note("takes a wake-up of %s", short(t.Thread))
 		}
-		w := got[0].Wakeup
-		q.Faults.World.Note("takes a wake-up of %s", short(w.Thread))
-		if w.Endpoint != "" {
-			return engine.Taken{Delivery: got[0]}, nil
-		}
-		head, err := of.Inner.Claim(ctx, claim(w))
-		if err != nil {
-			head = core.Head{} // the step's own claim says why
-		}
-		return engine.Taken{Delivery: got[0], Head: head}, nil
+		return t, err
 	})
 	return taken, taken.ID != "", err
 }

@@ -55,6 +55,8 @@ type plan struct {
 	joint   bool // releases bring along what they ask of the queue
 	lag     int64
 
+	unheard float64 // how many times as often as others commits go wrong; 0: as often
+
 	crowded   bool            // delivery lines hold little; operators redrive what was given up
 	endpoints int             // how many subscribe to the runs, see [endpoints]
 	remind    *vote.Reminders // of people who are asked; nil: none

@@ -134,6 +134,12 @@ func (s *stage) build(ctx context.Context) {
 	p := s.plan
 	s.faults = sim.NewFaults(s.w, p.rate)
 	s.faults.Pause, s.faults.PauseMax, s.faults.Late, s.faults.LateMax = p.pause, 3*lease, p.late, 2*lease
+	if p.joint {
+		s.faults.Silence = lease / 2
+	}
+	if p.unheard > 0 {
+		s.faults.Worse = map[string]float64{"commit": p.unheard}
+	}
 	s.luck = &luck{World: s.w}
 	s.settleNextDoor()
 	for _, of := range s.tenants() {

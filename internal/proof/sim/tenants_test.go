@@ -138,6 +138,10 @@ func (a storeOfAll) Claim(ctx context.Context, req engine.ClaimRequest) (core.He
 	return a.at(req.Tenant).Claim(ctx, req)
 }
 
+func (a storeOfAll) took(ctx context.Context, req engine.ClaimRequest, t engine.Taken) {
+	a.at(req.Tenant).(onlooker).took(ctx, req, t)
+}
+
 func (a storeOfAll) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	return a.at(req.Next.Tenant).Commit(ctx, req)
 }

@@ -69,6 +69,8 @@ func (k *kin) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head, er
 	return k.FullStore.Claim(ctx, req)
 }
 
+func (k *kin) took(_ context.Context, req engine.ClaimRequest, _ engine.Taken) { k.look(req.Thread) }
+
 func (k *kin) Commit(ctx context.Context, req engine.CommitRequest) (engine.Written, error) {
 	defer k.look(req.Next.Thread)
 	w, err := k.FullStore.Commit(ctx, req)

@@ -70,11 +70,34 @@ func (w *watched) Claim(ctx context.Context, req engine.ClaimRequest) (core.Head
 	old := w.last[req.Thread]
 	h, err := w.FullStore.Claim(ctx, req)
 	if err == nil {
-		w.claims[claimOf(h.Run, h.Epoch)] = int64(len(w.s.cast.denied))
-		w.claimed(old, h, req)
+		w.owned(old, h, req)
 	}
 	w.look(ctx, req.Tenant, req.Thread)
 	return h, err
+}
+
+func (w *watched) took(ctx context.Context, req engine.ClaimRequest, t engine.Taken) {
+	w.mine(ctx, req.Thread, req.Tenant)
+	w.owned(w.last[req.Thread], t.Head, req)
+	w.whole(ctx, t.Head, req)
+	w.look(ctx, req.Tenant, req.Thread)
+}
+
+// owned notes a claim.
+func (w *watched) owned(old, h core.Head, req engine.ClaimRequest) {
+	w.claims[claimOf(h.Run, h.Epoch)] = int64(len(w.s.cast.denied))
+	w.claimed(old, h, req)
+}
+
+// whole: a step that does not claim its run itself begins with the head as it is stored, under the
+// claim that was asked for.
+func (w *watched) whole(ctx context.Context, h core.Head, req engine.ClaimRequest) {
+	if h.Claim != req.Claim {
+		w.s.wrong("H5: a step of %s begins with the claim %s and not with its own, %s", h.Run, h.Claim, req.Claim)
+	}
+	if stored, err := w.s.db.Load(ctx, h.Tenant, h.Thread); err != nil || string(core.Encode(stored)) != string(core.Encode(h)) {
+		w.s.wrong("I-2: a step begins with %s and not with what is stored, %s, %v", core.Encode(h), core.Encode(stored), err)
+	}
 }
 
 // claimed: a claim counts, and nobody claims a run that is to be left alone.
@@ -98,8 +121,11 @@ func (w *watched) Commit(ctx context.Context, req engine.CommitRequest) (engine.
 	old := w.last[req.Next.Thread]
 	got, err := w.FullStore.Commit(ctx, req)
 	w.refused(err)
-	if got.Next != nil && got.Next.Head.Epoch != old.Epoch {
-		w.wentOn(old, got.Next.Head, req)
+	if got.Next != nil {
+		w.whole(ctx, got.Next.Head, *req.Settle.Claim)
+		if got.Next.Head.Epoch != old.Epoch {
+			w.wentOn(old, got.Next.Head, req)
+		}
 	}
 	w.look(ctx, req.Next.Tenant, req.Next.Thread)
 	return got, err
@@ -111,8 +137,7 @@ func (w *watched) wentOn(old, h core.Head, req engine.CommitRequest) {
 	released := old
 	released.Rev, released.Lease, released.Tries, released.Status, released.NotBefore = req.Next.Rev, 0, 0, req.Next.Status, req.Next.NotBefore
 	w.s.cast.flights.released(req.Next)
-	w.claims[claimOf(h.Run, h.Epoch)] = int64(len(w.s.cast.denied))
-	w.claimed(released, h, *req.Settle.Claim)
+	w.owned(released, h, *req.Settle.Claim)
 	released.CID, released.Ev = req.Next.CID, old.Ev
 	w.last[h.Thread] = released
 }

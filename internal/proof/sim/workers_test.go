@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 // skewed is one worker's clock: wrong by a little, and now and then by minutes.
@@ -75,6 +76,37 @@ func (b *bell) Ride(ctx context.Context, req engine.CommitRequest, landed engine
 	}
 	return w, err
 }
+
+// onlooker sees claims that SQLite makes as it hands out their messages.
+type onlooker interface {
+	took(ctx context.Context, req engine.ClaimRequest, taken engine.Taken)
+}
+
+// Take implements [sim.Joint].
+func (b *bell) Take(ctx context.Context, of sim.FullStore, claim func(engine.Wakeup) engine.ClaimRequest) (taken engine.Taken, err error) {
+	if !b.Itself() {
+		taken, err = b.FullQueue.(sim.Joint).Take(ctx, of, claim)
+	} else {
+		var req engine.ClaimRequest
+		taken, _, err = b.FullQueue.(*sqlite.DB).TakeFor(ctx, everyPlace{}, func(w engine.Wakeup) *engine.ClaimRequest {
+			req = claim(w)
+			return &req
+		})
+		if err == nil && taken.Head.Thread != "" {
+			of.(onlooker).took(ctx, req, taken)
+		}
+	}
+	if taken.ID != "" {
+		b.ringIn(visibility)
+	}
+	return taken, err
+}
+
+// everyPlace has room for every message.
+type everyPlace struct{}
+
+func (everyPlace) Take(string) bool { return true }
+func (everyPlace) Free(string)      {}
 
 // Itself says whether the queue is a store, as [sqlite.DB] is.
 func (b *bell) Itself() bool {
