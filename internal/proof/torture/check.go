@@ -201,7 +201,7 @@ func (c *check) ended(r RunLog, parent *ParentCall) {
 	switch {
 	case r.Status != "done":
 		c.violated("every run comes to its end", 0, "with everything decided, run "+r.ID+" is done", "it is %s, and waits for %s", r.Status, waitsFor(r))
-	case reason == "cancelled" && !c.cancelled[r.ID] && !c.givenUpByParent(parent):
+	case reason == "cancelled" && !c.cancelled[r.ID] && !c.givenUpAbove(parent):
 		c.violated("nobody ends a run but who may", 0, "run "+r.ID+" goes on until it is done", "it is cancelled, and nobody asked for that")
 	case c.e.Own && reason != "natural_end" && reason != "cancelled" && !givenUp(r):
 		c.violated("a run of this agent ends by itself or by a cancel", 0, "run "+r.ID+" ends by itself",

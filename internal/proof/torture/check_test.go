@@ -300,3 +300,15 @@ func TestADecisionThatACancelOvertookNeedNotBeApplied(t *testing.T) {
 		t.Error(v)
 	}
 }
+
+// A run sees the cancel of one far above, and tells its parent before that was cancelled.
+func TestACancelFarAboveEndsARun(t *testing.T) {
+	for accepted, want := range map[string]bool{"run_root_0": true, "run_other_0": false} {
+		c := &check{cancelled: map[string]bool{accepted: true}, e: Evidence{Threads: map[string]Thread{
+			"thr_team": {Parent: &ParentCall{"run_root_0", "call_1"}, Runs: []RunLog{{Run: wire.Run{ID: "run_team_0"}}}}}},
+			stories: map[string]*story{"run_team_0": {byID: map[string]*call{"call_1": {ends: []string{"call.failed"}}}}}}
+		if got := c.givenUpAbove(&ParentCall{"run_team_0", "call_1"}); got != want {
+			t.Errorf("with %s cancelled: %v", accepted, got)
+		}
+	}
+}

@@ -102,22 +102,32 @@ func (w *world) readWithin(ctx context.Context, id string, patience time.Duratio
 	return w.readThread(ctx, id)
 }
 
-// givenUpByParent says whether the call that a run works for stopped waiting, or its run ended, so
-// that the run was cancelled from above.
-func (c *check) givenUpByParent(p *ParentCall) bool {
-	if p == nil {
-		return false
-	}
-	s := c.stories[p.Run]
-	if s == nil || s.byID[p.Call] == nil {
-		return false
-	}
-	for _, end := range s.byID[p.Call].ends {
-		if end == "call.cancelled" {
+// givenUpAbove says whether a call that a run works for, or one further up, stopped waiting, or that
+// somebody cancelled one of the runs above: the run may see that before its parent does, which then
+// has its result.
+func (c *check) givenUpAbove(p *ParentCall) bool {
+	for ; p != nil; p = c.parentOf(p.Run) {
+		if c.cancelled[p.Run] {
+			return true
+		}
+		s := c.stories[p.Run]
+		if s == nil || s.byID[p.Call] == nil {
+			return false
+		}
+		if slices.Contains(s.byID[p.Call].ends, "call.cancelled") {
 			return true
 		}
 	}
 	return false
+}
+
+func (c *check) parentOf(run string) *ParentCall {
+	for _, t := range c.e.Threads {
+		if slices.ContainsFunc(t.Runs, func(r RunLog) bool { return r.ID == run }) {
+			return t.Parent
+		}
+	}
+	return nil
 }
 
 // outcomes is what the reason of a child's end is for the call that it worked for.
