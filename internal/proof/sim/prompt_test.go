@@ -13,7 +13,8 @@ import (
 // segments, the last, or an earlier one if the worker has lost the run since. What a process keeps
 // between two steps must not show.
 func (c model) checkPrompt(ctx context.Context, p engine.Prompt) {
-	segments, err := c.journalOf(ctx, p)
+	// of a run that another owner has by now, the call may be stopped already
+	segments, err := c.journalOf(context.WithoutCancel(ctx), p)
 	switch {
 	case err != nil && c.s.table != nil: // its wire has faults, and is not asked again
 		return
