@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/proof/effort"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
 
@@ -223,9 +222,8 @@ func (d doors) Commit(_ context.Context, req engine.CommitRequest) (engine.Writt
 func TestWhatIsWrongIsFoundMadeSmallAndTold(t *testing.T) {
 	c := cut{flaw: func(h *halved) sim.FullStore { return doors{h} }}
 	began := time.Now()
-	// The first seeds that find it make schedules of thousands of claims; 71 finds it in a
-	// short one.
-	for seed := uint64(effort.Of(1, 65)); seed < 20_000; seed++ {
+	// 1 finds it in a short schedule, others in schedules of thousands of claims.
+	for seed := uint64(1); seed < 20_000; seed++ {
 		_, wrong := schedule(t, nil, seed, c)
 		if len(wrong) == 0 {
 			continue
