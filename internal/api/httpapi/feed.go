@@ -8,11 +8,13 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -45,7 +47,7 @@ func (a *api) tenantEvents(w http.ResponseWriter, r *http.Request) error {
 	case a.streamURL != "":
 		return a.sendToFeed(r, f, q)
 	}
-	return a.feedStream(r, f, q)
+	return a.feedStream(r, f, q, 0)
 }
 
 // feedQuery reads the filters of a feed.
@@ -136,13 +138,15 @@ func feedRoles(p access.Principal) []access.Role {
 //	data: {"waiting":3,"kinds":{"approval":2,"client":1},"at_least":false}
 //
 // A reader that loses the stream resumes from the last id.
-func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery) error {
+//
+// With a pace, what happens meanwhile is sent together.
+func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery, pace time.Duration) error {
 	leave, err := a.streams.Enter(principal(r).Tenant)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	s := feedStream{openStream: f, r: r, q: q}
+	s := feedStream{openStream: f, r: r, q: q, pace: pace}
 	s.q.After, s.q.Tail, s.q.Limit, s.q.Bytes = f.after, f.tail, streamPage, streamBytes
 	page, err := a.readFeed(r, s.q)
 	if err != nil {
@@ -158,7 +162,8 @@ type feedStream struct {
 	*openStream
 	r       *http.Request
 	q       query.FeedQuery
-	counted []byte // the counts that were sent last
+	counted []byte        // the counts that were sent last
+	pace    time.Duration // between two pages that have events
 }
 
 func (s *feedStream) run(page wire.FeedPage) {
@@ -168,6 +173,9 @@ func (s *feedStream) run(page wire.FeedPage) {
 			return
 		}
 		if len(page.Items) == 0 && !s.send([]byte(": nothing yet\n\n")) {
+			return
+		}
+		if s.pace > 0 && len(page.Items) > 0 && engine.Sleep(s.r.Context(), s.api.clock, s.pace) != nil {
 			return
 		}
 		s.q.Wait = min(s.api.limits.KeepAlive, s.end.Sub(s.api.clock.Now()))

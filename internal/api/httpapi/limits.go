@@ -9,8 +9,8 @@ import (
 
 // Limits bound what this process does for callers at once. A zero member means its default.
 type Limits struct {
-	Streams       int // open streams of all tenants; 500
-	TenantStreams int // open streams of one tenant; 100
+	Streams       int // open streams of all tenants; 2,000
+	TenantStreams int // open streams of one tenant; 500: each open page of the console has one
 	// between the comments that keep a silent stream open; 15 seconds
 	KeepAlive  time.Duration
 	StreamLife time.Duration // after which a stream ends, to be opened again; 15 minutes
@@ -23,8 +23,8 @@ type Limits struct {
 }
 
 func (l Limits) orDefaults() Limits {
-	set(&l.Streams, 500)
-	set(&l.TenantStreams, 100)
+	set(&l.Streams, 2000)
+	set(&l.TenantStreams, 500)
 	set(&l.KeepAlive, 15*time.Second)
 	set(&l.StreamLife, 15*time.Minute)
 	set(&l.WriteTime, 10*time.Second)

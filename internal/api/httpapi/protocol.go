@@ -6,6 +6,7 @@ import (
 	"errors"
 	"net/http"
 	"net/url"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
@@ -138,7 +139,12 @@ func (v *Visit) Show(w http.ResponseWriter, run string, about url.Values) error 
 	return v.api.show(w, v.Request, run, viewer, &v.read)
 }
 
-// Follow answers with the feed of the caller's tenant, as the API streams it.
+// pagePace is how often an open page is told what is new while much happens. People don't read
+// faster, and hundreds of pages would cost more than the runs that they show.
+const pagePace = 250 * time.Millisecond
+
+// Follow answers with the feed of the caller's tenant, as the API streams it, at the pace of a page
+// and in brief.
 func (v *Visit) Follow(w http.ResponseWriter) error {
 	if err := v.May(canSeeInbox...); err != nil {
 		return err
@@ -154,7 +160,8 @@ func (v *Visit) Follow(w http.ResponseWriter) error {
 	if v.api.streamURL != "" {
 		return v.api.sendToFeed(v.Request, f, q)
 	}
-	return v.api.feedStream(v.Request, f, q)
+	q.Brief = true
+	return v.api.feedStream(v.Request, f, q, pagePace)
 }
 
 // FollowRun answers with the events of a run, and what its model is saying, as the API streams

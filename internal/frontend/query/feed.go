@@ -2,6 +2,7 @@ package query
 
 import (
 	"context"
+	"encoding/json"
 	"slices"
 	"time"
 
@@ -23,6 +24,8 @@ type FeedQuery struct {
 	// soft limit of the weight of the events, where it is below that of every page; 0 sets none
 	Bytes int
 	Wait  time.Duration // how long to wait for events if there are none yet
+	// only what tells a reader which question or run an event is about
+	Brief bool
 }
 
 // feedPiece is the size of one store read. A page ends after mostFeedPassed entries, or after
@@ -45,8 +48,25 @@ const undecidedFor = 15 * time.Minute
 // for commits of different workers within the lag.
 //
 // The page that reaches the end of the feed counts what waits, if it passed anything.
+//
+// Callers that wait with the same query share one read of the store.
 func (f *Reader) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire.FeedPage, error) {
-	page := wire.FeedPage{Items: []wire.Event{}}
+	if q.Wait <= 0 || q.After == "" { // what begins now is not what began before
+		return f.feed(ctx, c.Tenant, q)
+	}
+	page, err := f.feeds.Do(ctx, feedOf{c.Tenant, q}, func(ctx context.Context) (wire.FeedPage, error) { return f.feed(ctx, c.Tenant, q) })
+	page.Items = slices.Clone(page.Items)
+	return page, err
+}
+
+// feedOf is all that a page of a feed depends on.
+type feedOf struct {
+	tenant string
+	FeedQuery
+}
+
+func (f *Reader) feed(ctx context.Context, tenant string, q FeedQuery) (wire.FeedPage, error) {
+	c, page := frontend.Caller{Tenant: tenant}, wire.FeedPage{Items: []wire.Event{}}
 	at, err := f.feedStart(ctx, c, q)
 	if err != nil {
 		return page, err
@@ -58,6 +78,9 @@ func (f *Reader) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire
 			return false, err
 		}
 		at, more = r.at, r.more
+		if q.Brief {
+			inBrief(r.items)
+		}
 		page.Items = append(page.Items, r.items...)
 		return len(page.Items) > 0 || more, nil
 	})
@@ -72,6 +95,26 @@ func (f *Reader) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire
 		page.Counts = &counts
 	}
 	return page, nil
+}
+
+// inBrief leaves of each event what [FeedQuery.Brief] says.
+func inBrief(events []wire.Event) {
+	for i, e := range events {
+		var said struct {
+			Kind       string          `json:"kind,omitempty"`
+			Suspension json.RawMessage `json:"suspension,omitempty"`
+			By         string          `json:"by,omitempty"`
+			Applied    *bool           `json:"applied,omitempty"`
+		}
+		_ = json.Unmarshal(e.Data, &said) // what is not there is left out
+		var asked struct {
+			ID string `json:"id"`
+		}
+		if json.Unmarshal(said.Suspension, &asked) == nil { // else it is an id
+			said.Suspension = core.Encode(asked)
+		}
+		events[i].Data = core.Encode(said)
+	}
 }
 
 // FeedStart is the cursor that a query begins at, once it is checked; empty for the beginning.

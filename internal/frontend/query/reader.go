@@ -2,10 +2,27 @@
 // tenant, the events of a run, messages and calls. It shows what is committed.
 package query
 
-import "github.com/dormouse-dev/dormouse/internal/frontend"
+import (
+	"time"
+
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
+)
 
 // Reader is the callers' side with the reads of this package. What it embeds also writes.
-type Reader struct{ *frontend.Frontend }
+type Reader struct {
+	*frontend.Frontend
+	feeds longpoll.Shared[feedOf, wire.FeedPage]
+}
+
+// feedKept is how long a page of a feed is kept for readers that come a little later.
+const feedKept = time.Second
 
 // New adds the reads to a frontend.
-func New(f *frontend.Frontend) *Reader { return &Reader{f} }
+func New(f *frontend.Frontend) *Reader {
+	r := &Reader{Frontend: f}
+	r.feeds.Later = func(forget func()) { f.Clock.AfterFunc(feedKept, forget) }
+	r.feeds.Worth = func(p wire.FeedPage) bool { return len(p.Items) > 0 }
+	return r
+}
