@@ -5,6 +5,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"path/filepath"
+	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/client"
@@ -112,6 +113,30 @@ func TestAnUnknownVersionDoesNothing(t *testing.T) {
 				t.Errorf("%s, version %s: %d %s", name, version, got.status, got.text)
 			}
 			d.untouched("t", name)
+		}
+	}
+}
+
+// TestMoreMessagesThanAClientLosesDoNothing: each that the conversation lacks is sent to it, and a
+// thousand of them would keep a server busy.
+func TestMoreMessagesThanAClientLosesDoNothing(t *testing.T) {
+	d, _ := lonelyDesk(t, t.TempDir())
+	for path, request := range map[string]struct{ body, message string }{
+		"/ai-sdk/desk": {`{"id":"many-sdk","messages":[%s]}`, `{"id":"m%d","role":"user","parts":[{"type":"text","text":"hello"}]}`},
+		"/ag-ui/desk":  {`{"threadId":"many-ag-ui","runId":"r","messages":[%s]}`, `{"id":"m%d","role":"user","content":"hello"}`},
+	} {
+		var messages []string
+		for i := range 102 {
+			messages = append(messages, fmt.Sprintf(request.message, i))
+		}
+		got := d.send("POST", path, fmt.Sprintf(request.body, strings.Join(messages, ",")))
+		if got.status != http.StatusBadRequest || !strings.Contains(got.text, "101 messages that the conversation lacks") {
+			t.Errorf("%s: %d %s", path, got.status, got.text)
+		}
+	}
+	for _, chat := range []string{"many-sdk", "many-ag-ui"} {
+		if found, err := d.api().FindThread(t.Context(), chat); err == nil {
+			t.Errorf("it has begun %+v", found)
 		}
 	}
 }

@@ -75,9 +75,15 @@ func (c chat) unsent(earlier []wire.StartRequest) ([]wire.StartRequest, error) {
 	return slices.DeleteFunc(earlier, func(req wire.StartRequest) bool { return there[req.MessageID] }), err
 }
 
+// mostEarlier is how many messages a request may send before its last one. Clients lose a few.
+const mostEarlier = 100
+
 // sendEarlier gives the conversation the user's messages that it lacks. send is how it gets one.
 func (c chat) sendEarlier(earlier []wire.StartRequest, send func(wire.StartRequest) (frontend.Started, error)) error {
 	missing, err := c.unsent(earlier)
+	if err == nil && len(missing) > mostEarlier {
+		return refusal.New(refusal.CodeInvalid, "the request has %d messages that the conversation lacks, and %d before the last are taken; send some of them first", len(missing), mostEarlier)
+	}
 	for _, req := range missing {
 		if err == nil {
 			err = c.visit.MayStart()
