@@ -200,7 +200,7 @@ func TestTheFunctionsCompile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it builds the functions; make race does")
 	}
-	cmd := exec.Command("go", "build", "-tags", "lambda.norpc", "-o", t.TempDir()+"/", "./lambda/...")
+	cmd := exec.Command("go", "build", "-tags", "lambda.norpc,nethttpomithttp2", "-o", t.TempDir()+"/", "./lambda/...")
 	if out, err := cmd.CombinedOutput(); err != nil {
 		t.Errorf("%v\n%s", err, out)
 	}

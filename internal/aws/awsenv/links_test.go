@@ -96,7 +96,7 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 // linked are the packages of a function with their modules, built as the template builds it.
 func linked(t *testing.T, function string) []string {
 	t.Helper()
-	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "lambda.norpc", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}",
+	cmd := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "lambda.norpc,nethttpomithttp2", "-f", "{{.ImportPath}} {{with .Module}}{{.Path}}{{end}}",
 		module+"/"+path.Join("functions", function))
 	out, err := cmd.Output()
 	if err != nil {
@@ -112,7 +112,7 @@ func TestFunctionsLinkTypesOfTheClientOnly(t *testing.T) {
 		t.Skip("it links a function")
 	}
 	binary := filepath.Join(t.TempDir(), "api")
-	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc", "-o", binary, module+"/functions/api")
+	build := exec.CommandContext(t.Context(), "go", "build", "-tags", "lambda.norpc,nethttpomithttp2", "-o", binary, module+"/functions/api")
 	if out, err := build.CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}

@@ -92,7 +92,7 @@ func TestExpressionsAreCompiledWhenTheyAreUsed(t *testing.T) {
 // linked are the directories of this module's packages that the functions link.
 func linked(t *testing.T) []string {
 	t.Helper()
-	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "lambda.norpc", "-f",
+	out, err := exec.CommandContext(t.Context(), "go", "list", "-deps", "-tags", "lambda.norpc,nethttpomithttp2", "-f",
 		`{{with .Module}}{{if .Main}}{{$.Dir}}{{end}}{{end}}`, module+"/functions/...").Output()
 	if err != nil {
 		t.Fatal(err)

@@ -132,7 +132,7 @@ func (s *Service) Invoke(ctx context.Context, function string, event []byte) (*R
 // for Lambda, and returns the binary, in out.
 func Build(ctx context.Context, module, dir, out string) (string, error) {
 	binary := filepath.Join(out, filepath.Base(dir), "bootstrap")
-	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "lambda.norpc", "-o", binary, "./"+filepath.ToSlash(dir))
+	cmd := exec.CommandContext(ctx, "go", "build", "-trimpath", "-tags", "lambda.norpc,nethttpomithttp2", "-o", binary, "./"+filepath.ToSlash(dir))
 	cmd.Dir = module
 	cmd.Env = append(os.Environ(), "CGO_ENABLED=0")
 	if said, err := cmd.CombinedOutput(); err != nil {
