@@ -41,9 +41,12 @@ test: ## all tests in random order, a slice of each long suite
 ALONE := TestResponsesAddUp|TestATreeSplitAtAnyCursorIsTheWhole|TestTheOrderOfATree|TestATreeRestsOnlyBehindItsLastEvent|TestInboxScreensFit
 ALONE := ^(TestFoldingKnowsEveryCharacterThatAnotherIsTakenFor|TestEveryMemberOfTheSchemaIsNeeded|TestTheTemplateHoldsWhatLintDoesNotSee|$(ALONE))$$
 
-race: ## all tests with the race detector if there is a C compiler; slow tests of one goroutine left out, two of the simulator in part
+# The packages that take longest begin first.
+LONG := ./internal/proof/sim ./internal/proof/replay ./internal/engine ./internal/store/sqlite
+
+race: ## all tests with the race detector if there is a C compiler; slow tests of one goroutine left out, three of the simulator in part
 	$(if $(RACE),,@echo "there is no C compiler, so the race detector is left out")
-	GOGC=400 go test $(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -shuffle=on -p=4 -skip='$(ALONE)$(addprefix |,$(SKIP))' $(FLAGS) ./...
+	GOGC=400 go test $(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -shuffle=on -p=4 -skip='$(ALONE)$(addprefix |,$(SKIP))' $(FLAGS) $(LONG) ./...
 
 torture: build ## kill a server KILLS times under load, and look for everything it acknowledged
 	bin/dormouse-proof torture --kills $(or $(KILLS),50)

@@ -11,7 +11,7 @@ import (
 // replies of many commits get lost, and they are repeated when the run has an owner again and
 // signals have come.
 func TestOneFile(t *testing.T) {
-	n := *seeds
+	n := min(*seeds, oneFiles)
 	if testing.Short() {
 		n = min(n, uint64(effort.Of(0, 40)))
 	}

@@ -7,4 +7,5 @@ package sim_test
 const (
 	eventRuns  = 400
 	storyEvery = 8
+	oneFiles   = 40
 )
