@@ -1,5 +1,6 @@
 // Package effort says how much of a long suite a test plays. Under go test -short, which make test
-// passes, each suite plays a slice; make race plays all of it, but for three suites of the simulator.
+// passes, each suite plays a slice; make race plays all of it, but for three suites of the
+// simulator.
 package effort
 
 import "testing"
