@@ -8,7 +8,6 @@ import (
 	"net/url"
 	"slices"
 	"strings"
-	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
@@ -47,7 +46,7 @@ func (a *api) tenantEvents(w http.ResponseWriter, r *http.Request) error {
 	case a.streamURL != "":
 		return a.sendToFeed(r, f, q)
 	}
-	return a.feedStream(r, f, q, 0)
+	return a.feedStream(r, f, q)
 }
 
 // feedQuery reads the filters of a feed.
@@ -139,14 +138,14 @@ func feedRoles(p access.Principal) []access.Role {
 //
 // A reader that loses the stream resumes from the last id.
 //
-// With a pace, what happens meanwhile is sent together.
-func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery, pace time.Duration) error {
+// In brief, what happens within [pagePace] is sent together.
+func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery) error {
 	leave, err := a.streams.Enter(principal(r).Tenant)
 	if err != nil {
 		return err
 	}
 	defer leave()
-	s := feedStream{openStream: f, r: r, q: q, pace: pace}
+	s := feedStream{openStream: f, r: r, q: q}
 	s.q.After, s.q.Tail, s.q.Limit, s.q.Bytes = f.after, f.tail, streamPage, streamBytes
 	page, err := a.readFeed(r, s.q)
 	if err != nil {
@@ -162,8 +161,7 @@ type feedStream struct {
 	*openStream
 	r       *http.Request
 	q       query.FeedQuery
-	counted []byte        // the counts that were sent last
-	pace    time.Duration // between two pages that have events
+	counted []byte // the counts that were sent last
 }
 
 func (s *feedStream) run(page wire.FeedPage) {
@@ -175,7 +173,7 @@ func (s *feedStream) run(page wire.FeedPage) {
 		if len(page.Items) == 0 && !s.send([]byte(": nothing yet\n\n")) {
 			return
 		}
-		if s.pace > 0 && len(page.Items) > 0 && engine.Sleep(s.r.Context(), s.api.clock, s.pace) != nil {
+		if s.q.Brief && len(page.Items) > 0 && engine.Sleep(s.r.Context(), s.api.clock, pagePace) != nil {
 			return
 		}
 		s.q.Wait = min(s.api.limits.KeepAlive, s.end.Sub(s.api.clock.Now()))

@@ -161,7 +161,7 @@ func (v *Visit) Follow(w http.ResponseWriter) error {
 		return v.api.sendToFeed(v.Request, f, q)
 	}
 	q.Brief = true
-	return v.api.feedStream(v.Request, f, q, pagePace)
+	return v.api.feedStream(v.Request, f, q)
 }
 
 // FollowRun answers with the events of a run, and what its model is saying, as the API streams

@@ -129,7 +129,7 @@ func (a *api) readFeedStream(r *http.Request, f *openStream) error {
 	if err != nil {
 		return err
 	}
-	return a.feedStream(r, f, q, 0)
+	return a.feedStream(r, f, q)
 }
 
 // namedKey marks a request whose principal a ticket names, or a protocol: it holds no token itself.

@@ -269,15 +269,21 @@ func TestA2AATaskSurvivesARestart(t *testing.T) {
 	}
 }
 
-// behind is an API on the desk's store whose streams have another address, as on AWS.
-func (d *desk) behind() *desk {
+// front is the callers' side on the desk's store, for an API of its own.
+func (d *desk) front() *frontend.Frontend {
 	d.Helper()
 	db, err := sqlite.Open(d.Context(), filepath.Join(d.data, "dormouse.db"), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
 	if err != nil {
 		d.Fatal(err)
 	}
 	d.Cleanup(func() { db.Close() })
-	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: db, Waker: db, Clock: machine.Clock{}, Random: machine.Random{}})
+	return frontend.New(frontend.Options{Store: db, Links: db, Catalog: db, Waker: db, Clock: machine.Clock{}, Random: machine.Random{}})
+}
+
+// behind is an API on the desk's store whose streams have another address, as on AWS.
+func (d *desk) behind() *desk {
+	d.Helper()
+	front := d.front()
 	serve := func(part httpapi.Part, streams string) string {
 		api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: machine.Clock{}, Part: part, StreamURL: streams, Links: access.LinkKeys{[]byte(strings.Repeat("k", 32))},
 			Protocols: protocols.All(protocols.Server{Runs: front, Reads: query.New(front)})})

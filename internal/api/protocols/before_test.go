@@ -4,28 +4,20 @@ import (
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"path/filepath"
 	"strings"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/protocols"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/machine"
-	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
 
 // narrow is an API on the store of a desk that lets one stream be open.
 func (d *desk) narrow() *desk {
 	d.Helper()
-	db, err := sqlite.Open(d.Context(), filepath.Join(d.data, "dormouse.db"), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
-	if err != nil {
-		d.Fatal(err)
-	}
-	d.Cleanup(func() { db.Close() })
-	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: db, Waker: db, Clock: machine.Clock{}, Random: machine.Random{}})
+	front := d.front()
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: machine.Clock{}, Limits: httpapi.Limits{Streams: 1},
 		Protocols: protocols.All(protocols.Server{Runs: front, Reads: query.New(front)})})
 	if err != nil {

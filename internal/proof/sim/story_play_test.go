@@ -143,7 +143,7 @@ type storyQueue struct {
 	*bell
 	messages *sim.MemoryQueue
 	p        *performance
-	sweep    bool // whoever sends is the sweep
+	sweep    bool // the sender is the sweep
 }
 
 func (q *storyQueue) Send(ctx context.Context, w engine.Wakeup, delay time.Duration) error {

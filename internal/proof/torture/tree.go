@@ -103,7 +103,7 @@ func (w *world) readWithin(ctx context.Context, id string, patience time.Duratio
 }
 
 // givenUpAbove says whether a call that a run works for, or one further up, stopped waiting, or
-// that somebody cancelled one of the runs above: the run may see that before its parent does, which
+// that one of the runs above was cancelled: the run may see that before its parent does, which
 // then has its result.
 func (c *check) givenUpAbove(p *ParentCall) bool {
 	for ; p != nil; p = c.parentOf(p.Run) {

@@ -58,8 +58,8 @@ func argumentsForm(call *wire.Pending, arguments json.RawMessage) (f Form, fille
 	return f, filled, ok && f.object
 }
 
-// Fill is what [Form.Read] reads as this answer. ok is false if nothing is: the answer has members
-// without a field, say, or a text that a browser would send back changed.
+// Fill fills the fields so that [Form.Read] reads this answer from them. ok is false if that isn't
+// possible: the answer has members without a field, say, or a text that a browser would change.
 func (f Form) Fill(answer json.RawMessage) (typed url.Values, ok bool) {
 	typed = url.Values{}
 	for _, one := range f.fields {
