@@ -8,7 +8,7 @@ ACTIONLINT = go tool -modfile=tools/go.mod actionlint
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test race sim planted torture bench lint vuln tails fuzz sam e2e dist image ci
+.PHONY: help build demo test race sim planted torture bench lint vuln tails fuzz deploy sam e2e dist image ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -76,6 +76,9 @@ tails: ## the longest files and functions and the widest types, and their limits
 
 fuzz: ## every fuzzer for TIME each (10s); a failing input is kept and its path printed
 	.ci/fuzz $(or $(TIME),10s)
+
+deploy: ## build and deploy to AWS: STAGE of samconfig.toml (default or prod), STACK to name another stack; computes the parameter Version
+	tools/deploy $(or $(STAGE),default) $(STACK)
 
 sam: ## sam validate, cfn-lint and sam build, for arm64 (needs Python; the tools are kept in ~/.cache)
 	.ci/sam

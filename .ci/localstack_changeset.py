@@ -62,7 +62,11 @@ def no_output(made):
 iam = {"Auth": "IAM"}
 jwt = {"Auth": "JWT", "JwtIssuer": "https://issuer.example", "JwtAudience": "dormouse", "AlarmEmail": "ops@example.com", "IntakeAgent": "desk", "StepTimeout": "900"}
 # Stacks with the conditions of resources that hold in them, and templates that must be refused.
-stacks = [("iam", iam, {"Jwt": False, "MakesTopic": False, "TakesEvents": False}), ("jwt", jwt, {"Jwt": True, "MakesTopic": True, "TakesEvents": True})]
+strict = {"Auth": "IAM", "Streams": "Off", "SubnetIds": "subnet-0a,subnet-0b", "SecurityGroupIds": "sg-0c", "KmsKeyArn": "arn:aws:kms:us-east-1:000000000000:key/1",
+          "PermissionsBoundaryArn": "arn:aws:iam::000000000000:policy/bound", "DecisionConcurrency": "20"}
+off = {"Jwt": False, "MakesTopic": False, "TakesEvents": False, "HasStreams": True, "HasKey": False, "InVpc": False}
+stacks = [("iam", iam, off), ("jwt", jwt, off | {"Jwt": True, "MakesTopic": True, "TakesEvents": True}),
+          ("strict", strict, off | {"HasStreams": False, "HasKey": True, "InVpc": True})]
 broken = [no_alias, no_key, no_condition, no_output]
 
 s3.create_bucket(Bucket="templates")

@@ -164,7 +164,7 @@ func metricWrongs(t Template) (wrong []string) {
 			wrong = append(wrong, string(name)+" must have an alarm")
 		}
 	}
-	body, _ := t.Resource("Dashboard").Get("DashboardBody", "Fn::Sub").(string)
+	body := fmt.Sprint(List(t.Resource("Dashboard").Get("DashboardBody", "Fn::Sub"))[0])
 	if !json.Valid([]byte(body)) {
 		wrong = append(wrong, "the dashboard is no JSON")
 	}

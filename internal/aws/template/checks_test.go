@@ -33,7 +33,7 @@ type breakage struct{ old, new string }
 
 func stackChecks() []check {
 	var all []check
-	for _, group := range [][]check{queueChecks, functionChecks, environmentChecks, rightsChecks, tableChecks, httpChecks, alarmChecks, parameterChecks} {
+	for _, group := range [][]check{queueChecks, functionChecks, environmentChecks, rightsChecks, tableChecks, httpChecks, alarmChecks, parameterChecks, accountChecks} {
 		all = append(all, group...)
 	}
 	return all

@@ -129,12 +129,16 @@ func readWrongs(t Template) (wrong []string) {
 }
 
 // startWrongs lets the functions' code read the environment, with every allowed value of Auth in
-// it.
+// it, with and without streams.
 func startWrongs(t Template) (wrong []string) {
 	auth, _ := t.Parameter("Auth")
 	for _, f := range t.Functions() {
-		for _, kind := range auth.AllowedValues {
-			env, err := t.sample(f, map[string]string{"Auth": fmt.Sprint(kind)})
+		for i, kind := range append(auth.AllowedValues, auth.AllowedValues...) {
+			streams := "On"
+			if i >= len(auth.AllowedValues) {
+				streams = "Off"
+			}
+			env, err := t.sample(f, map[string]string{"Auth": fmt.Sprint(kind), "Streams": streams})
 			if err == nil {
 				_, err = awsenv.Read(func(name string) string { return env[name] })
 			}
@@ -154,7 +158,8 @@ func (t Template) sample(f Resource, parameters map[string]string) (map[string]s
 	}
 	env := map[string]string{"AWS_REGION": "eu-central-1", "AWS_ACCESS_KEY_ID": "id", "AWS_SECRET_ACCESS_KEY": "secret"}
 	for name, v := range t.environment(f) {
-		if attributeOf(v, "FunctionUrl") != "" { // of a resource that SAM adds
+		// SAM adds the resource that has the address.
+		if name == "DORMOUSE_STREAM_URL" && parameters["Streams"] != "Off" {
 			env[name] = "https://id.lambda-url.eu-central-1.on.aws/"
 			continue
 		}

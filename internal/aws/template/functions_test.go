@@ -27,6 +27,8 @@ var functionChecks = []check{
 		{"      FunctionUrlConfig: {AuthType: NONE, InvokeMode: RESPONSE_STREAM}\n", ""}}},
 	{"a version is published when a parameter of its environment changes", versionWrongs, []breakage{
 		{" ${IntakeAgent}${SecretsPath}\"", " ${IntakeAgent}\""},
+		{"${LiveText}${Streams}\"", "${LiveText}\""},
+		{"${LogLevel}${Tracing}${Auth}", "${LogLevel}${Auth}"},
 		{"      AutoPublishAlias: live\n", ""},
 		{"Alarms: [!Ref StepCanaryAlarm, ", "Alarms: [!Ref ApiCanaryAlarm, "},
 		{"Alarms: [!Ref StepCanaryAlarm, ", "Alarms: [!Ref StepErrorsAlarm, "},
@@ -42,14 +44,14 @@ var functionChecks = []check{
 		{"            OmitName: true", "            Name: sweep"}}},
 	{"logs are kept for a while, each function's by itself", logWrongs, []breakage{
 		{"LogGroup: !Ref SweepLogGroup", "LogGroup: !Ref StepLogGroup"},
-		{"stream\", RetentionInDays: !Ref LogRetentionDays", "stream\""},
+		{"stream\"\n      RetentionInDays: !Ref LogRetentionDays", "stream\""},
 		{"LogFormat: JSON", "LogFormat: Text"}}},
 }
 
 // tooLong are parameters that do not fit into a description of 256 characters. What they say takes
 // effect with another Version.
 var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Prices", "Origins", "PrivateHosts", "PublicUrl", "EventBusName", "NoticeTopicArn", "NoticeKinds",
-	"NoticeSource", "NoticeMailFrom", "SignInIssuer", "SignInClientId", "JwtIssuer"}
+	"NoticeSource", "NoticeMailFrom", "SignInIssuer", "SignInClientId", "JwtIssuer", "SubnetIds", "SecurityGroupIds"}
 
 // published go over to a new version by an alias; the others at once.
 var published = []string{"ApiFunction", "DecisionFunction", "HookFunction", "StepFunction", "NotifyFunction"}
@@ -238,15 +240,20 @@ func newestFailuresOf(t Template, alarm string, metric emf.Name) (function strin
 
 // parametersOf are the parameters that a function's version is made of.
 func (t Template) parametersOf(f Resource) (names []string) {
-	see := func(_ string, v any) {
+	var see func(key string, v any)
+	see = func(key string, v any) {
 		if name := refOf(v); t.Get("Parameters", name) != nil && !slices.Contains(names, name) {
 			names = append(names, name)
 		}
+		if choice := List(v); key == "Fn::If" && len(choice) == 3 {
+			walk("", t.Get("Conditions", fmt.Sprint(choice[0])), see)
+		}
 	}
-	for _, v := range []any{f.Get("Environment"), t.Get("Globals", "Function", "Environment"), f.Get("Timeout"), f.Get("LoggingConfig")} {
+	all := t.Get("Globals", "Function")
+	for _, v := range []any{f.Get("Environment"), f.Get("Timeout"), f.Get("MemorySize"), f.Get("LoggingConfig"), member(all, "Environment"), member(all, "Tracing"), member(all, "VpcConfig")} {
 		walk("", v, see)
 	}
-	return append(names, "Tracing")
+	return names
 }
 
 func scheduleWrongs(t Template) (wrong []string) {

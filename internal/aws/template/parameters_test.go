@@ -1,6 +1,7 @@
 package template
 
 import (
+	"fmt"
 	"slices"
 	"strings"
 )
@@ -19,10 +20,14 @@ var parameterChecks = []check{
 		}
 		return wrong
 	}, []breakage{{"  TableName:\n    Description: The name of the table", "  Table:\n    Description: The name of the table"}}},
+	{"the console of CloudFormation shows each parameter once, in a group", groupWrongs, []breakage{
+		{"SubnetIds, SecurityGroupIds, KmsKeyArn", "SubnetIds, SecurityGroupIds"},
+		{"[Policy, Prices, TenantDayCost]", "[Policy, Prices, TenantDayCost, Origins]"}}},
 	{"what costs or tells more is off until somebody asks for it", func(t Template) (wrong []string) {
-		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
+		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "ApiConcurrency": 0, "DecisionConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
 			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": "", "EventBusName": "", "NoticeTopicArn": "", "NoticeMailFrom": "",
-			"NoticeMailIdentity": "", "SignInIssuer": "", "SignInClientId": ""} {
+			"NoticeMailIdentity": "", "SignInIssuer": "", "SignInClientId": "", "SubnetIds": "", "SecurityGroupIds": "", "KmsKeyArn": "",
+			"PermissionsBoundaryArn": ""} {
 			if p, _ := t.Parameter(name); p.Default != off {
 				wrong = append(wrong, name+" must be off by default")
 			}
@@ -54,6 +59,25 @@ func parameterWrongs(t Template) (wrong []string) {
 		if p.Default == nil {
 			wrong = append(wrong, p.Name+" has no default")
 		}
+	}
+	return wrong
+}
+
+func groupWrongs(t Template) (wrong []string) {
+	shown := map[string]int{}
+	for _, group := range List(t.Get("Metadata", "AWS::CloudFormation::Interface", "ParameterGroups")) {
+		for _, name := range List(member(group, "Parameters")) {
+			shown[fmt.Sprint(name)]++
+		}
+	}
+	for _, p := range t.Parameters() {
+		if shown[p.Name] != 1 {
+			wrong = append(wrong, fmt.Sprintf("%s is in %d groups of AWS::CloudFormation::Interface, and must be in one", p.Name, shown[p.Name]))
+		}
+		delete(shown, p.Name)
+	}
+	for name := range shown {
+		wrong = append(wrong, "a group names "+name+", which is no parameter")
 	}
 	return wrong
 }

@@ -3,6 +3,7 @@ package template
 import (
 	"fmt"
 	"slices"
+	"strings"
 )
 
 var queueChecks = []check{
@@ -23,14 +24,22 @@ var queueChecks = []check{
 		{"            ScalingConfig: {MaximumConcurrency: !Ref StepConcurrency}\n", ""},
 		{"            ScalingConfig: {MaximumConcurrency: !Ref NotifyConcurrency}\n", ""},
 		{"Queue: !GetAtt IntakeQueue.Arn", "Queue: !GetAtt WakeQueue.Arn"}}},
-	{"queues are encrypted", func(t Template) (wrong []string) {
-		for _, q := range t.All("AWS::SQS::Queue") {
-			if q.Get("SqsManagedSseEnabled") != true {
-				wrong = append(wrong, q.ID+" is not encrypted; set SqsManagedSseEnabled")
-			}
+	{"a queue that is the only copy of a request outlives the stack, and no other", outlivingWrongs, []breakage{
+		{"  IntakeDeadQueue:\n    Type: AWS::SQS::Queue\n    DeletionPolicy: RetainExceptOnCreate\n", "  IntakeDeadQueue:\n    Type: AWS::SQS::Queue\n    DeletionPolicy: Delete\n"},
+		{"    DeletionPolicy: Delete\n", ""}}},
+}
+
+func outlivingWrongs(t Template) (wrong []string) {
+	for _, q := range t.All("AWS::SQS::Queue") {
+		want := [2]any{"Delete", "Delete"}
+		if strings.HasPrefix(q.ID, "Intake") {
+			want = [2]any{"RetainExceptOnCreate", "Retain"}
 		}
-		return wrong
-	}, []breakage{{"SqsManagedSseEnabled: true", "SqsManagedSseEnabled: false"}}},
+		if have := [2]any{q.Body["DeletionPolicy"], q.Body["UpdateReplacePolicy"]}; have != want {
+			wrong = append(wrong, fmt.Sprintf("%s: DeletionPolicy and UpdateReplacePolicy are %v, and must be %v", q.ID, have, want))
+		}
+	}
+	return wrong
 }
 
 // taken is a queue and the event by which a function takes its messages.

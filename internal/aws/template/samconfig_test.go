@@ -24,7 +24,8 @@ func TestSamconfigBuildsEverythingAndSetsWhatThereIs(t *testing.T) {
 		t.Error(wrong)
 	}
 	for _, b := range []breakage{{"cached = false", "cached = true"}, {`"LogLevel=INFO"`, `"LogLevels=INFO"`}, {`"Rollout=AllAtOnce"`, `"Rollout=Later"`},
-		{`"DeletionProtection=true"`, `"DeletionProtection=false"`}, {"[prod.build.parameters]", "[prod.other.parameters]"}} {
+		{`"DeletionProtection=true"`, `"DeletionProtection=false"`}, {"[prod.build.parameters]", "[prod.other.parameters]"},
+		{`stage=prod`, `team=prod`}} {
 		if len(samconfigWrongs(strings.ReplaceAll(text, b.old, b.new), real)) == 0 {
 			t.Errorf("with %q in place of %q nothing is found", b.new, b.old)
 		}
@@ -50,7 +51,11 @@ func samconfigWrongs(text string, t Template) (wrong []string) {
 		if !strings.Contains(sections[stage+" build"], "\ncached = false") {
 			wrong = append(wrong, stage+": build must say cached = false, or a change in internal/ is not deployed")
 		}
-		for _, o := range samOverride.FindAllStringSubmatch(sections[stage+" deploy"], -1) {
+		if !strings.Contains(sections[stage+" deploy"], "\ntags = \"application=dormouse stage=") {
+			wrong = append(wrong, stage+": deploy must tag the resources")
+		}
+		_, overrides, _ := strings.Cut(sections[stage+" deploy"], "parameter_overrides = [")
+		for _, o := range samOverride.FindAllStringSubmatch(overrides, -1) {
 			wrong = append(wrong, overrideWrongs(stage, o[1], o[2], t)...)
 		}
 	}
