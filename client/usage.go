@@ -8,29 +8,23 @@ import (
 
 // DayUsage is what the runs used that started on one day of UTC.
 type DayUsage struct {
-	// The day, such as "2026-11-25".
-	Day string `json:"day"`
+	Day string `json:"day"` // the day, such as "2026-11-25"
 	// All runs of the tenant.
 	RunsUsage
-	// The runs of each agent, by name.
-	Agents []AgentUsage `json:"agents"`
+	Agents []AgentUsage `json:"agents"` // the runs of each agent, by name
 }
 
 // AgentUsage is what the runs of an agent used.
 type AgentUsage struct {
-	// The name of the agent.
-	Agent string `json:"agent"`
+	Agent string `json:"agent"` // the name of the agent
 	RunsUsage
 }
 
 // RunsUsage is what some runs have used so far.
 type RunsUsage struct {
-	// The number of runs.
-	Runs int `json:"runs"`
-	// The tokens of all of them.
-	Usage Usage `json:"usage"`
-	// What those with a known cost have cost.
-	Cost Cost `json:"cost"`
+	Runs  int   `json:"runs"`  // the number of runs
+	Usage Usage `json:"usage"` // the tokens of all of them
+	Cost  Cost  `json:"cost"`  // what those with a known cost have cost
 	// The number of runs whose cost isn't known, which Cost doesn't include.
 	Unpriced int `json:"unpriced"`
 }

@@ -14,13 +14,11 @@ type WebhookRequest struct {
 	Name string `json:"name,omitempty"`
 	// Report only runs of these agents. Nil: all agents. An empty list is refused.
 	Agents []string `json:"agents,omitzero"`
-	// What is reported, such as "suspended".
-	On []string `json:"on"`
+	On     []string `json:"on"` // what is reported, such as "suspended"
 	// The https address that gets a POST request for each notice. It can contain {secret:NAME}
 	// after the host.
-	URL string `json:"url,omitempty"`
-	// At most 10 mail addresses.
-	Mail []string `json:"mail,omitempty"`
+	URL  string   `json:"url,omitempty"`
+	Mail []string `json:"mail,omitempty"` // at most 10 mail addresses
 	// How the body is written: "standard", "slack", "teams" or "template". Default: "standard".
 	Format string `json:"format,omitempty"`
 	// With the format "template": the JSON that is sent.
@@ -36,20 +34,14 @@ type WebhookRequest struct {
 // WebhookChange changes members of a webhook; see [Client.ChangeWebhook]. A nil member stays as it
 // is. An empty text or list removes the member.
 type WebhookChange struct {
-	// A name for people.
-	Name *string `json:"name,omitempty"`
-	// Report only runs of these agents.
-	Agents *[]string `json:"agents,omitempty"`
-	// What is reported.
-	On *[]string `json:"on,omitempty"`
-	// The address that gets the requests.
-	URL *string `json:"url,omitempty"`
-	// Mail addresses.
-	Mail *[]string `json:"mail,omitempty"`
+	Name   *string   `json:"name,omitempty"`   // a name for people
+	Agents *[]string `json:"agents,omitempty"` // report only runs of these agents
+	On     *[]string `json:"on,omitempty"`     // what is reported
+	URL    *string   `json:"url,omitempty"`    // the address that gets the requests
+	Mail   *[]string `json:"mail,omitempty"`   // mail addresses
 	// How the body is written. Another format than "template" removes the template.
-	Format *string `json:"format,omitempty"`
-	// The JSON that is sent.
-	Template json.RawMessage `json:"template,omitempty"`
+	Format   *string         `json:"format,omitempty"`
+	Template json.RawMessage `json:"template,omitempty"` // the JSON that is sent
 	// The name of the secret that signs.
 	Secret *string `json:"secret,omitempty"`
 	// The URL may lead to a private address.
@@ -61,19 +53,16 @@ type WebhookChange struct {
 
 // Webhook is an endpoint of a tenant: it is notified of what happens in runs.
 type Webhook struct {
-	// Opaque, with the prefix "wh_". It is also the id of the endpoint.
-	ID string `json:"id"`
-	// 1 at first. Each change adds 1.
-	Revision int64 `json:"revision"`
+	// Opaque, with the prefix "wh_"; it is also the id of the endpoint.
+	ID       string `json:"id"`
+	Revision int64  `json:"revision"` // 1 at first; each change adds 1
 	WebhookRequest
-	// When the webhook was added.
-	CreatedAt Time `json:"created_at"`
+	CreatedAt Time `json:"created_at"` // when the webhook was added
 	// Who added the webhook. Empty if the server runs without tokens.
 	CreatedBy string `json:"created_by,omitempty"`
-	// When the webhook was last changed. Nil if it never was.
-	ChangedAt *Time `json:"changed_at,omitempty"`
-	// Who last changed the webhook.
-	ChangedBy string `json:"changed_by,omitempty"`
+	// When the webhook was last changed; nil if it never was.
+	ChangedAt *Time  `json:"changed_at,omitempty"`
+	ChangedBy string `json:"changed_by,omitempty"` // who last changed the webhook
 	// Set if the webhook is disabled: it gets no notices.
 	Disabled *DisabledEndpoint `json:"disabled,omitempty"`
 	// Why deliveries can't work for now, such as a secret that is not set on the server. Lists
@@ -86,39 +75,31 @@ type EndpointRequest struct {
 	// The id of a webhook, or of an endpoint of an agent file or a run: "agent/AGENT/NAME" or
 	// "run/RUN/NAME".
 	Endpoint string `json:"endpoint"`
-	// Why it is disabled: at most 500 bytes.
-	Reason string `json:"reason,omitempty"`
+	Reason   string `json:"reason,omitempty"` // why it is disabled: at most 500 bytes
 }
 
 // DisabledEndpoint is an endpoint that gets no notices until it is enabled.
 type DisabledEndpoint struct {
-	// The id of the endpoint.
-	Endpoint string `json:"endpoint"`
-	// When it was disabled.
-	At Time `json:"at"`
-	// Why it was disabled.
-	Reason string `json:"reason"`
+	Endpoint string `json:"endpoint"` // the id of the endpoint
+	At       Time   `json:"at"`       // when it was disabled
+	Reason   string `json:"reason"`   // why it was disabled
 	// Who disabled it. Empty if the endpoint itself did, by answering 410 Gone.
 	By string `json:"by,omitempty"`
 }
 
 // WebhookTest is the result of a test notice.
 type WebhookTest struct {
-	// Whether the endpoint accepted the notice.
-	Delivered bool `json:"delivered"`
+	Delivered bool `json:"delivered"` // whether the endpoint accepted the notice
 	DeliveryAttempt
 }
 
 // DeliveryAttempt is one attempt to deliver a notice.
 type DeliveryAttempt struct {
-	// When the attempt began.
-	At Time `json:"at"`
-	// How long it took, in milliseconds.
-	DurationMS int64 `json:"duration_ms"`
+	At         Time  `json:"at"`          // when the attempt began
+	DurationMS int64 `json:"duration_ms"` // how long it took, in milliseconds
 	// The HTTP status of the answer. 0 if there was none.
-	Status int `json:"status,omitempty"`
-	// What failed. Empty if the notice was delivered.
-	Error string `json:"error,omitempty"`
+	Status int    `json:"status,omitempty"`
+	Error  string `json:"error,omitempty"` // what failed. Empty if the notice was delivered
 }
 
 // The states of a delivery.
@@ -130,28 +111,20 @@ const (
 
 // Delivery is one notice for one endpoint.
 type Delivery struct {
-	// Opaque, with the prefix "dlv_".
-	ID string `json:"id"`
-	// The endpoint, as in [DisabledEndpoint].
-	Endpoint string `json:"endpoint"`
-	// The thread of the event.
-	ThreadID string `json:"thread_id"`
-	// The number of the event.
-	Event int64 `json:"event"`
-	// What is reported, such as "suspended".
-	Type string `json:"type"`
-	// "waiting", "delivered" or "dead".
-	State string `json:"state"`
+	ID       string `json:"id"`        // opaque, with the prefix "dlv_"
+	Endpoint string `json:"endpoint"`  // the endpoint, as in [DisabledEndpoint]
+	ThreadID string `json:"thread_id"` // the thread of the event
+	Event    int64  `json:"event"`     // the number of the event
+	Type     string `json:"type"`      // what is reported, such as "suspended"
+	State    string `json:"state"`     // "waiting", "delivered" or "dead"
 	// When the notice was queued for the endpoint, or redriven.
 	QueuedAt Time `json:"queued_at"`
-	// When the notice was delivered or given up. Nil while it waits.
+	// When the notice was delivered or given up; nil while it waits.
 	EndedAt *Time `json:"ended_at,omitempty"`
 	// When it is attempted next, at the earliest. Nil if that is now, or never.
-	NextAttemptAt *Time `json:"next_attempt_at,omitempty"`
-	// The number of attempts.
-	Attempts int `json:"attempts"`
-	// The newest 8 attempts, oldest first.
-	Log []DeliveryAttempt `json:"log"`
+	NextAttemptAt *Time             `json:"next_attempt_at,omitempty"`
+	Attempts      int               `json:"attempts"` // the number of attempts
+	Log           []DeliveryAttempt `json:"log"`      // the newest 8 attempts, oldest first
 }
 
 // DeliveryFilter selects deliveries.
@@ -165,8 +138,7 @@ type DeliveryFilter struct {
 
 // RedriveRequest names the endpoint whose dead notices are redriven.
 type RedriveRequest struct {
-	// The id of the endpoint.
-	Endpoint string `json:"endpoint"`
+	Endpoint string `json:"endpoint"` // the id of the endpoint
 	// The Next of the previous answer. Empty in the first request.
 	Cursor string `json:"cursor,omitempty"`
 }

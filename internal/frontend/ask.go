@@ -4,6 +4,8 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"maps"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -51,6 +53,17 @@ func (f *Frontend) StartAsk(ctx context.Context, c Caller, key string, a Asked) 
 		return Started{}, err
 	}
 	return f.startThread(ctx, c, b)
+}
+
+// GroupsOf are the names of the operator's groups that the caller is a member of, sorted.
+func (f *Frontend) GroupsOf(c Caller) []string {
+	names := []string{}
+	for _, name := range slices.Sorted(maps.Keys(f.asking.Groups)) {
+		if _, member := f.asking.Groups[name].Person(c.By, c.is); member {
+			names = append(names, name)
+		}
+	}
+	return names
 }
 
 // aboutCallback names the member of the request for an ask that becomes a target.

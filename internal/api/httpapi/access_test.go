@@ -67,10 +67,10 @@ func TestTheSameKeyOfTwoTenantsStartsTwoRuns(t *testing.T) {
 // Every call, by a token with each single role: the table says who may, and this says it once more.
 func TestATokenMayWhatItsRoleSays(t *testing.T) {
 	may := map[access.Role]string{
-		access.Start:  "start message interrupt cancel retry",
-		access.Read:   "run runs events thread messages approvals agents agent usage",
-		access.Decide: "decide interrupt cancel resume approvals",
-		access.Admin:  "start message interrupt cancel retry run runs events thread messages approvals agents agent usage decide resume",
+		access.Start:  "start message interrupt cancel retry me",
+		access.Read:   "run runs events thread messages approvals agents agent usage me",
+		access.Decide: "decide interrupt cancel resume approvals me",
+		access.Admin:  "start message interrupt cancel retry run runs events thread messages approvals agents agent usage decide resume me",
 	}
 	calls := map[string]struct{ method, path, body string }{
 		"start":     {"POST", "/v1/runs", `{"agent":"desk","input":"hello"}`},
@@ -88,6 +88,7 @@ func TestATokenMayWhatItsRoleSays(t *testing.T) {
 		"approvals": {"GET", "/v1/approvals", ""},
 		"agents":    {"GET", "/v1/agents", ""},
 		"usage":     {"GET", "/v1/usage", ""},
+		"me":        {"GET", "/v1/me", ""},
 		"agent":     {"GET", "/v1/agents/desk", ""},
 	}
 	var grants []access.Grant

@@ -191,6 +191,7 @@ func (a *api) table() []route {
 	table = append(table, a.linkRoutes()...)
 	table = append(table, a.signInRoutes()...)
 	table = append(table, a.webhookRoutes()...)
+	table = append(table, a.deskRoutes()...)
 	return append(append(table, a.hookRoutes()...), a.otherRoutes()...)
 }
 
@@ -381,11 +382,6 @@ func (a *api) otherRoutes() []route {
 		{method: http.MethodGet, path: "/v1/agents/{name}", name: "readAgent", tag: "agents", title: "Read an agent with its tools", roles: canRead,
 			answers: []answered{answers(200, wire.Agent{}, "The version of the agent that new runs use.")},
 			codes:   []refusal.Code{refusal.CodeAgentNotFound}, serve: a.readAgent},
-		{method: http.MethodGet, path: "/v1/usage", name: "readUsage", tag: "agents", title: "Read what a day's runs used", roles: canRead,
-			about:   "Sums the tokens and the cost of the runs that started on one day of UTC, by agent. A run counts with everything that it has used so far. The server reads all runs of the day.",
-			params:  []param{inQuery("day", "A date, such as `2026-11-25`. The default is today.")},
-			answers: []answered{answers(200, wire.DayUsage{}, "The sums at this moment.")},
-			codes:   []refusal.Code{refusal.CodeInvalid}, serve: a.readUsage},
 		{method: http.MethodGet, path: "/healthz", name: "health", tag: "server", title: "Check the server's health",
 			answers: []answered{answers(200, wire.Health{}, "The server and its store work."), answers(503, wire.Health{}, "The server runs, but its store doesn't work; `storage` names the problem.")}, serve: a.health},
 		{method: http.MethodGet, path: "/openapi.json", name: "openapi", tag: "server", title: "Read the OpenAPI document",

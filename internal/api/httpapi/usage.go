@@ -2,7 +2,34 @@ package httpapi
 
 import (
 	"net/http"
+
+	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
+
+// deskRoutes are for those who look after a tenant, and about themselves.
+func (a *api) deskRoutes() []route {
+	return []route{
+		{method: http.MethodGet, path: "/v1/me", name: "readMe", tag: "agents", title: "Read who the caller is", roles: access.Roles(),
+			about:   "Returns the caller's name, roles and groups, the agents that the caller may start, and what pages call the tenant. Any role suffices.",
+			answers: []answered{answers(200, wire.Me{}, "The caller, as the server knows it now.")}, serve: a.readMe},
+		{method: http.MethodGet, path: "/v1/usage", name: "readUsage", tag: "agents", title: "Read what a day's runs used", roles: canRead,
+			about:   "Sums the tokens and the cost of the runs that started on one day of UTC, by agent. A run counts with everything that it has used so far. The server reads all runs of the day.",
+			params:  []param{inQuery("day", "A date, such as `2026-11-25`. The default is today.")},
+			answers: []answered{answers(200, wire.DayUsage{}, "The sums at this moment.")},
+			codes:   []refusal.Code{refusal.CodeInvalid}, serve: a.readUsage},
+	}
+}
+
+func (a *api) readMe(w http.ResponseWriter, r *http.Request) error {
+	me, err := a.reads.Me(r.Context(), caller(r))
+	if err != nil {
+		return err
+	}
+	me.Name, me.TenantName = principal(r).Name, a.names.TenantName(me.Tenant)
+	return a.writeJSON(w, r, http.StatusOK, me)
+}
 
 func (a *api) readUsage(w http.ResponseWriter, r *http.Request) error {
 	usage, err := a.reads.Usage(r.Context(), caller(r), r.URL.Query().Get("day"))

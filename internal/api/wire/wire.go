@@ -47,6 +47,7 @@ type (
 	Health                = client.Health
 	Link                  = client.Link
 	LinkRequest           = client.LinkRequest
+	Me                    = client.Me
 	Message               = client.Message
 	MessageQueuedData     = client.MessageQueuedData
 	MessageReceivedData   = client.MessageReceivedData
