@@ -83,7 +83,8 @@ type Range struct {
 	Most   float64 `json:"most"`
 }
 
-func rangeOf(all []float64) Range {
+// RangeOf returns the zero value for no figures.
+func RangeOf(all []float64) Range {
 	if len(all) == 0 {
 		return Range{}
 	}
@@ -98,7 +99,7 @@ func ranges(rounds []Costs) map[string]Range {
 		for _, c := range rounds {
 			all = append(all, c[name])
 		}
-		out[name] = rangeOf(all)
+		out[name] = RangeOf(all)
 	}
 	return out
 }

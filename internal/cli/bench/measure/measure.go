@@ -110,7 +110,7 @@ func (b *bench) perform(ctx context.Context, s workload.Shape, dir string) (r ro
 }
 
 func (b *bench) report(rounds [][]round) Report {
-	r := Report{Store: "embedded", Machine: thisMachine(), Seed: b.Seed, Rounds: b.Rounds, RawCommit: rangeOf(b.commits)}
+	r := Report{Store: "embedded", Machine: ThisMachine(), Seed: b.Seed, Rounds: b.Rounds, RawCommit: RangeOf(b.commits)}
 	if b.DynamoDB != "" {
 		r.Store, r.Cold, r.Prices, r.Lambda = "dynamodb", b.Cold, &listPrices, &b.Lambda
 	}
@@ -140,6 +140,7 @@ type Machine struct {
 	Go   string `json:"go"`
 }
 
-func thisMachine() Machine {
+// ThisMachine is the one that this process runs on.
+func ThisMachine() Machine {
 	return Machine{runtime.GOOS, runtime.GOARCH, runtime.GOMAXPROCS(0), runtime.Version()}
 }

@@ -104,7 +104,7 @@ func overRounds(rounds []round, f func(round) float64) Range {
 	for _, r := range rounds {
 		all = append(all, f(r))
 	}
-	return rangeOf(all)
+	return RangeOf(all)
 }
 
 // intervals returns how long steps took, those left out in which a person decided. If a person

@@ -1,0 +1,128 @@
+package bench
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"github.com/spf13/cobra"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/bench/measure"
+	"github.com/dormouse-dev/dormouse/internal/cli/bench/sleepers"
+	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
+)
+
+func sleepersCommand(a *cmdline.App) *cobra.Command {
+	var waiting []string
+	var o sleepers.Options
+	cmd := &cobra.Command{
+		Use:   "sleepers",
+		Short: "Measure a server beside many waiting runs",
+		Long: `Fill a store with runs that wait for an approval, each with a deadline and a reminder.
+Start a server on it, and measure decisions, the inbox, a sweep, the start, memory and
+disk space. The stores take turns, --rounds times; figures are medians. All files are
+temporary. A waiting run takes about 4 KB.`,
+		Example: `  dormouse bench sleepers
+  dormouse bench sleepers --waiting 1000,100000,1000000 --dir /mnt/big --json`,
+		Args: cmdline.Takes(0, 0),
+		RunE: func(cmd *cobra.Command, _ []string) (err error) {
+			if o.Waiting, err = numbers("--waiting", waiting, sleepers.Least); err != nil {
+				return err
+			}
+			if err := cmp.Or(cmdline.AtLeastOne("--rounds", o.Rounds), cmdline.AtLeastOne("--decisions", o.Decisions)); err != nil {
+				return err
+			}
+			return runSleepers(cmd.Context(), a, o)
+		},
+	}
+	set := cmd.Flags()
+	set.StringSliceVar(&waiting, "waiting", []string{"1000", "100000"}, "`NUMBERS` of waiting runs, one store each")
+	set.IntVar(&o.Rounds, "rounds", 5, "measurements of each store")
+	set.IntVar(&o.Decisions, "decisions", 50, "decisions in each round")
+	set.Uint64Var(&o.Seed, "seed", 1, "random seed for ids")
+	set.StringVar(&o.Dir, "dir", "", "`DIR` on the disk to measure (default: for temporary files)")
+	return cmd
+}
+
+func runSleepers(ctx context.Context, a *cmdline.App, o sleepers.Options) error {
+	program, err := os.Executable()
+	if err != nil {
+		return err
+	}
+	o.Program = []string{program}
+	p := a.Progress()
+	o.Progress = func(what string, done, of int) {
+		if p != nil && p.Unit != what {
+			p.End()
+			p = a.Progress()
+			p.Unit = what
+		}
+		p.At(done, of, "")
+	}
+	report, err := sleepers.Run(ctx, o)
+	p.End()
+	switch {
+	case err != nil:
+		return err
+	case a.JSON:
+		return a.PrintJSON(report)
+	}
+	return a.Print(drawSleepers(report))
+}
+
+// drawSleepers returns the report as tables.
+func drawSleepers(r sleepers.Report) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s/%s, %s, %s; medians of %s\n", r.Machine.OS, r.Machine.Arch, display.Counted(r.Machine.CPUs, "CPU"), r.Machine.Go, display.Counted(r.Rounds, "round"))
+	b.WriteString("\nTimes in ms, and as multiples of those in the first store\n")
+	b.WriteString(table(waits(r)))
+	b.WriteString("\nBytes of the database per waiting run\n")
+	b.WriteString(table(space(r)))
+	return b.String()
+}
+
+func waits(r sleepers.Report) [][]string {
+	rows := [][]string{{"WAITING", "DECISION", "INBOX PAGE 1", "PAGE 100", "SWEEP", "START", "MEMORY"}}
+	for _, c := range r.Cases {
+		var g sleepers.Growth
+		if c.Growth != nil {
+			g = *c.Growth
+		}
+		memory := "-"
+		if c.Memory != nil {
+			memory = size(c.Memory.Median)
+		}
+		rows = append(rows, []string{display.Thousands(c.Waiting), grown(c.Decision, g.Decision), grown(c.FirstPage, g.FirstPage),
+			grown(c.DeepPage, g.DeepPage), grown(c.Sweep, g.Sweep), number(c.Start.Median), memory})
+	}
+	return rows
+}
+
+func grown(r, more measure.Range) string {
+	if more.Median == 0 {
+		return number(r.Median)
+	}
+	return fmt.Sprintf("%s (×%.2f)", number(r.Median), more.Median)
+}
+
+func space(r sleepers.Report) [][]string {
+	rows := [][]string{{"WAITING", "ALL"}}
+	last := r.Cases[len(r.Cases)-1].Space // of small ones, what a store has once counts
+	names := slices.SortedFunc(maps.Keys(last), func(x, y string) int { return cmp.Or(cmp.Compare(last[y], last[x]), cmp.Compare(x, y)) })
+	for _, name := range names {
+		rows[0] = append(rows[0], strings.ToUpper(name))
+	}
+	for _, c := range r.Cases {
+		row := []string{display.Thousands(c.Waiting), number(c.Bytes)}
+		for _, name := range names {
+			row = append(row, number(c.Space[name]))
+		}
+		rows = append(rows, row)
+	}
+	return rows
+}
