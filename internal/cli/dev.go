@@ -142,7 +142,7 @@ func (f *serverFlags) read(o *local.Options) error {
 	if o.Mail, err = f.mail.read(); err != nil {
 		return err
 	}
-	if o.SignIn, err = f.signIn.read(f.public != ""); err != nil {
+	if o.SignIn, err = f.signIn.read(f.public != "", o.TokensFile != ""); err != nil {
 		return err
 	}
 	o.Names.Tenants, err = readTenantNames(f.tenantNames)

@@ -51,13 +51,30 @@ func TestWhoAskedForTheWorkDoesNotApproveIt(t *testing.T) {
 		x.wantCode(decide(link, "c1", "resume"), refusal.CodeSeparationOfDuties)
 		x.wantCode(decide(frontend.Caller{Tenant: boss.Tenant}, "c1", "resume"), refusal.CodeSeparationOfDuties)
 		x.wantCode(decide(unnamed, "c1", "resume"), refusal.CodeSeparationOfDuties)
-		x.wantCode(decide(signedIn, "c1", "resume"), refusal.CodeSeparationOfDuties)
+		x.wantCode(decide(signedIn, "c1", "resume"), refusal.CodeNotAnApprover)
 	})
 	if err := decide(boss, "c2", "cancel"); err != nil {
 		t.Errorf("who asked may not deny: %v", err)
 	}
 	if err := decide(anna, "c1", "resume"); err != nil {
 		t.Errorf("another may not approve: %v", err)
+	}
+}
+
+// An account's name doesn't tell which tokens are the same person's.
+func TestATokenDoesNotApproveWhatAnAccountAskedFor(t *testing.T) {
+	x := newFixture(t, nil)
+	x.worker.Who = true
+	account, anna := named("boss"), named("anna")
+	account.By = "person:anna@example.com"
+	run := x.startAs(account)
+	sus := x.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})
+	x.undecided(run.ThreadID, func() {
+		_, err := x.Decide(t.Context(), anna, run.ID, wire.Decision{Target: sus["c1"], Action: "resume"})
+		x.wantCode(err, refusal.CodeSeparationOfDuties)
+	})
+	if _, err := x.Decide(t.Context(), anna, run.ID, wire.Decision{Target: sus["c1"], Action: "cancel"}); err != nil {
+		t.Errorf("a token may not deny: %v", err)
 	}
 }
 

@@ -2,6 +2,7 @@ package frontend
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
@@ -38,10 +39,17 @@ func oneOf(p *vote.Policy, by string) string {
 	return vote.Name(personIn(p, by, func(entry string) bool { return entry == by }))
 }
 
-// signedIn says whether the caller came by a link and has signed in at an identity provider. The
-// account's name is apart from those of tokens, links and hooks, and changes with its address: it
-// does not tell whether the person has been here in another way.
-func (c Caller) signedIn() bool { return c.Link != nil && c.Link.Require == engine.RequireSignIn }
+// signedIn says whether the caller has signed in at an identity provider, by a link or in the
+// console. The account's name is apart from those of tokens, links and hooks, and changes with its
+// address: it does not tell whether the person has been here in another way.
+func (c Caller) signedIn() bool {
+	if c.Link != nil {
+		return c.Link.Require == engine.RequireSignIn
+	}
+	return isAccount(c.By)
+}
+
+func isAccount(by string) bool { return strings.HasPrefix(by, vote.PersonName("")) }
 
 // byClaims says whether claims tell who the caller is to a policy.
 func (c Caller) byClaims(p *vote.Policy) bool { return c.signedIn() || p.ByClaims() }
@@ -103,7 +111,7 @@ func (c Caller) isKnown(call core.SuspendedCall) error {
 // to.
 func (c Caller) askersKnown(call core.SuspendedCall, askers []string) error {
 	for _, asker := range askers {
-		if c.byClaims(call.Policy) && !named(call.Policy, asker) {
+		if (c.byClaims(call.Policy) || isAccount(asker)) && !named(call.Policy, asker) {
 			return refusal.New(refusal.CodeSeparationOfDuties, "%s must be approved by a caller other than its requester, and the policy, which knows people by claims, does not say who %s is, who %s; "+
 				"have the agent's author list it as a person's", call.Named(), asker, askedForIt)
 		}

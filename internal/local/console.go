@@ -18,8 +18,8 @@ import (
 func (o Options) console(reads *query.Reader, acts console.Acts, keys access.LinkKeys, known *tokens) httpapi.Protocol {
 	desk := &session.Desk{Clock: o.clock, Random: machine.Random{}, Public: o.PublicURL, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
-	if known != nil {
-		desk.Tokens = known
+	if desk.Anyone = known == nil; !desk.Anyone {
+		desk.Tokens, desk.Accounts = known, o.accounts()
 	}
-	return console.New(console.Options{Reads: reads, Acts: acts, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names})
+	return console.New(console.Options{Reads: reads, Acts: acts, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names, Logger: o.Logger})
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"net/http"
 	"net/url"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -99,4 +101,33 @@ func (b *browser) open(method, address, body string) *http.Response {
 		b.cookies[c.Name] = c.Value
 	}
 	return resp
+}
+
+// Behind a proxy, people sign in to the console with the accounts that a rule names.
+func TestAPersonSignsInToTheConsole(t *testing.T) {
+	r, _ := countingRig(t)
+	provider, err := oidcdouble.New("https://desk.example.com/signed-in")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer provider.Close()
+	o := r.options()
+	signInAt(t, &o, provider)
+	if o.SignIn.Roles, err = access.ParseDeskRules("claim:groups=approvers=decide"); err != nil {
+		t.Fatal(err)
+	}
+	o.TokensFile = filepath.Join(t.TempDir(), "tokens")
+	if err := os.WriteFile(o.TokensFile, []byte(access.Grant{Principal: access.Principal{Tenant: access.Tenant, Name: "shop", Roles: []access.Role{access.Start}}, Hash: access.HashOf("secret")}.Line()+"\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	s := r.startWith(o)
+	for group, want := range map[string]int{"approvers": http.StatusOK, "interns": http.StatusSeeOther} {
+		provider.SignInAs(map[string]any{"sub": "u-1", "groups": []string{group}})
+		open := newBrowser(t, s.Server.Addr()).open
+		at := open("GET", "https://desk.example.com/signin/begin", "").Header.Get("Location")
+		open("GET", open("GET", at, "").Header.Get("Location"), "")
+		if got := open("GET", "https://desk.example.com/", ""); got.StatusCode != want {
+			t.Errorf("%s: %s", group, got.Status)
+		}
+	}
 }

@@ -11,6 +11,7 @@
 //	GET  /agents                what each agent may do
 //	GET  /live                  what happens meanwhile, for the script of an open page
 //	GET  /signin, POST /signin, POST /signout
+//	GET  /signin/begin, GET /signed-in: to the identity provider, and back
 //
 // All of it works without a script; with it, an open page says what is new, and what a model is
 // saying.
@@ -19,6 +20,7 @@ package console
 import (
 	"context"
 	"html/template"
+	"log/slog"
 	"net/http"
 	"net/url"
 	"slices"
@@ -62,7 +64,7 @@ type Acts interface {
 	Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error)
 }
 
-// Options are what the pages are served with. All but Public and Names are required.
+// Options are what the pages are served with. All but Public, Names and Logger are required.
 type Options struct {
 	Reads    Reads
 	Acts     Acts
@@ -70,6 +72,7 @@ type Options struct {
 	Clock    engine.Clock
 	Public   access.PublicURL
 	Names    httpapi.Names
+	Logger   *slog.Logger // of sign-ins that fail; nil discards
 }
 
 // Console is the pages.
@@ -79,7 +82,12 @@ type Console struct {
 }
 
 // New makes the pages.
-func New(o Options) *Console { return &Console{Options: o, pages: drawn(o.Public.Prefix())} }
+func New(o Options) *Console {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	return &Console{Options: o, pages: drawn(o.Public.Prefix())}
+}
 
 // Name implements [httpapi.Protocol]: decisions by the console are journaled under it.
 func (*Console) Name() string { return "console" }
@@ -111,6 +119,8 @@ func (c *Console) Routes() []httpapi.ProtocolRoute {
 		{Method: get, Path: "/live/{run}", Serve: c.forPeople(canRead, c.speech)},
 		{Method: get, Path: "/signin", Serve: c.forAnyone(c.signInPage)},
 		{Method: post, Path: "/signin", Serve: c.forAnyone(c.signIn)},
+		{Method: get, Path: "/signin/begin", Serve: c.forAnyone(c.beginSignIn)},
+		{Method: get, Path: session.SignedInPath, Serve: c.forAnyone(c.signedIn)},
 		{Method: post, Path: "/signout", Serve: c.forAnyone(c.signOut)},
 		{Method: get, Path: "/live", Serve: c.forPeople(canSee, c.live)},
 		{Method: get, Path: stylePath, Serve: serveAsset("text/css", style)},

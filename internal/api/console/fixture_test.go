@@ -75,6 +75,12 @@ type server struct {
 
 func newServer(t *testing.T) *server {
 	t.Helper()
+	return newServerWith(t, access.PublicURL{}, func(*session.Desk) {})
+}
+
+// newServerWith is a server that people reach at a public address, with other ways to sign in.
+func newServerWith(t *testing.T, public access.PublicURL, change func(*session.Desk)) *server {
+	t.Helper()
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
 	store, _ := sqlitetest.Open(t, clock, random)
 	front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
@@ -84,10 +90,11 @@ func newServer(t *testing.T) *server {
 		s.tokens.set(name+"-secret", access.Principal{Tenant: tenant, Name: name, Fingerprint: name + "-1", Roles: roles})
 	}
 	keys := access.LinkKeys{[]byte("a key of the tests, of 32 bytes.")}
-	desk := &session.Desk{Tokens: s.tokens, Clock: clock, Random: random, Guesses: bounds.NewGuesses(),
+	desk := &session.Desk{Tokens: s.tokens, Clock: clock, Random: random, Public: public, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
-	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys,
-		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Sessions: desk, Clock: clock, Names: httpapi.Names{Product: "Till"}})}})
+	change(desk)
+	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public,
+		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Sessions: desk, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -109,7 +109,7 @@ func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name stri
 	}
 	if l.in {
 		f.Tenant, f.Nav = c.Names.TenantName(l.who.Tenant), c.nav(l, name)
-		f.Who, f.SignedIn = l.who.Name, c.Sessions.Tokens != nil
+		f.Who, f.SignedIn = l.who.Name, !c.Sessions.Anyone
 	}
 	var whole bytes.Buffer
 	if err := c.pages.ExecuteTemplate(&whole, "frame.html", f); err != nil {

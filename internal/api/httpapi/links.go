@@ -111,7 +111,7 @@ func (a *api) stillMay(r *http.Request, p access.Principal, roles ...access.Role
 	if a.gate != nil {
 		return p.Fingerprint != "", nil
 	}
-	if a.keys == nil {
+	if a.keys == nil || p.Person { // whom a protocol knows: no token of ours ends
 		return true, nil
 	}
 	now, ok, err := a.keys.Named(r.Context(), p.Name)

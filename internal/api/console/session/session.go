@@ -1,5 +1,5 @@
 // Package session keeps who has signed in to the console: in a signed cookie that names a token,
-// and is no good without it.
+// and is no good without it, or that has the claims of an account; see [Accounts].
 //
 //	POST /signin, with a token ── cookie: name and fingerprint of the token, 12 hours
 //	any page ── the token of that name still has that fingerprint? ── its principal
@@ -33,7 +33,9 @@ const (
 
 // Desk signs people in and out.
 type Desk struct {
-	Tokens  httpapi.Keys // nil: everyone is admitted
+	Anyone bool         // everyone is admitted, without a sign-in
+	Tokens httpapi.Keys // nil: no one signs in with a token
+	Accounts
 	Signing access.LinkSource
 	Clock   engine.Clock
 	Random  interface{ Text(n int) string }
@@ -53,10 +55,13 @@ func (d *Desk) Open(w http.ResponseWriter, r *http.Request) (access.Session, err
 // Who is the principal of a session; ok is false if no one has signed in, or the token was taken
 // away since.
 func (d *Desk) Who(ctx context.Context, s access.Session) (p access.Principal, ok bool, err error) {
-	if d.Tokens == nil {
+	switch {
+	case d.Anyone:
 		return access.Anyone(), true, nil
-	}
-	if s.Name == "" {
+	case s.Claims != "":
+		p, ok = d.account(s)
+		return p, ok, nil
+	case s.Name == "" || d.Tokens == nil:
 		return p, false, nil
 	}
 	p, ok, err = d.Tokens.Named(ctx, s.Name)
@@ -66,8 +71,11 @@ func (d *Desk) Who(ctx context.Context, s access.Session) (p access.Principal, o
 // SignIn begins a new session for the holder of a token. A token that is wrong is never repeated,
 // kept or logged.
 func (d *Desk) SignIn(w http.ResponseWriter, r *http.Request, token string) error {
-	if d.Tokens == nil {
+	if d.Anyone {
 		return nil
+	}
+	if d.Tokens == nil {
+		return &refusal.Error{Code: problems.CodeForbidden, Detail: "no one signs in with an access token here"}
 	}
 	done, ok := d.Guesses.Begin(guessesOf, d.Clock.Now())
 	if !ok {
@@ -85,7 +93,7 @@ func (d *Desk) SignIn(w http.ResponseWriter, r *http.Request, token string) erro
 }
 
 // SignOut ends the session of this browser.
-func (d *Desk) SignOut(w http.ResponseWriter, r *http.Request) { d.set(w, r, "", -1) }
+func (d *Desk) SignOut(w http.ResponseWriter, r *http.Request) { d.set(w, r, cookieName, "", -1) }
 
 // FormOf is what forms of the session carry.
 func (d *Desk) FormOf(ctx context.Context, s access.Session) (string, error) {
@@ -105,7 +113,7 @@ func (d *Desk) IsForm(ctx context.Context, s access.Session, signed string) (boo
 }
 
 func (d *Desk) read(r *http.Request) (s access.Session, ok bool, err error) {
-	c, err := r.Cookie(d.cookie(r))
+	c, err := r.Cookie(d.cookie(r, cookieName))
 	if err != nil {
 		return s, false, nil
 	}
@@ -125,22 +133,22 @@ func unlessUnsigned(err error) error {
 func (d *Desk) keep(w http.ResponseWriter, r *http.Request, s access.Session) error {
 	keys, err := d.Signing(r.Context(), access.KeysAge)
 	if err == nil {
-		d.set(w, r, keys.SignSession(s), int(life/time.Second))
+		d.set(w, r, cookieName, keys.SignSession(s), int(life/time.Second))
 	}
 	return err
 }
 
 func (d *Desk) secure(r *http.Request) bool { return d.Public.Secure() || r.TLS != nil }
 
-func (d *Desk) cookie(r *http.Request) string {
+func (d *Desk) cookie(r *http.Request, name string) string {
 	if d.secure(r) {
-		return hostPrefix + cookieName
+		return hostPrefix + name
 	}
-	return cookieName
+	return name
 }
 
 // set gives the browser a value to keep. SameSite is Lax: a person who comes from a mail has to
 // arrive signed in.
-func (d *Desk) set(w http.ResponseWriter, r *http.Request, value string, age int) {
-	http.SetCookie(w, &http.Cookie{Name: d.cookie(r), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: d.secure(r), SameSite: http.SameSiteLaxMode})
+func (d *Desk) set(w http.ResponseWriter, r *http.Request, name, value string, age int) {
+	http.SetCookie(w, &http.Cookie{Name: d.cookie(r, name), Value: value, Path: "/", MaxAge: age, HttpOnly: true, Secure: d.secure(r), SameSite: http.SameSiteLaxMode})
 }

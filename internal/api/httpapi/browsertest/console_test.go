@@ -29,7 +29,7 @@ import (
 // withConsole serves the pages that people work in, to everyone.
 func withConsole(o *httpapi.Options) {
 	keys := o.Links
-	desk := &session.Desk{Clock: o.Clock, Random: &frontendtest.Random{}, Public: o.PublicURL, Guesses: bounds.NewGuesses(),
+	desk := &session.Desk{Anyone: true, Clock: o.Clock, Random: &frontendtest.Random{}, Public: o.PublicURL, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	o.Protocols = []httpapi.Protocol{console.New(console.Options{Reads: query.New(o.Frontend), Acts: o.Frontend, Sessions: desk, Clock: o.Clock, Public: o.PublicURL, Names: httpapi.Names{Product: "Till"}})}
 }

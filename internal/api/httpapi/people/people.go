@@ -124,9 +124,9 @@ func (d *Desk) Finish(w http.ResponseWriter, r *http.Request, s access.SigningIn
 	if err != nil {
 		return err
 	}
-	kept := string(core.Encode(claims))
-	if len(kept) > mostClaims {
-		return ErrManyClaims
+	kept, err := Kept(claims)
+	if err != nil {
+		return err
 	}
 	d.setCookie(w, r, access.LinkPath+s.Link, signedInCookie+l.ID, keys.SignSignedIn(access.SignedIn{Link: l.ID, Claims: kept, Expires: d.Clock.Now().Add(life)}))
 	return nil
@@ -163,6 +163,15 @@ func (d *Desk) admit(tenant string, claims map[string]string) (access.Principal,
 		return p, access.NotAdmittedError{Why: "the account doesn't have the role decide"}
 	}
 	return p, nil
+}
+
+// Kept is what a cookie keeps of claims, as JSON. The error is [ErrManyClaims].
+func Kept(claims map[string]string) (string, error) {
+	kept := string(core.Encode(aboutPerson(claims)))
+	if len(kept) > mostClaims {
+		return "", ErrManyClaims
+	}
+	return kept, nil
 }
 
 // aboutPerson are the claims that say who the person is, and not how the token is made.
