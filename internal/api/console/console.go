@@ -24,6 +24,7 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/console/session"
@@ -64,7 +65,8 @@ type Acts interface {
 	Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error)
 }
 
-// Options are what the pages are served with. All but Public, Names and Logger are required.
+// Options are what the pages are served with. All but Public, Names, Streams and Logger are
+// required.
 type Options struct {
 	Reads    Reads
 	Acts     Acts
@@ -72,13 +74,15 @@ type Options struct {
 	Clock    engine.Clock
 	Public   access.PublicURL
 	Names    httpapi.Names
+	Streams  string       // the address of streams, if that is not the server's own
 	Logger   *slog.Logger // of sign-ins that fail; nil discards
 }
 
 // Console is the pages.
 type Console struct {
 	Options
-	pages *template.Template
+	pages   *template.Template
+	streams string // what the policy of pages lets them talk to beside the server
 }
 
 // New makes the pages.
@@ -86,7 +90,11 @@ func New(o Options) *Console {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Console{Options: o, pages: drawn(o.Public.Prefix())}
+	c := &Console{Options: o, pages: drawn(o.Public.Prefix())}
+	if at, err := url.Parse(o.Streams); err == nil && at.Host != "" {
+		c.streams = " " + at.Scheme + "://" + at.Host
+	}
+	return c
 }
 
 // Name implements [httpapi.Protocol]: decisions by the console are journaled under it.
@@ -126,6 +134,22 @@ func (c *Console) Routes() []httpapi.ProtocolRoute {
 		{Method: get, Path: stylePath, Serve: serveAsset("text/css", style)},
 		{Method: get, Path: scriptPath, Serve: serveAsset("text/javascript", script)},
 	}
+}
+
+// Routes are the routes of the console, for a gateway in front of it. All are public: sessions are
+// the console's own.
+func Routes() (all []httpapi.RouteInfo) {
+	for _, rt := range New(Options{}).Routes() {
+		path := rt.Path
+		if strings.HasPrefix(path, assets) {
+			path = assets + "{file}"
+		}
+		info := httpapi.RouteInfo{Method: rt.Method, Path: strings.TrimSuffix(path, "{$}"), Part: httpapi.PartPages, Public: true}
+		if !slices.Contains(all, info) {
+			all = append(all, info)
+		}
+	}
+	return all
 }
 
 // View implements [httpapi.Protocol]: the console has no streams yet.

@@ -233,7 +233,7 @@ func TestTheSignInComesBackToOwnPagesOnly(t *testing.T) {
 	}
 }
 
-var ownScript = regexp.MustCompile(`<script src="/console-[0-9a-f]{16}\.js" defer></script></head>`)
+var ownScript = regexp.MustCompile(`<script src="/console/[0-9a-f]{16}\.js" defer></script></head>`)
 
 // A page runs and loads its own script and style alone, and can't be framed, whatever it shows.
 func TestPagesAreSecluded(t *testing.T) {

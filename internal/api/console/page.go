@@ -26,6 +26,9 @@ var script string
 
 var style = linkpage.Style() + ownStyle
 
+// assets is where assets are. A gateway passes on everything below it.
+const assets = "/console/"
+
 // Paths of assets change with what they hold, so that browsers may keep them for ever.
 var (
 	stylePath  = assetPath(style, ".css")
@@ -34,7 +37,7 @@ var (
 
 func assetPath(text, suffix string) string {
 	sum := sha256.Sum256([]byte(text))
-	return "/console-" + hex.EncodeToString(sum[:8]) + suffix
+	return assets + hex.EncodeToString(sum[:8]) + suffix
 }
 
 // serveAsset answers with a text that never changes at its path.
@@ -115,7 +118,7 @@ func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name stri
 	if err := c.pages.ExecuteTemplate(&whole, "frame.html", f); err != nil {
 		return err
 	}
-	secure(w.Header())
+	c.secure(w.Header())
 	w.WriteHeader(status)
 	_, err := w.Write(whole.Bytes())
 	return err
@@ -145,11 +148,11 @@ var liveWords = func() (all []word) {
 var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")}, {"e", say("keys.change")},
 	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"g c", say("keys.chat")}, {"g a", say("keys.agents")}, {"?", say("keys.help")}}
 
-// secure lets a page load its own style and script and nothing else, talk to its own server, and be
-// framed by no one.
-func secure(h http.Header) {
+// secure lets a page load its own style and script and nothing else, talk to its own server and to
+// where streams are, and be framed by no one.
+func (c *Console) secure(h http.Header) {
 	h.Set("Content-Type", "text/html; charset=utf-8")
-	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'")
+	h.Set("Content-Security-Policy", "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'"+c.streams+"; form-action 'self'; frame-ancestors 'none'; base-uri 'none'; require-trusted-types-for 'script'")
 	h.Set("Cross-Origin-Opener-Policy", "same-origin")
 	h.Set("Permissions-Policy", "camera=(), geolocation=(), microphone=(), payment=()")
 	h.Set("X-Frame-Options", "DENY")

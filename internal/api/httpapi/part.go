@@ -12,6 +12,7 @@ const (
 	PartStreams        // streams that are opened by a ticket
 	PartHooks          // receive webhooks, which needs the secrets that verify them
 	PartTests          // send test notices, which needs the secrets that sign them
+	PartPages          // the protocols that are given, and nothing of the API
 )
 
 func (p Part) serves(rt route) bool { return p == PartAll || p == rt.part() }

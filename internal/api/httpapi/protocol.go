@@ -240,7 +240,7 @@ func (a *api) readView(w http.ResponseWriter, r *http.Request, run string) error
 
 // serveProtocols serves the routes of all protocols, where runs are served.
 func (a *api) serveProtocols() {
-	if !a.part.serves(route{}) {
+	if !a.part.serves(route{}) && a.part != PartPages {
 		return
 	}
 	for _, d := range a.protocols {

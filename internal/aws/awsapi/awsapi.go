@@ -65,6 +65,15 @@ func Hooks(o Options) (Gateway, error) { return o.gateway(httpapi.PartHooks) }
 // Tests serves requests for test notices.
 func Tests(o Options) (Gateway, error) { return o.gateway(httpapi.PartTests) }
 
+// Pages serves the protocols of the options, and nothing of the API: no request passes an
+// authorizer.
+func Pages(o Options) (Gateway, error) {
+	served := o.served(httpapi.PartPages)
+	served.Gate = httpapi.NobodyEnters
+	h, err := httpapi.New(served)
+	return o.counted(lambdahttp.Buffered(h, o.Logger)), err
+}
+
 // streamLife is short because Lambda does not report that a reader has disconnected: an abandoned
 // stream costs no more than that. Connected readers reopen the stream and continue where they were.
 const streamLife = livetext.StreamLife

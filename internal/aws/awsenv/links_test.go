@@ -78,6 +78,9 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 		{"decision", slices.Concat(modulesWithHTTP, []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4",
 			"golang.org/x/oauth2", "github.com/aws/aws-sdk-go-v2/service/sesv2", "github.com/aws/aws-sdk-go-v2/internal/v4a"}),
 			slices.Concat(noFunction, steps, chats, slices.DeleteFunc(slices.Clone(senders), func(name string) bool { return name == "internal/notify/ses" }))},
+		// it draws templates, which keep all methods of all types, and signs people in
+		{"console", slices.Concat(modulesWithHTTP, []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4", "golang.org/x/oauth2"}),
+			slices.Concat(slices.DeleteFunc(slices.Clone(noFunction), func(name string) bool { return name == "html/template" }), steps, chats, senders)},
 	} {
 		t.Run(tt.function, func(t *testing.T) {
 			for _, line := range linked(t, tt.function) {

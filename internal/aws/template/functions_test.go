@@ -51,16 +51,16 @@ var functionChecks = []check{
 // tooLong are parameters that do not fit into a description of 256 characters. What they say takes
 // effect with another Version.
 var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Prices", "Origins", "PrivateHosts", "PublicUrl", "EventBusName", "NoticeTopicArn", "NoticeKinds",
-	"NoticeSource", "NoticeMailFrom", "SignInIssuer", "SignInClientId", "JwtIssuer", "SubnetIds", "SecurityGroupIds"}
+	"NoticeSource", "NoticeMailFrom", "SignInIssuer", "SignInClientId", "SignInRoles", "JwtIssuer", "SubnetIds", "SecurityGroupIds"}
 
 // published go over to a new version by an alias; the others at once.
-var published = []string{"ApiFunction", "DecisionFunction", "HookFunction", "StepFunction", "NotifyFunction"}
+var published = []string{"ApiFunction", "DecisionFunction", "HookFunction", "ConsoleFunction", "StepFunction", "NotifyFunction"}
 
 // failures are the metrics of what fails without an error of the function.
 var failures = map[string]emf.Name{"ApiFunction": emf.ServerErrors, "DecisionFunction": emf.ServerErrors, "StepFunction": emf.StepErrors}
 
 func codeWrongs(t Template) (wrong []string) {
-	code := map[string]string{"ApiFunction": "functions/api", "DecisionFunction": "functions/decision", "HookFunction": "functions/hook", "StreamFunction": "functions/api",
+	code := map[string]string{"ApiFunction": "functions/api", "DecisionFunction": "functions/decision", "HookFunction": "functions/hook", "ConsoleFunction": "functions/console", "StreamFunction": "functions/api",
 		"StepFunction": "functions/step", "SweepFunction": "functions/sweep", "NotifyFunction": "functions/notify"}
 	for _, f := range t.Functions() {
 		uri, _ := f.Get("CodeUri").(string)
@@ -94,7 +94,7 @@ func recursionWrongs(t Template) (wrong []string) {
 }
 
 func timeoutWrongs(t Template) (wrong []string) {
-	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "HookFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900} {
+	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "HookFunction": 29, "ConsoleFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900} {
 		_, seconds := t.values(t.Resource(id).Get("Timeout"))
 		if len(seconds) == 0 || slices.Max(seconds) > most {
 			wrong = append(wrong, fmt.Sprintf("%s may take %v s; %d at most", id, seconds, most))

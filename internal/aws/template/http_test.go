@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/api/console"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/sites"
 	"github.com/dormouse-dev/dormouse/internal/api/protocols"
@@ -50,7 +51,7 @@ func routeWrongs(t Template) (wrong []string) {
 		}
 		have[name] = r
 	}
-	for _, info := range slices.Concat(httpapi.Routes(), protocols.Routes()) {
+	for _, info := range slices.Concat(httpapi.Routes(), protocols.Routes(), console.Routes()) {
 		if info.Part == httpapi.PartStreams { // served by the function's own URL
 			continue
 		}
@@ -67,8 +68,15 @@ func routeWrongs(t Template) (wrong []string) {
 		if auth := authorization(r); auth != authorizationOf(info) {
 			say("%s is let in by %s, and must be by %s", name, auth, authorizationOf(info))
 		}
-		if only := member(r.Body, "Condition"); (only == "Jwt") != strings.Contains(name, "/.well-known/oauth-") {
-			say("%s is there with the condition %v, and only what clients of OAuth read may have Jwt", name, only)
+		want := any(nil)
+		switch {
+		case strings.Contains(name, "/.well-known/oauth-"): // clients of OAuth read it
+			want = "Jwt"
+		case info.Part == httpapi.PartPages:
+			want = "HasConsole"
+		}
+		if only := member(r.Body, "Condition"); only != want {
+			say("%s is there with the condition %v, and must with %v", name, only, want)
 		}
 	}
 	for name := range have {
@@ -110,6 +118,8 @@ func functionOf(info httpapi.RouteInfo) string {
 		return "HookFunction"
 	case httpapi.PartTests:
 		return "NotifyFunction"
+	case httpapi.PartPages:
+		return "ConsoleFunction"
 	}
 	return "ApiFunction"
 }

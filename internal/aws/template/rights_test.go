@@ -59,6 +59,8 @@ var grants = map[string][]string{
 	"HookFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
 		"dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + hookParameters,
 		"ssm:GetParameter " + slackParameters, "kms:Decrypt SecretsKeyArn"},
+	"ConsoleFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
+		"dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
 	"StreamFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
 		"dynamodb:Query Table/index/list"},
 	"StepFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/list",
@@ -103,7 +105,7 @@ var beyond = map[string][2]string{
 
 func reachWrongs(t Template) (wrong []string) {
 	var all []statement
-	for _, id := range []string{"StepFunction", "NotifyFunction", "HookFunction", "DecisionFunction"} {
+	for _, id := range []string{"StepFunction", "NotifyFunction", "HookFunction", "DecisionFunction", "ConsoleFunction"} {
 		all = append(all, statements(t.roleOf(t.Resource(id)))...)
 	}
 	for _, one := range all {

@@ -58,7 +58,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"DORMOUSE_PUBLIC_URL": "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
 		"DORMOUSE_OIDC_ISSUER": "https://accounts.example.com/t", "DORMOUSE_OIDC_CLIENT_ID": "dormouse",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
-		"DORMOUSE_PRODUCT_NAME": "Refund Desk", "DORMOUSE_TENANT_NAMES": "acme=Acme Ltd; zoo=Zoo = Co;",
+		"DORMOUSE_OIDC_ROLES": "claim:groups=a=b=decide, read", "DORMOUSE_PRODUCT_NAME": "Refund Desk", "DORMOUSE_TENANT_NAMES": "acme=Acme Ltd; zoo=Zoo = Co;",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -77,7 +77,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 	}
 	endpoints := stack.Endpoints{All: "http://127.0.0.1:1", DynamoDB: "http://127.0.0.1:2", SQS: "http://127.0.0.1:3", Bedrock: "http://127.0.0.1:4",
 		Lambda: "http://127.0.0.1:5", SSM: "http://127.0.0.1:6", EventBridge: "http://127.0.0.1:7", SNS: "http://127.0.0.1:8", SES: "http://127.0.0.1:9"}
-	if want := (stack.SignIn{Issuer: "https://accounts.example.com/t", ClientID: "dormouse"}); s.SignIn != want {
+	if in := s.SignIn; in.Issuer != "https://accounts.example.com/t" || in.ClientID != "dormouse" || len(in.Roles) != 1 || in.Roles[0].Entry != "claim:groups=a=b" {
 		t.Errorf("people sign in at %+v", s.SignIn)
 	}
 	if s.Public.String() != "https://desk.example.com" {
@@ -104,6 +104,8 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 				"AWS_SECRET_ACCESS_KEY is missing"}},
 		{"what is no URL", map[string]string{"DORMOUSE_WAKE_QUEUE_URL": "wake", "AWS_ENDPOINT_URL": "localhost:8000", "DORMOUSE_STREAM_URL": "ftp://h/x"},
 			[]string{`DORMOUSE_WAKE_QUEUE_URL is "wake"`, `AWS_ENDPOINT_URL is "localhost:8000"`, `DORMOUSE_STREAM_URL is "ftp://h/x"`}},
+		{"roles of accounts that are none", map[string]string{"DORMOUSE_OIDC_ROLES": "role:decide=admin; claim:groups=a=boss; claim:email=decide; claim:groups=a="},
+			[]string{`"role:decide=admin" is not a rule`, `"boss" is not a role`, `"claim:email=decide" is not a rule`, `"claim:groups=a=" gives no role`}},
 		{"an address that is none", map[string]string{"DORMOUSE_PUBLIC_URL": "desk"}, []string{`DORMOUSE_PUBLIC_URL: "desk" is not a URL`}},
 		{"sinks that are none", map[string]string{"DORMOUSE_NOTICE_TOPIC_ARN": "runs", "DORMOUSE_NOTICE_KINDS": "done,paused"},
 			[]string{`DORMOUSE_NOTICE_TOPIC_ARN is "runs", which is not the ARN of a topic`, `DORMOUSE_NOTICE_KINDS contains "paused"; use some of [suspended`}},
