@@ -8,18 +8,12 @@ import (
 
 // Agent is a deployed agent, in the version that new runs use.
 type Agent struct {
-	// The name of the agent.
-	Name string `json:"name"`
-	// A digest of the agent's definition.
-	Version string `json:"version"`
-	// What the agent is for.
-	Description string `json:"description,omitempty"`
-	// The model provider.
-	Model string `json:"model"`
-	// The system prompt.
-	Instructions string `json:"instructions,omitempty"`
-	// The tools the model may call.
-	Tools []Tool `json:"tools"`
+	Name         string `json:"name"`                   // the name of the agent
+	Version      string `json:"version"`                // a digest of the agent's definition
+	Description  string `json:"description,omitempty"`  // what the agent is for
+	Model        string `json:"model"`                  // the model provider
+	Instructions string `json:"instructions,omitempty"` // the system prompt
+	Tools        []Tool `json:"tools"`                  // the tools the model may call
 	// Why the agent can't be started now. Its open runs wait. Empty if it can be started.
 	Unavailable string `json:"unavailable,omitempty"`
 	// What requests may supply: "client_tools", "context" and "state".
@@ -28,18 +22,15 @@ type Agent struct {
 
 // Tool is a tool of an agent.
 type Tool struct {
-	// The name of the tool.
-	Name string `json:"name"`
-	// What the tool does.
-	Description string `json:"description,omitempty"`
+	Name        string `json:"name"`                  // the name of the tool
+	Description string `json:"description,omitempty"` // what the tool does
 	// The JSON Schema of the arguments.
 	Parameters json.RawMessage `json:"parameters,omitempty"`
 	// For a client tool: the JSON Schema of the result.
 	Result json.RawMessage `json:"result,omitempty"`
 	// Whether a call may run twice after a crash.
 	Delivery string `json:"delivery,omitempty"`
-	// The API caller runs the tool.
-	Client bool `json:"client,omitempty"`
+	Client   bool   `json:"client,omitempty"` // the API caller runs the tool
 	// The agent that each call starts a run of. Empty for other tools.
 	Agent string `json:"agent,omitempty"`
 	// The host of the remote agent that each call gives a task to. Empty for other tools.

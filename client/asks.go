@@ -20,8 +20,7 @@ const (
 
 // AskRequest asks people to approve something; see [Client.Ask].
 type AskRequest struct {
-	// The question, at most 500 characters.
-	Title string `json:"title"`
+	Title string `json:"title"` // the question, at most 500 characters
 	// What the question is about: an object that approvers see, and may edit.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// The only callers who may approve, as in agent files: "token:anna", "token:ops-*" or
@@ -55,12 +54,9 @@ type AskCallback struct {
 // Ask is an approval that a program asked for. It is a run of the built-in agent "dormouse-ask",
 // with the same id.
 type Ask struct {
-	// Opaque, with the prefix "run_".
-	ID string `json:"id"`
-	// The current status, such as [AskWaiting].
-	Status string `json:"status"`
-	// The question.
-	Title string `json:"title"`
+	ID     string `json:"id"`     // opaque, with the prefix "run_"
+	Status string `json:"status"` // the current status, such as [AskWaiting]
+	Title  string `json:"title"`  // the question
 	// The arguments. Once approved: those that the approver saw, or made of them.
 	Arguments json.RawMessage `json:"arguments,omitempty"`
 	// The original arguments, if the approver edited them.
@@ -72,17 +68,14 @@ type Ask struct {
 	// Who decided, such as "token:anna". Empty if callers have no names.
 	DecidedBy string `json:"decided_by,omitempty"`
 	// The entry point of the decision, such as "api" or "link".
-	Via string `json:"via,omitempty"`
-	// When it was decided.
-	DecidedAt *Time `json:"decided_at,omitempty"`
+	Via       string `json:"via,omitempty"`
+	DecidedAt *Time  `json:"decided_at,omitempty"` // when it was decided
 	// The approver's reason, or why there is no approval.
-	Reason string `json:"reason,omitempty"`
-	// Who asked.
-	StartedBy *Actor `json:"started_by,omitempty"`
+	Reason    string `json:"reason,omitempty"`
+	StartedBy *Actor `json:"started_by,omitempty"` // who asked
 	// The metadata of the request.
-	Metadata json.RawMessage `json:"metadata,omitempty"`
-	// When it was asked.
-	CreatedAt Time `json:"created_at"`
+	Metadata  json.RawMessage `json:"metadata,omitempty"`
+	CreatedAt Time            `json:"created_at"` // when it was asked
 }
 
 // Ask asks people to approve something, and returns at once. Requests with the same key and the

@@ -72,6 +72,7 @@ var operations = map[string][]func(ctx context.Context, c *client.Client){
 		func(ctx context.Context, c *client.Client) { c.MessagePage(ctx, "x", client.MessageOptions{}) }},
 	"sendMessage": {func(ctx context.Context, c *client.Client) { c.SendMessage(ctx, "x", client.MessageRequest{}, "") }},
 	"readMe":      {func(ctx context.Context, c *client.Client) { c.Me(ctx) }},
+	"readOps":     {func(ctx context.Context, c *client.Client) { c.Ops(ctx) }},
 	"readUsage":   {func(ctx context.Context, c *client.Client) { c.Usage(ctx, time.Now()) }},
 	"listThreadRuns": {
 		func(ctx context.Context, c *client.Client) {

@@ -8,10 +8,8 @@ import (
 
 // Health is the state of a server and its store.
 type Health struct {
-	// [HealthOK] or [HealthFailing].
-	Status string `json:"status"`
-	// The version of the program.
-	Version string `json:"version"`
+	Status  string `json:"status"`  // [HealthOK] or [HealthFailing]
+	Version string `json:"version"` // the version of the program
 	// What is wrong with the store. "full": reads work, writes are refused. "failing": the disk
 	// returns errors. "damaged": a part of the stored data is damaged. "gone": the data
 	// directory was moved, removed or replaced. Empty if the store works.

@@ -37,17 +37,12 @@ const (
 // Link is an approval link: it lets one recipient answer one suspension without a token.
 type Link struct {
 	// Opaque, with the prefix "lnk_". It can't be used to answer the call.
-	ID string `json:"id"`
-	// The run of the call.
-	RunID string `json:"run_id"`
-	// The suspension that the link answers.
-	Suspension string `json:"suspension"`
-	// The suspended call.
-	CallID string `json:"call_id"`
-	// The tool of the call.
-	Tool string `json:"tool"`
-	// The recipient.
-	For string `json:"for"`
+	ID         string `json:"id"`
+	RunID      string `json:"run_id"`     // the run of the call
+	Suspension string `json:"suspension"` // the suspension that the link answers
+	CallID     string `json:"call_id"`    // the suspended call
+	Tool       string `json:"tool"`       // the tool of the call
+	For        string `json:"for"`        // the recipient
 	// Whether the recipient may edit the arguments of the call.
 	Edit bool `json:"edit,omitempty"`
 	// What the link asks for besides: [RequireToken], [RequireSignIn] or [RequireCode]. Empty:
@@ -55,15 +50,13 @@ type Link struct {
 	Require string `json:"require,omitempty"`
 	// Who created the link. Empty if the server runs without tokens.
 	CreatedBy string `json:"created_by,omitempty"`
-	// When the link was created.
-	CreatedAt Time `json:"created_at"`
+	CreatedAt Time   `json:"created_at"` // when the link was created
 	// When the link expires: after ExpiresIn of the request, or at the deadline of the call if
 	// that is earlier.
 	ExpiresAt Time `json:"expires_at"`
 	// When the link was revoked. Nil if it wasn't.
-	RevokedAt *Time `json:"revoked_at,omitempty"`
-	// Who revoked the link.
-	RevokedBy string `json:"revoked_by,omitempty"`
+	RevokedAt *Time  `json:"revoked_at,omitempty"`
+	RevokedBy string `json:"revoked_by,omitempty"` // who revoked the link
 	// The link: a path of this server, or a full URL if the server has a public one
 	// ("--public-url"). It answers the call without a token. Only the response that creates the
 	// link contains it.
@@ -72,22 +65,14 @@ type Link struct {
 
 // Outcome is how a suspension was settled; see [Client.Suspension].
 type Outcome struct {
-	// The run of the call.
-	RunID string `json:"run_id"`
-	// The conversation of the run.
-	ThreadID string `json:"thread_id"`
-	// The agent of the run.
-	Agent string `json:"agent"`
-	// The call that was suspended.
-	CallID string `json:"call_id"`
-	// The tool of the call.
-	Tool string `json:"tool"`
-	// The suspension.
-	Suspension string `json:"suspension"`
-	// How the answer was to become a result.
-	ResumeMode string `json:"resume_mode"`
-	// When the call was suspended.
-	Since Time `json:"since"`
+	RunID      string `json:"run_id"`      // the run of the call
+	ThreadID   string `json:"thread_id"`   // the conversation of the run
+	Agent      string `json:"agent"`       // the agent of the run
+	CallID     string `json:"call_id"`     // the call that was suspended
+	Tool       string `json:"tool"`        // the tool of the call
+	Suspension string `json:"suspension"`  // the suspension
+	ResumeMode string `json:"resume_mode"` // how the answer was to become a result
+	Since      Time   `json:"since"`       // when the call was suspended
 	// When the call was to be settled without an answer. Nil if it had no deadline.
 	Deadline *Time `json:"deadline,omitempty"`
 	// "answered"; "timed_out": the deadline passed without an answer; "withdrawn": the run
@@ -102,22 +87,17 @@ type Outcome struct {
 
 // OutcomeDecision is the decision that settled a suspension.
 type OutcomeDecision struct {
-	// The action of the decision.
-	Action string `json:"action"`
-	// The error that became the call's result.
-	Error string `json:"error,omitempty"`
+	Action string `json:"action"`          // the action of the decision
+	Error  string `json:"error,omitempty"` // the error that became the call's result
 	// True if no one answered in time, and the policy approves then.
-	Silent bool `json:"silent,omitempty"`
-	// The reason of the decision.
-	Reason string `json:"reason,omitempty"`
+	Silent bool   `json:"silent,omitempty"`
+	Reason string `json:"reason,omitempty"` // the reason of the decision
 	// Who decided: "token:" and the token's name, "link:" and the recipient, or "deadline".
 	// Empty if callers have no names. Records of earlier versions have "message" if a message
 	// answered.
-	By string `json:"by,omitempty"`
-	// The entry point, as in "decision.recorded".
-	Via string `json:"via,omitempty"`
-	// When the decision was made.
-	At Time `json:"at"`
+	By  string `json:"by,omitempty"`
+	Via string `json:"via,omitempty"` // the entry point, as in "decision.recorded"
+	At  Time   `json:"at"`            // when the decision was made
 	// Whether the decision took effect. Nil until the run has processed it.
 	Applied *bool `json:"applied,omitempty"`
 }

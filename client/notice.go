@@ -28,9 +28,8 @@ type NotifyTarget struct {
 	// The kinds of notices that it receives, such as [NoticeSuspended].
 	On []string `json:"on"`
 	// The public https address that receives a POST request for each notice.
-	URL string `json:"url,omitempty"`
-	// At most 10 mail addresses.
-	Mail []string `json:"mail,omitempty"`
+	URL  string   `json:"url,omitempty"`
+	Mail []string `json:"mail,omitempty"` // at most 10 mail addresses
 	// The format of the body. Default: [NoticeStandard].
 	Format string `json:"format,omitempty"`
 	// With [NoticeTemplate]: the JSON to send.
@@ -44,13 +43,10 @@ type NotifyTarget struct {
 // once, each time with the same ID.
 type Notice struct {
 	// The same in each attempt. It is also in the header webhook-id.
-	ID string `json:"id"`
-	// What happened, such as [NoticeSuspended].
-	Type string `json:"type"`
-	// When it happened.
-	Timestamp Time `json:"timestamp"`
-	// The tenant of the run.
-	Tenant string `json:"tenant"`
+	ID        string `json:"id"`
+	Type      string `json:"type"`      // what happened, such as [NoticeSuspended]
+	Timestamp Time   `json:"timestamp"` // when it happened
+	Tenant    string `json:"tenant"`    // the tenant of the run
 	// The event of the run's journal that the notice is about. [NoticeTest] has none.
 	Event Event `json:"event,omitzero"`
 	// The run as it is when the notice is sent, which may be later than the event. With "done"
@@ -74,13 +70,10 @@ type Notice struct {
 // NoticeLinks are signed links with which a person can answer a call. Opening one changes nothing:
 // its page shows the call and asks for the answer.
 type NoticeLinks struct {
-	// The page with the call.
-	Show string `json:"show"`
+	Show string `json:"show"` // the page with the call
 	// The same page, with the approval prepared: one click approves. Empty if the link may only
 	// deny, and for calls of the kinds [KindInput] and [KindClient], whose page has a form.
-	Approve string `json:"approve,omitempty"`
-	// The same page, with the denial prepared.
-	Deny string `json:"deny"`
-	// When the links expire.
-	ExpiresAt Time `json:"expires_at"`
+	Approve   string `json:"approve,omitempty"`
+	Deny      string `json:"deny"`       // the same page, with the denial prepared
+	ExpiresAt Time   `json:"expires_at"` // when the links expire
 }

@@ -3,38 +3,28 @@ package client
 // Votes is how far several people have come with a decision on a call, where the agent's policy
 // asks more than one.
 type Votes struct {
-	// The name of the policy.
-	Policy string `json:"policy,omitempty"`
+	Policy string `json:"policy,omitempty"` // the name of the policy
 	// The stage of the policy, from 1, and how many there are. Each stage asks another group.
-	Stage  int `json:"stage"`
-	Stages int `json:"stages"`
-	// The group that is asked.
-	Group string `json:"group,omitempty"`
-	// How many different people must approve.
-	Need int `json:"need"`
-	// How many denials deny the call.
-	Deny int `json:"deny"`
-	// How many have approved, and how many have denied.
-	Yes int `json:"yes"`
-	No  int `json:"no"`
+	Stage  int    `json:"stage"`
+	Stages int    `json:"stages"`
+	Group  string `json:"group,omitempty"` // the group that is asked
+	Need   int    `json:"need"`            // how many different people must approve
+	Deny   int    `json:"deny"`            // how many denials deny the call
+	Yes    int    `json:"yes"`             // how many have approved, and how many have denied
+	No     int    `json:"no"`
 	// Who has voted, in the order of their votes.
 	Voters []Voter `json:"voters,omitempty"`
 }
 
 // Voter is a person who has voted on a call.
 type Voter struct {
-	// The principal, such as "token:anna".
-	By string `json:"by"`
-	// The entry point.
-	Via string `json:"via,omitempty"`
-	// What the person said: "resume" or "cancel".
-	Action string `json:"action"`
+	By     string `json:"by"`            // the principal, such as "token:anna"
+	Via    string `json:"via,omitempty"` // the entry point
+	Action string `json:"action"`        // what the person said: "resume" or "cancel"
 	// Whether the person approved other arguments. Everybody then votes on these.
-	Edited bool `json:"edited,omitempty"`
-	// The reason that the person gave.
-	Reason string `json:"reason,omitempty"`
-	// When the person voted.
-	At Time `json:"at"`
+	Edited bool   `json:"edited,omitempty"`
+	Reason string `json:"reason,omitempty"` // the reason that the person gave
+	At     Time   `json:"at"`               // when the person voted
 }
 
 // Ballot says what a decision was one vote of.
@@ -46,8 +36,7 @@ type Ballot struct {
 	// The stage of the policy, from 1, and how many there are. 0 if it was closed before.
 	Stage  int `json:"stage"`
 	Stages int `json:"stages"`
-	// How many different people must approve.
-	Need int `json:"need"`
+	Need   int `json:"need"` // how many different people must approve
 	// How many have approved, and how many have denied, with this vote.
 	Yes int `json:"yes"`
 	No  int `json:"no"`

@@ -3,6 +3,8 @@ package frontend
 import (
 	"context"
 	"fmt"
+	"maps"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -72,6 +74,37 @@ func overDay(whose string, most core.USD, spent spending.Sum, now time.Time) err
 	e := refusal.New(refusal.CodeBudgetExceeded, "%s; nothing was stored. Start it after midnight UTC, or ask the operator or the agent's author to raise the budget", why)
 	e.RetryAfter = spending.Midnight(now).Add(24 * time.Hour).Sub(now)
 	return e
+}
+
+// Budgets are today's budgets of the caller's tenant and its agents, and what of them is spent.
+// Without any, no run is read.
+func (f *Frontend) Budgets(ctx context.Context, c Caller) ([]wire.OpsBudget, error) {
+	limits := map[string]core.USD{"": f.tenantDay}
+	if f.dayBudget != nil {
+		defs, err := storecall.Try(ctx, f.Clock, func() ([]engine.Definition, error) { return f.Catalog.Deployed(ctx, c.Tenant) })
+		if err != nil {
+			return nil, err
+		}
+		for _, def := range defs {
+			if limits[def.Name], err = storecall.Try(ctx, f.Clock, func() (core.USD, error) { return f.dayBudget(ctx, def) }); err != nil {
+				return nil, err
+			}
+		}
+	}
+	maps.DeleteFunc(limits, func(_ string, most core.USD) bool { return most == 0 })
+	budgets := []wire.OpsBudget{}
+	if len(limits) == 0 {
+		return budgets, nil
+	}
+	day, err := f.today.Read(ctx, c.Tenant, f.Clock.Now())
+	for _, agent := range slices.Sorted(maps.Keys(limits)) {
+		spent := day[agent]
+		if agent == "" {
+			spent = day.All()
+		}
+		budgets = append(budgets, wire.OpsBudget{Agent: agent, Spent: wire.Cost{USD: spent.Cost.String()}, Limit: wire.Cost{USD: limits[agent].String()}, Unpriced: spent.Unpriced})
+	}
+	return budgets, err
 }
 
 // Usage is what the runs used that the caller's tenant started on a day of UTC, such as 2026-11-25;

@@ -68,9 +68,9 @@ func TestTheSameKeyOfTwoTenantsStartsTwoRuns(t *testing.T) {
 func TestATokenMayWhatItsRoleSays(t *testing.T) {
 	may := map[access.Role]string{
 		access.Start:  "start message interrupt cancel retry me",
-		access.Read:   "run runs events thread messages approvals agents agent usage me",
+		access.Read:   "run runs events thread messages approvals agents agent usage ops me",
 		access.Decide: "decide interrupt cancel resume approvals me",
-		access.Admin:  "start message interrupt cancel retry run runs events thread messages approvals agents agent usage decide resume me",
+		access.Admin:  "start message interrupt cancel retry run runs events thread messages approvals agents agent usage ops decide resume me",
 	}
 	calls := map[string]struct{ method, path, body string }{
 		"start":     {"POST", "/v1/runs", `{"agent":"desk","input":"hello"}`},
@@ -89,6 +89,7 @@ func TestATokenMayWhatItsRoleSays(t *testing.T) {
 		"agents":    {"GET", "/v1/agents", ""},
 		"usage":     {"GET", "/v1/usage", ""},
 		"me":        {"GET", "/v1/me", ""},
+		"ops":       {"GET", "/v1/ops", ""},
 		"agent":     {"GET", "/v1/agents/desk", ""},
 	}
 	var grants []access.Grant

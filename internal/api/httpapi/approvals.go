@@ -2,10 +2,12 @@ package httpapi
 
 import (
 	"net/http"
+
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 )
 
 func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r)
+	q, err := params.List(r)
 	if err != nil {
 		return err
 	}

@@ -253,6 +253,7 @@ func (c *curls) rest() {
 	child := c.worker.Delegate(c.start().ID, frontendtest.Call{ID: "c1", Tool: "review"}, "nf5yqx2w7u3kz4oa", 0)
 	c.call("receivePush", "", "URL"+access.PushPath+access.Push{Tenant: access.Tenant, Run: child, Token: "nf5yqx2w7u3kz4oa"}.Text()+asJSON+`'{"statusUpdate":{"taskId":"task-81","contextId":"ctx-12","status":{"state":"TASK_STATE_COMPLETED"}}}'`)
 	c.call("readMe", "", "URL/v1/me")
+	c.call("readOps", "", "URL/v1/ops")
 	c.call("readUsage", "", "'URL/v1/usage?day=2026-03-01'")
 	c.call("health", "", "URL/healthz")
 	c.call("openapi", "", "URL/openapi.json")

@@ -10,9 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
-	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
-	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -54,29 +52,4 @@ func inTime(r *http.Request, wait time.Duration) time.Duration {
 		return max(0, min(wait, time.Until(deadline)-answerTime))
 	}
 	return wait
-}
-
-func list(r *http.Request) (query.List, error) {
-	values := r.URL.Query()
-	limit, err := params.Number(values, "limit")
-	return query.List{Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
-}
-
-// runList reads which runs are wanted.
-func runList(r *http.Request) (q query.List, err error) {
-	if q, err = list(r); err != nil {
-		return q, err
-	}
-	values := r.URL.Query()
-	q.Status, q.Reason, q.ResponseState = values.Get("status"), values.Get("reason"), values.Get("response_state")
-	for name := range values {
-		if key, of := strings.CutPrefix(name, "metadata."); of {
-			if q.Metadata == nil {
-				q.Metadata = map[string]string{}
-			}
-			q.Metadata[key] = values.Get(name)
-		}
-	}
-	q.CreatedAfter, q.CreatedBefore, err = params.Period(values)
-	return q, err
 }

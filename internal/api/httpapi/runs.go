@@ -53,7 +53,7 @@ func (a *api) readRun(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
-	q, err := runList(r)
+	q, err := params.RunList(r)
 	if err != nil {
 		return err
 	}
@@ -65,7 +65,7 @@ func (a *api) listRuns(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listCalls(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r)
+	q, err := params.List(r)
 	if err != nil {
 		return err
 	}

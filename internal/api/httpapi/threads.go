@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -26,7 +27,7 @@ func (a *api) findThread(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r)
+	q, err := params.List(r)
 	if err != nil {
 		return err
 	}
@@ -57,7 +58,7 @@ func (a *api) sendMessage(w http.ResponseWriter, r *http.Request) error {
 }
 
 func (a *api) listThreadRuns(w http.ResponseWriter, r *http.Request) error {
-	q, err := runList(r)
+	q, err := params.RunList(r)
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
@@ -97,7 +98,7 @@ func (a *api) enableEndpoint(d *webhooks.Desk, w http.ResponseWriter, r *http.Re
 }
 
 func (a *api) listDisabled(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r)
+	q, err := params.List(r)
 	if err != nil {
 		return err
 	}
@@ -106,7 +107,7 @@ func (a *api) listDisabled(d *webhooks.Desk, w http.ResponseWriter, r *http.Requ
 }
 
 func (a *api) listDeliveries(d *webhooks.Desk, w http.ResponseWriter, r *http.Request) error {
-	q, err := list(r)
+	q, err := params.List(r)
 	if err != nil {
 		return err
 	}

@@ -53,6 +53,10 @@ type (
 	MessageReceivedData   = client.MessageReceivedData
 	MessageRequest        = client.MessageRequest
 	NotifyTarget          = client.NotifyTarget
+	Ops                   = client.Ops
+	OpsBudget             = client.OpsBudget
+	OpsCount              = client.OpsCount
+	OpsHour               = client.OpsHour
 	Outcome               = client.Outcome
 	OutcomeDecision       = client.OutcomeDecision
 	Page[T any]           = client.Page[T]

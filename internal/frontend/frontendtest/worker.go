@@ -6,6 +6,7 @@ package frontendtest
 import (
 	"cmp"
 	"encoding/json"
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
@@ -97,7 +98,7 @@ func (w Worker) step(run string, change func(*commit)) core.Head {
 	drained := w.drain(c)
 	change(c)
 	c.head.Rev, c.head.CID, c.head.Seq, c.head.Seg, c.head.Tries, c.head.Lease, c.head.At = head.Rev+1, stamp, c.seg.Seq, stamp, 0, 0, now
-	count(&c.head)
+	count(&c.head, now)
 	due := c.head.Deadline
 	if c.head.Status == core.RunRunning {
 		due = now + pause.RetryDue
@@ -211,13 +212,15 @@ func (w Worker) read(value []byte, to any) {
 	}
 }
 
-func count(h *core.Head) {
+// count lists the head as the planner does.
+func count(h *core.Head, now int64) {
+	listed := h.Oldest
 	h.Pending, h.Oldest = 0, ""
 	for _, call := range h.Calls {
 		if call.Status != core.CallSuspended || call.Kind == core.KindChild {
 			continue
 		}
-		h.Oldest = h.Run
+		h.Oldest = cmp.Or(listed, fmt.Sprintf("%013d#%s", now, h.Run))
 		if call.Kind != core.KindInput && call.Kind != core.KindInterrupt {
 			h.Pending++
 		}

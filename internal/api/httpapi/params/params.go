@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -86,4 +87,30 @@ func WantsJSON(r *http.Request) bool {
 		}
 	}
 	return weights["application/json"] > weights["text/event-stream"]
+}
+
+// List reads what lists are read by.
+func List(r *http.Request) (query.List, error) {
+	values := r.URL.Query()
+	limit, err := Number(values, "limit")
+	return query.List{Agent: values.Get("agent"), Limit: limit, Cursor: values.Get("cursor")}, err
+}
+
+// RunList reads which runs are wanted.
+func RunList(r *http.Request) (q query.List, err error) {
+	if q, err = List(r); err != nil {
+		return q, err
+	}
+	values := r.URL.Query()
+	q.Status, q.Reason, q.ResponseState = values.Get("status"), values.Get("reason"), values.Get("response_state")
+	for name := range values {
+		if key, of := strings.CutPrefix(name, "metadata."); of {
+			if q.Metadata == nil {
+				q.Metadata = map[string]string{}
+			}
+			q.Metadata[key] = values.Get(name)
+		}
+	}
+	q.CreatedAfter, q.CreatedBefore, err = Period(values)
+	return q, err
 }
