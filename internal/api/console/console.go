@@ -9,6 +9,8 @@
 //	POST /runs/RUN              pause it, end it, or try it again
 //	GET  /chat, /chat/THREAD    talk to an agent; POST sends a message
 //	GET  /agents                what each agent may do
+//	GET  /operate               how the work goes, in numbers
+//	GET  /operate/dead          notices that were given up; POST …/ID attempts one again
 //	GET  /live                  what happens meanwhile, for the script of an open page
 //	GET  /signin, POST /signin, POST /signout
 //	GET  /signin/begin, GET /signed-in: to the identity provider, and back
@@ -68,14 +70,16 @@ type Acts interface {
 // Options are what the pages are served with. All but Public, Names, Streams and Logger are
 // required.
 type Options struct {
-	Reads    Reads
-	Acts     Acts
-	Sessions *session.Desk
-	Clock    engine.Clock
-	Public   access.PublicURL
-	Names    httpapi.Names
-	Streams  string       // the address of streams, if that is not the server's own
-	Logger   *slog.Logger // of sign-ins that fail; nil discards
+	Reads      Reads
+	Acts       Acts
+	Numbers    Numbers
+	Deliveries Deliveries
+	Sessions   *session.Desk
+	Clock      engine.Clock
+	Public     access.PublicURL
+	Names      httpapi.Names
+	Streams    string       // the address of streams, if that is not the server's own
+	Logger     *slog.Logger // of sign-ins that fail; nil discards
 }
 
 // Console is the pages.
@@ -124,6 +128,10 @@ func (c *Console) Routes() []httpapi.ProtocolRoute {
 		{Method: get, Path: "/chat/{thread}", Serve: c.forPeople(canRead, c.hears(c.chat))},
 		{Method: post, Path: "/chat/{thread}", Serve: c.forPeople(canStart, c.message)},
 		{Method: get, Path: "/agents", Serve: c.forPeople(canRead, c.hears(c.agents))},
+		{Method: get, Path: "/operate", Serve: c.forPeople(canOperate, c.operate)},
+		{Method: get, Path: "/operate/dead", Serve: c.forPeople(canRedrive, c.dead)},
+		{Method: get, Path: "/operate/dead/{id}", Serve: c.forPeople(canRedrive, c.delivery)},
+		{Method: post, Path: "/operate/dead/{id}", Serve: c.forPeople(canRedrive, c.redrive)},
 		{Method: get, Path: "/live/{run}", Serve: c.forPeople(canRead, c.speech)},
 		{Method: get, Path: "/signin", Serve: c.forAnyone(c.signInPage)},
 		{Method: post, Path: "/signin", Serve: c.forAnyone(c.signIn)},

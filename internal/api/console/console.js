@@ -191,7 +191,7 @@ const keys = {
   g: () => (waitsForSecond = true),
   "?": () => $("help").showModal(),
 };
-const places = { i: "inbox", r: "runs", c: "chat", a: "agents" };
+const places = { i: "inbox", r: "runs", c: "chat", a: "agents", o: "operate" };
 
 document.addEventListener("keydown", (event) => {
   const typing = event.target.closest("input, textarea, select, [contenteditable], dialog");

@@ -19,9 +19,13 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/ops"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/sqlitetest"
 )
 
@@ -71,6 +75,16 @@ type server struct {
 	reads  *query.Reader
 	worker frontendtest.Worker
 	clock  *frontendtest.Clock
+	lines  lines
+	waker  *frontendtest.Waker
+}
+
+// lines is the store of delivery lines, for tests that work on them.
+type lines interface {
+	engine.Lines
+	ClaimLine(ctx context.Context, req engine.LineClaim) (notice.Line, error)
+	WriteLine(ctx context.Context, req engine.LineWrite) (notice.Line, error)
+	ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error)
 }
 
 func newServer(t *testing.T) *server {
@@ -83,18 +97,20 @@ func newServerWith(t *testing.T, public access.PublicURL, change func(*session.D
 	t.Helper()
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
 	store, _ := sqlitetest.Open(t, clock, random)
-	front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
-	s := &server{T: t, clock: clock, reads: query.New(front), tokens: &tokens{known: map[string]access.Principal{}},
+	waker := &frontendtest.Waker{}
+	desk := webhooks.New(webhooks.Options{Store: store, Deliveries: store, Waker: waker, Clock: clock, Random: random})
+	front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: waker, Clock: clock, Random: random})
+	s := &server{T: t, clock: clock, lines: store, waker: waker, reads: query.New(front), tokens: &tokens{known: map[string]access.Principal{}},
 		worker: frontendtest.Worker{Test: t, Store: store, Clock: clock, Random: random, Tenant: tenant, Who: true}}
-	for name, roles := range map[string][]access.Role{"anna": {access.Decide}, "rita": {access.Read}, "olga": {access.Admin}} {
+	for name, roles := range map[string][]access.Role{"anna": {access.Decide}, "rita": {access.Read}, "olga": {access.Admin}, "hugo": {access.Webhooks}} {
 		s.tokens.set(name+"-secret", access.Principal{Tenant: tenant, Name: name, Fingerprint: name + "-1", Roles: roles})
 	}
 	keys := access.LinkKeys{[]byte("a key of the tests, of 32 bytes.")}
-	desk := &session.Desk{Tokens: s.tokens, Clock: clock, Random: random, Public: public, Guesses: bounds.NewGuesses(),
+	sessions := &session.Desk{Tokens: s.tokens, Clock: clock, Random: random, Public: public, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
-	change(desk)
+	change(sessions)
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public,
-		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Sessions: desk, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}})}})
+		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -127,11 +127,17 @@ func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name stri
 // nav are the pages that the person may open: one who only decides sees the inbox, and sees it
 // whole.
 func (c *Console) nav(l look, here string) []navItem {
-	nav := []navItem{{"inbox", say("nav.inbox"), "/", here == "inbox" || here == "question" || here == "outcome"}}
+	var nav []navItem
+	if l.who.May(canSee...) {
+		nav = append(nav, navItem{"inbox", say("nav.inbox"), "/", here == "inbox" || here == "question" || here == "outcome"})
+	}
 	if l.who.May(access.Read) {
 		nav = append(nav, navItem{"runs", say("nav.runs"), "/runs", here == "runs" || here == "run"},
 			navItem{"chat", say("nav.chat"), "/chat", here == "chats" || here == "chat"},
 			navItem{"agents", say("nav.agents"), "/agents", here == "agents"})
+	}
+	if l.who.May(canOperate...) {
+		nav = append(nav, navItem{"operate", say("nav.operate"), "/operate", here == "operate" || here == "dead" || here == "delivery"})
 	}
 	return nav
 }
@@ -146,7 +152,7 @@ var liveWords = func() (all []word) {
 
 // keyViews are the keys as the page of help lists them.
 var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")}, {"e", say("keys.change")},
-	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"g c", say("keys.chat")}, {"g a", say("keys.agents")}, {"?", say("keys.help")}}
+	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"g c", say("keys.chat")}, {"g a", say("keys.agents")}, {"g o", say("keys.operate")}, {"?", say("keys.help")}}
 
 // secure lets a page load its own style and script and nothing else, talk to its own server and to
 // where streams are, and be framed by no one.

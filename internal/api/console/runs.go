@@ -12,10 +12,10 @@ import (
 )
 
 type runsView struct {
-	Status, Agent string
-	Statuses      []string
-	Runs          []runRow
-	More          string // the query of the next page
+	Status, Agent, Reason string
+	Statuses              []string
+	Runs                  []runRow
+	More                  string // the query of the next page
 }
 
 // runRow is a run in a list. Its texts are of others, but for Status and the times.
@@ -26,8 +26,8 @@ type runRow struct {
 
 func (c *Console) runs(w http.ResponseWriter, l look) error {
 	q := l.URL.Query()
-	v := runsView{Status: q.Get("status"), Agent: q.Get("agent"), Statuses: query.RunStatuses}
-	page, err := c.Reads.Runs(l.Context(), l.Caller(), query.List{Status: v.Status, Agent: v.Agent, Cursor: q.Get("cursor"), Limit: 50})
+	v := runsView{Status: q.Get("status"), Agent: q.Get("agent"), Reason: q.Get("reason"), Statuses: query.RunStatuses}
+	page, err := c.Reads.Runs(l.Context(), l.Caller(), query.List{Status: v.Status, Agent: v.Agent, Reason: v.Reason, Cursor: q.Get("cursor"), Limit: 50})
 	if err != nil {
 		return err
 	}
@@ -35,7 +35,7 @@ func (c *Console) runs(w http.ResponseWriter, l look) error {
 		v.Runs = append(v.Runs, c.runRow(r))
 	}
 	if page.Next != "" {
-		v.More = url.Values{"status": {v.Status}, "agent": {v.Agent}, "cursor": {page.Next}}.Encode()
+		v.More = url.Values{"status": {v.Status}, "agent": {v.Agent}, "reason": {v.Reason}, "cursor": {page.Next}}.Encode()
 	}
 	return c.write(w, l, http.StatusOK, "runs", v)
 }

@@ -60,7 +60,7 @@ var grants = map[string][]string{
 		"dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + hookParameters,
 		"ssm:GetParameter " + slackParameters, "kms:Decrypt SecretsKeyArn"},
 	"ConsoleFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
-		"dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
+		"dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "dynamodb:DeleteItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
 	"StreamFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
 		"dynamodb:Query Table/index/list"},
 	"StepFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/list",
