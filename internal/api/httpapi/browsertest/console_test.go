@@ -173,7 +173,7 @@ func TestPagesAreForEveryone(t *testing.T) {
 	ended := s.waits(payment)
 	s.denies(ended)
 	s.worker.Finish(ended.ID, "Nothing was paid.")
-	paths := []string{"/", "/runs", "/runs?status=done", "/runs/none", "/signin", "/chat", "/agents", "/chat/" + hard.ThreadID, "/chat/" + ended.ThreadID}
+	paths := []string{"/", "/runs", "/runs?status=done", "/runs/none", "/signin", "/chat", "/agents", "/operate", "/chat/" + hard.ThreadID, "/chat/" + ended.ThreadID}
 	for _, r := range []wire.Run{run, hard, ended} {
 		paths = append(paths, "/runs/"+r.ID, "/questions/"+r.Pending[0].Suspension.ID)
 	}
