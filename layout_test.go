@@ -42,7 +42,7 @@ var layers = []struct {
 	{"wiring: chooses the adapters", []string{"internal/aws", "internal/local", "internal/binding"}},
 	{"commands, and packages for AWS functions with your code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdadecision", "lambdaconsole", "lambdanotify", "lambdahook", "lambdasweep"}},
 	{"package for a command with your code", []string{"command"}},
-	{"main packages", []string{"cmd/", "functions/", "examples/"}},
+	{"main packages", []string{"cmd/", "functions/", "examples/", "bench/"}},
 	{"reader of template.yaml", []string{"internal/aws/template"}},
 	{"proof: tests, never imported by product code", []string{"internal/proof"}},
 	{"the proof program", []string{"cmd/dormouse-proof"}},

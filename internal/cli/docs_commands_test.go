@@ -14,11 +14,12 @@ import (
 // notCommands are indented lines of pages that are not typed, by their beginning, and why no test
 // runs them.
 var notCommands = map[string]string{
-	"150 kills,": "what a torture printed once; its numbers are of that machine",
-	"docker run": "another program; .ci/image starts the image",
-	"go install": "it holds from the first tag; cmd/dormouse/install_test.go holds go.mod to it",
-	"http:":      "a part of an agent file",
-	"sam build":  "another program, and an account of AWS",
+	"bench/peers/run": "it installs other programs; bench/peers has a test of its smallest comparison",
+	"150 kills,":      "what a torture printed once; its numbers are of that machine",
+	"docker run":      "another program; .ci/image starts the image",
+	"go install":      "it holds from the first tag; cmd/dormouse/install_test.go holds go.mod to it",
+	"http:":           "a part of an agent file",
+	"sam build":       "another program, and an account of AWS",
 }
 
 var (
