@@ -18,7 +18,7 @@ import (
 )
 
 // public are the packages that programs may import, by their directories.
-var public = []string{".", "client", "command", "lambdaapi", "lambdaconsole", "lambdadecision", "lambdahook", "lambdanotify", "lambdastep", "lambdasweep"}
+var public = []string{".", "client", "command", "lambdaapi", "lambdaconsole", "lambdadecision", "lambdahook", "lambdaintake", "lambdanotify", "lambdastep", "lambdasweep"}
 
 // updateAPI rewrites testdata/api.golden: go test -run TestThePublicAPI -update-api .
 var updateAPI = flag.Bool("update-api", false, "write testdata/api.golden")

@@ -24,9 +24,9 @@
 // # Compatibility
 //
 // This is v0. Import package dormouse and packages client, command, lambdastep, lambdaapi,
-// lambdadecision, lambdaconsole, lambdanotify, lambdahook and lambdasweep; everything under
-// internal is private. Until v1 a minor version may change exported names, and the changelog lists
-// each change; a patch version doesn't.
+// lambdadecision, lambdaconsole, lambdanotify, lambdahook, lambdaintake and lambdasweep; everything
+// under internal is private. Until v1 a minor version may change exported names, and the changelog
+// lists each change; a patch version doesn't.
 // A later version continues the runs that an earlier one stored. Structs may gain fields, so write
 // composite literals with field names. Interfaces of this package may gain methods, so implement
 // them only in tests.

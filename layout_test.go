@@ -40,7 +40,7 @@ var layers = []struct {
 	{"the console and protocols of other clients, on the API", []string{"internal/api/console", "internal/api/protocols"}},
 	{"public Go API, and registry of your tools and hooks", []string{".", "internal/program"}},
 	{"wiring: chooses the adapters", []string{"internal/aws", "internal/local", "internal/binding"}},
-	{"commands, and packages for AWS functions with your code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdadecision", "lambdaconsole", "lambdanotify", "lambdahook", "lambdasweep"}},
+	{"commands, and packages for AWS functions with your code", []string{"internal/cli", "lambdastep", "lambdaapi", "lambdadecision", "lambdaconsole", "lambdanotify", "lambdahook", "lambdaintake", "lambdasweep"}},
 	{"package for a command with your code", []string{"command"}},
 	{"main packages", []string{"cmd/", "functions/", "examples/", "bench/"}},
 	{"reader of template.yaml", []string{"internal/aws/template"}},
@@ -122,7 +122,7 @@ func anyWithin(units map[string]bool, folder string) bool {
 // that people install, and no library of tests; nor are the tools of an example, which its own
 // program brings.
 func TestWhatIsReleasedLinksNeitherProofNorExamples(t *testing.T) {
-	released := []string{"./cmd/dormouse", "./functions/...", "./lambdastep", "./lambdaapi", "./lambdadecision", "./lambdaconsole", "./lambdanotify", "./lambdahook", "./lambdasweep", "./command", "./client"}
+	released := []string{"./cmd/dormouse", "./functions/...", "./lambdastep", "./lambdaapi", "./lambdadecision", "./lambdaconsole", "./lambdanotify", "./lambdahook", "./lambdaintake", "./lambdasweep", "./command", "./client"}
 	out, err := exec.CommandContext(t.Context(), "go", append([]string{"list", "-deps"}, released...)...).Output()
 	if err != nil {
 		t.Fatal(err)

@@ -1,7 +1,6 @@
-// Package lambdastep turns a program into the Lambda function that works on runs: it performs their
-// steps and starts the runs that the intake queue requests. Deploy it as the function step of the
-// project's template; it reads the same environment variables. It links no embedded store, no
-// command and no HTTP API, which keeps the binary small.
+// Package lambdastep turns a program into the Lambda function that performs the steps of runs.
+// Deploy it as the function step of the project's template; it reads the same environment
+// variables. It links no embedded store, no command and no HTTP API, which keeps the binary small.
 package lambdastep
 
 import (

@@ -141,7 +141,7 @@ func (s stack) work(t *testing.T, p dormouse.Program) string {
 		t.Fatal(err)
 	}
 	caller := frontend.Caller{Tenant: "acme", By: "test"}
-	if _, err := parts.Frontend.Start(t.Context(), caller, "", wire.StartRequest{Agent: "berths", Input: json.RawMessage(`"A berth, please"`)}); err != nil {
+	if _, err := parts.NewFrontend().Start(t.Context(), caller, "", wire.StartRequest{Agent: "berths", Input: json.RawMessage(`"A berth, please"`)}); err != nil {
 		t.Fatal(err)
 	}
 	handler := awsstep.New(parts, func() float64 { return 0 })

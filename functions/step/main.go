@@ -1,5 +1,4 @@
-// Command step is the Lambda function that performs one step for each wake-up of a run, and starts
-// the runs that messages of the intake queue request.
+// Command step is the Lambda function that performs one step for each wake-up of a run.
 package main
 
 import (

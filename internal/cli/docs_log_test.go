@@ -145,7 +145,7 @@ type logLine struct {
 
 func TestTheLogPageHasEveryLine(t *testing.T) {
 	lines := map[string]*logLine{}
-	for _, dir := range []string{"../../internal", "../../functions", "../../lambdastep", "../../lambdaapi", "../../lambdadecision", "../../lambdaconsole", "../../lambdanotify", "../../lambdasweep", "../../command"} {
+	for _, dir := range []string{"../../internal", "../../functions", "../../lambdastep", "../../lambdaapi", "../../lambdadecision", "../../lambdaconsole", "../../lambdaintake", "../../lambdanotify", "../../lambdasweep", "../../command"} {
 		if err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

@@ -23,7 +23,7 @@ func TestNoPrintedTextIsAboutDormouse(t *testing.T) {
 	}
 	command := regexp.MustCompile(`\bdormouse (` + strings.Join(words, "|") + `)\b`)
 	files := 0
-	for _, dir := range []string{"../../internal", "../../command", "../../lambdaapi", "../../lambdadecision", "../../lambdaconsole", "../../lambdahook", "../../lambdanotify", "../../lambdastep", "../../lambdasweep"} {
+	for _, dir := range []string{"../../internal", "../../command", "../../lambdaapi", "../../lambdadecision", "../../lambdaconsole", "../../lambdahook", "../../lambdaintake", "../../lambdanotify", "../../lambdastep", "../../lambdasweep"} {
 		err := filepath.WalkDir(dir, func(path string, d fs.DirEntry, err error) error {
 			switch {
 			case err != nil:

@@ -120,7 +120,7 @@ func (s *stand) waiting(more ...string) wire.Run {
 		text = strings.Replace(text, "groups: {office: [", "groups: {office: ['"+who+"', ", 1)
 	}
 	awstest.Deploy(s.T, s.step.Store, tenant, text)
-	started, err := s.step.Frontend.Start(s.Context(), frontend.Caller{Tenant: tenant, By: "token:bob"}, "", wire.StartRequest{Agent: "desk", Input: []byte(`"go"`)})
+	started, err := s.step.NewFrontend().Start(s.Context(), frontend.Caller{Tenant: tenant, By: "token:bob"}, "", wire.StartRequest{Agent: "desk", Input: []byte(`"go"`)})
 	s.must(err)
 	s.pump()
 	run := s.run(started.Run.ID)
@@ -132,7 +132,7 @@ func (s *stand) waiting(more ...string) wire.Run {
 
 func (s *stand) run(id string) wire.Run {
 	s.Helper()
-	run, err := s.step.Frontend.Run(s.Context(), frontend.Caller{Tenant: tenant, By: "test"}, id)
+	run, err := s.step.NewFrontend().Run(s.Context(), frontend.Caller{Tenant: tenant, By: "test"}, id)
 	s.must(err)
 	return run
 }

@@ -28,7 +28,7 @@ func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 		return Front{}, err
 	}
 	desk := webhooks.New(webhooks.Options{Store: p.Store, Deliveries: p.Store, Waker: p.Waker, Clock: p.Clock, Random: p.Random})
-	return Front{parts: p, Frontend: p.frontend(), Webhooks: desk}, nil
+	return Front{parts: p, Frontend: p.NewFrontend(), Webhooks: desk}, nil
 }
 
 // Watched returns what is called when a reader is sent to a stream; nil where there is no live
@@ -40,9 +40,9 @@ func (f Front) Watched() func(ctx context.Context, tenant, id string) {
 	return f.Live.Marker(f.Store.MarkWatched)
 }
 
-// frontend does not watch the table: a held read polls it. The function that streams reads live
+// NewFrontend does not watch the table: a held read polls it. The function that streams reads live
 // text.
-func (p parts) frontend() *frontend.Frontend {
+func (p parts) NewFrontend() *frontend.Frontend {
 	var live frontend.Live
 	if p.Live != nil && p.Access.Stream {
 		live = p.Live

@@ -72,6 +72,8 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 		}))},
 		{"hook", modulesWithHTTP, slices.Concat(noFunction, steps, chats, []string{"internal/aws/awsnotify",
 			"internal/notify/webhook", "internal/notify/teams", "internal/notify/ses", "internal/notify/sink/eventbridge", "internal/notify/sink/sns"})},
+		// it starts runs and executes none
+		{"intake", modulesWithAgents, slices.Concat(noFunction, steps, web, senders, chats)},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web, chats)},
 		{"api", modulesWithProtocols, slices.Concat(noFunction, reach, senders)},
 		// it signs people in, and mails one-time codes

@@ -31,7 +31,7 @@ func NewNotify(s Settings, register Register, out io.Writer) (Notify, error) {
 		return Notify{}, err
 	}
 	guard := netguard.New(netguard.Options{Clock: machine.Clock{}, Private: s.Private})
-	return Notify{parts: p, Frontend: p.frontend(), Subscribers: p.subscribers(), Guard: guard, SlackAPI: s.SlackAPI}, nil
+	return Notify{parts: p, Frontend: p.NewFrontend(), Subscribers: p.subscribers(), Guard: guard, SlackAPI: s.SlackAPI}, nil
 }
 
 // LinkKeys returns the keys that sign approval links; see [Front.LinkKeys].

@@ -10,8 +10,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/xray"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/runcontrol"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/queue/sqsqueue"
 )
 
 // Timing of the step function. The deadline of an invocation limits its activation.
@@ -33,12 +31,10 @@ const (
 // Step has the parts of the step function.
 type Step struct {
 	parts
-	Frontend *frontend.Frontend // starts the runs of the intake queue
-	Intake   *sqsqueue.Intake   // nil without one
-	control  engine.RunControl  // nil without one
-	tracer   engine.Tracer      // nil where tracing is off
-	command  string             // the command in hints about answers
-	warm     int                // bytes of journals that are kept between steps
+	control engine.RunControl // nil without one
+	tracer  engine.Tracer     // nil where tracing is off
+	command string            // the command in hints about answers
+	warm    int               // bytes of journals that are kept between steps
 	// who is notified of what happens in a run
 	subscribers engine.Subscribers
 	// where remote agents say that there is news; nil without a public address
@@ -48,11 +44,8 @@ type Step struct {
 // NewStep assembles the parts. Log lines and metrics go to out. It makes no network request.
 func NewStep(s Settings, register Register, deps Dependencies, out io.Writer) (Step, error) {
 	p, err := open(s, register, &deps, out)
-	made := Step{parts: p, Frontend: p.frontend(), control: runcontrol.Guard(deps.Control, p.Clock, p.Logger),
+	made := Step{parts: p, control: runcontrol.Guard(deps.Control, p.Clock, p.Logger),
 		command: cmp.Or(deps.Command, "dormouse"), warm: s.Memory / 16, subscribers: withSinks{p.subscribers(), s.Sinks.Subscriptions()}, news: s.Public.Pushes()}
-	if s.Intake.ARN != "" {
-		made.Intake = sqsqueue.NewIntake(s.SQS(), s.Intake.URL, s.Intake.DeadURL, s.Intake.Tenant)
-	}
 	if s.TraceDaemon != "" {
 		made.tracer = xray.New(s.TraceDaemon, p.Clock.Now, p.Random.Bytes)
 	}

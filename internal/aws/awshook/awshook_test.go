@@ -151,7 +151,7 @@ func (s *stand) pump(queue string) {
 
 func (s *stand) run(id string) wire.Run {
 	s.Helper()
-	run, err := s.step.Frontend.Run(s.Context(), frontend.Caller{Tenant: tenant, By: "test"}, id)
+	run, err := s.step.NewFrontend().Run(s.Context(), frontend.Caller{Tenant: tenant, By: "test"}, id)
 	s.must(err)
 	return run
 }
@@ -221,7 +221,7 @@ func TestWhatIsNotOfADeployedHookIsRefused(t *testing.T) {
 func TestAButtonInSlackDecidesOnAWS(t *testing.T) {
 	s := newStand(t)
 	s.deploy("slack", "verify: {scheme: slack, secret: HOOK_SLACK}\nslack_app: {token: SLACK_TOKEN, team: "+slackdouble.Team+"}\n")
-	started, err := s.step.Frontend.Start(t.Context(), frontend.Caller{Tenant: tenant, By: "test"}, "", wire.StartRequest{Agent: "desk", Input: core.Encode("Refund order 7")})
+	started, err := s.step.NewFrontend().Start(t.Context(), frontend.Caller{Tenant: tenant, By: "test"}, "", wire.StartRequest{Agent: "desk", Input: core.Encode("Refund order 7")})
 	s.must(err)
 	s.pump("wake")
 	s.pump("notify")

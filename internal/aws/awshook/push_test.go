@@ -69,7 +69,7 @@ func TestARemoteAgentPushesOnAWS(t *testing.T) {
 	r := newReviewer(t)
 	s := newStand(t, r.Server)
 	awstest.Deploy(t, s.step.Store, tenant, fmt.Sprintf(drafts, r.URL))
-	started, err := s.step.Frontend.Start(t.Context(), frontend.Caller{Tenant: tenant, By: "test"}, "", wire.StartRequest{Agent: "drafts", Input: core.Encode("Have it reviewed")})
+	started, err := s.step.NewFrontend().Start(t.Context(), frontend.Caller{Tenant: tenant, By: "test"}, "", wire.StartRequest{Agent: "drafts", Input: core.Encode("Have it reviewed")})
 	s.must(err)
 	s.pump("wake")
 	path, ours := strings.CutPrefix(<-r.pushes, public)

@@ -190,7 +190,7 @@ func (s *stand) pump(queue string) (again int) {
 // suspend starts a run and lets it suspend.
 func (s *stand) suspend() wire.Run {
 	s.Helper()
-	started, err := s.step.Frontend.Start(s.Context(), frontend.Caller{Tenant: "acme", By: "test"}, "", wire.StartRequest{Agent: "desk", Input: core.Encode("Refund order 7")})
+	started, err := s.step.NewFrontend().Start(s.Context(), frontend.Caller{Tenant: "acme", By: "test"}, "", wire.StartRequest{Agent: "desk", Input: core.Encode("Refund order 7")})
 	s.must(err)
 	s.pump("wake")
 	return started.Run

@@ -56,7 +56,7 @@ func TestARunReachesAgentsElsewhereThatTheOperatorNames(t *testing.T) {
 		}
 		d := newDeployedWith(t, environment)
 		d.deployText("editor", fmt.Sprintf(editor, reviewer))
-		_, err := d.parts.Frontend.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "editor", Input: core.Encode("Have it reviewed")})
+		_, err := d.starter.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "editor", Input: core.Encode("Have it reviewed")})
 		d.must(err)
 		d.pump()
 		runs := d.runs()

@@ -69,13 +69,13 @@ func (d *deployed) run(text string) (c costs) {
 	d.must(d.parts.Store.PutDefinition(d.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
 	d.must(d.parts.Store.Deploy(d.Context(), "acme", def.Name, def.Digest()))
 	d.double.ResetCounts()
-	started, err := d.parts.Frontend.Start(d.Context(), d.caller, "", wire.StartRequest{Agent: "long-desk", Input: core.Encode("settle them")})
+	started, err := d.starter.Start(d.Context(), d.caller, "", wire.StartRequest{Agent: "long-desk", Input: core.Encode("settle them")})
 	d.must(err)
 	before := d.pumped
 	for range 50 {
 		d.pump()
 		units := d.double.Units()
-		run, err := d.parts.Frontend.Run(d.Context(), d.caller, started.Run.ID)
+		run, err := d.starter.Run(d.Context(), d.caller, started.Run.ID)
 		d.must(err)
 		c.read -= d.double.Units().Read - units.Read // whoever looks is not part of it
 		if run.Status == "done" {
@@ -158,7 +158,7 @@ func TestAReminderCostsOneWakeUp(t *testing.T) {
 	d := newDeployed(t)
 	d.stand()
 	d.deployText("patient", strings.Replace(longDesk(1, 0), "name: long-desk", "name: patient\ngroups: {office: [token:anna]}\napprovals: {default: {group: office, remind: {after: 1h, every: 2h, most: 3}}}", 1))
-	_, err := d.parts.Frontend.Start(d.Context(), d.caller, "", wire.StartRequest{Agent: "patient", Input: core.Encode("settle them")})
+	_, err := d.starter.Start(d.Context(), d.caller, "", wire.StartRequest{Agent: "patient", Input: core.Encode("settle them")})
 	d.must(err)
 	d.pump()
 	d.double.ResetCounts()

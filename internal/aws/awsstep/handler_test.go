@@ -17,21 +17,14 @@ import (
 	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/google/go-cmp/cmp"
 
-	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
-	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
-	"github.com/dormouse-dev/dormouse/internal/queue/intake"
 )
 
-const (
-	wakeARN   = "arn:aws:sqs:eu-central-1:123456789012:dormouse-WakeQueue"
-	intakeARN = "arn:aws:sqs:eu-central-1:123456789012:dormouse-IntakeQueue"
-)
+const wakeARN = "arn:aws:sqs:eu-central-1:123456789012:dormouse-WakeQueue"
 
 // rig is a handler with everything behind it played.
 type rig struct {
@@ -42,40 +35,25 @@ type rig struct {
 
 	report engine.Report // of each step
 	fails  error
-	panics bool
+	panics string // the thread whose step panics
 	woken  []engine.Wakeup
 	budget time.Duration // that the last step had
 
-	refuses error // what starts are answered
-	known   bool
-	asked   []intake.Message
-	tenants []string
-
-	moved  []moved
-	after  []time.Duration // of each
 	given  []time.Duration
-	broken error  // what queues answer
-	poison string // what they can't take
-}
-
-type moved struct {
-	Body    string
-	Outcome intake.Outcome
-	Code    refusal.Code
+	broken error // what queues answer
 }
 
 func newRig(t *testing.T) *rig {
 	r := &rig{T: t, report: engine.Report{Outcome: engine.Released, Thread: "thr_demo", Run: "run_demo_0", Step: 2, Epoch: 3, Attempt: 1}}
 	r.h = New(awsenv.Step{}, func() float64 { return 1 })
-	r.h.engine, r.h.wake, r.h.queue, r.h.starter, r.h.Units = func(*slog.Logger) stepper { return r }, r, r, r, r
-	r.h.intake = stack.Intake{ARN: intakeARN, Tenant: "acme", Agent: "refund-desk"}
+	r.h.engine, r.h.wake, r.h.Units = func(*slog.Logger) stepper { return r }, r, r
 	r.h.Metrics, r.h.Logger = emf.New(&r.out, "test", func() time.Time { return time.UnixMilli(0) }), stack.Settings{Function: "step"}.Logger(&r.log)
 	return r
 }
 
 func (r *rig) Step(ctx context.Context, w engine.Wakeup) (engine.Report, error) {
 	r.woken = append(r.woken, w)
-	if r.panics {
+	if r.panics == w.Thread {
 		panic("broken")
 	}
 	if deadline, ok := ctx.Deadline(); ok {
@@ -84,26 +62,12 @@ func (r *rig) Step(ctx context.Context, w engine.Wakeup) (engine.Report, error) 
 	return r.report, r.fails
 }
 
-func (r *rig) Start(_ context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error) {
-	r.tenants = append(r.tenants, c.Tenant)
-	r.asked = append(r.asked, intake.Message{IdempotencyKey: key, StartRequest: req})
-	return frontend.Started{Run: wire.Run{ID: "run_" + key}, New: !r.known}, r.refuses
-}
-
 // Take is the meter's.
 func (r *rig) Take() (read, write float64) { return 0, 0 }
 
 func (r *rig) Nack(_ context.Context, _ engine.Delivery, delay time.Duration, _ string) error {
 	r.given = append(r.given, delay)
 	return r.broken
-}
-
-func (r *rig) Move(_ context.Context, d intake.Delivery, f intake.Result) (bool, error) {
-	r.moved, r.after = append(r.moved, moved{string(d.Body), f.Outcome, f.Code}), append(r.after, f.After)
-	if r.poison != "" && strings.Contains(string(d.Body), r.poison) {
-		return false, engine.ErrUnavailable
-	}
-	return f.Outcome != intake.Failed && r.broken == nil, r.broken
 }
 
 // file invokes the function with an event, through the platform's own reading and writing, and
@@ -257,16 +221,16 @@ func TestAStepEndsBeforeItsInvocation(t *testing.T) {
 
 func TestAPanicCostsItsMessageAloneAnAttempt(t *testing.T) {
 	r := newRig(t)
-	r.panics = true
+	r.panics = "thr_a"
 	batch := events.SQSEvent{Records: []events.SQSMessage{
 		{MessageId: "m1", Body: `{"tenant":"acme","thread":"thr_a"}`, EventSourceARN: wakeARN},
-		{MessageId: "m2", Body: `{"idempotency_key":"k","agent":"a","input":"go"}`, EventSourceARN: intakeARN}}}
+		{MessageId: "m2", Body: `{"tenant":"acme","thread":"thr_b"}`, EventSourceARN: wakeARN}}}
 	raw, err := json.Marshal(batch)
 	if err != nil {
 		t.Fatal(err)
 	}
 	r.want("again", r.invoke(t.Context(), raw), []string{"m1"})
-	r.want("metrics", r.metrics(), map[string]float64{"StepErrors": 1, "RunsStarted": 1})
+	r.want("metrics", r.metrics(), map[string]float64{"StepErrors": 1, "Steps": 1, "Commits": 0, "ToolCalls": 0, "InputTokens": 0, "OutputTokens": 0})
 }
 
 func TestWhatIsNotOursComesAgainUntilItIsADeadLetter(t *testing.T) {
@@ -274,8 +238,7 @@ func TestWhatIsNotOursComesAgainUntilItIsADeadLetter(t *testing.T) {
 	r.want("again", r.file("sqs_garbage.json"), []string{"e7a1d2c3-1111-4222-8333-944445555666"})
 	r.want("woken", r.woken, []engine.Wakeup(nil))
 	r.want("given back", r.given, []time.Duration{8 * time.Second})
-	r.want("moved", r.moved, []moved{{`{"order":"B-02"}`, intake.Dead, "unknown_field"}})
-	r.want("metrics", r.metrics(), map[string]float64{"Unreadable": 1, "IntakeDead": 1})
+	r.want("metrics", r.metrics(), map[string]float64{"Unreadable": 1})
 	if strings.Contains(r.log.String(), "hello") {
 		t.Errorf("the message is in the log:\n%s", r.log.String())
 	}

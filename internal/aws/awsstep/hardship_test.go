@@ -38,7 +38,7 @@ func (d *deployed) sweep(by time.Duration) {
 // start starts the run of the example whose refund needs a person, and returns its thread.
 func (d *deployed) start() (thread string) {
 	d.Helper()
-	started, err := d.parts.Frontend.Start(d.Context(), d.caller, "k", wire.StartRequest{Agent: "refund-desk", Input: core.Encode("refund A-17")})
+	started, err := d.starter.Start(d.Context(), d.caller, "k", wire.StartRequest{Agent: "refund-desk", Input: core.Encode("refund A-17")})
 	d.must(err)
 	return started.Run.ThreadID
 }
@@ -57,7 +57,7 @@ func (d *deployed) finish() {
 func (d *deployed) decide(run wire.Run, decision wire.Decision) {
 	d.Helper()
 	decision.Target = run.Pending[0].Suspension.ID
-	_, err := d.parts.Frontend.Decide(d.Context(), d.caller, run.ID, decision)
+	_, err := d.starter.Decide(d.Context(), d.caller, run.ID, decision)
 	d.must(err)
 }
 
@@ -246,7 +246,7 @@ func TestARevokedRightKeepsRunsWaiting(t *testing.T) {
 func TestAThrottledPartitionKeepsItsRunAlone(t *testing.T) {
 	d := newDeployed(t)
 	slow := d.start()
-	started, err := d.parts.Frontend.Start(d.Context(), d.caller, "other", wire.StartRequest{Agent: "refund-desk", Input: core.Encode("refund A-18")})
+	started, err := d.starter.Start(d.Context(), d.caller, "other", wire.StartRequest{Agent: "refund-desk", Input: core.Encode("refund A-18")})
 	d.must(err)
 	d.fault = func(c awsdouble.Call) awsdouble.Fault {
 		if c.Service == "dynamodb" && strings.Contains(c.Key, slow) {
@@ -256,7 +256,7 @@ func TestAThrottledPartitionKeepsItsRunAlone(t *testing.T) {
 	}
 	d.time = 25 * time.Second
 	d.pump()
-	other, err := d.parts.Frontend.Run(d.Context(), d.caller, started.Run.ID)
+	other, err := d.starter.Run(d.Context(), d.caller, started.Run.ID)
 	d.must(err)
 	if other.Status != "done" { // it finds no order A-18
 		t.Errorf("the other run: %+v", other)
@@ -264,7 +264,7 @@ func TestAThrottledPartitionKeepsItsRunAlone(t *testing.T) {
 	d.fault, d.time = nil, 2*time.Minute
 	d.sweep(time.Hour)
 	d.pump()
-	run, err := d.parts.Frontend.Run(d.Context(), d.caller, core.RunID(slow, 0))
+	run, err := d.starter.Run(d.Context(), d.caller, core.RunID(slow, 0))
 	d.must(err)
 	if run.Status != "waiting" {
 		t.Errorf("the run of the partition, once it is not throttled: %+v", run)

@@ -60,7 +60,7 @@ func TestARunReachesEndpointsAndServersThatTheOperatorNames(t *testing.T) {
 			environment["DORMOUSE_PRIVATE_HOSTS"] = strings.ReplaceAll(tt.hosts, "http://", "")
 			d := newDeployedWith(t, environment)
 			d.deployText("reader", fmt.Sprintf(reader, models, tools))
-			_, err := d.parts.Frontend.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "reader", Input: core.Encode("Look it up")})
+			_, err := d.starter.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "reader", Input: core.Encode("Look it up")})
 			d.must(err)
 			d.pump()
 			runs := d.runs()
@@ -86,7 +86,7 @@ func TestARunWhoseProviderTheProgramLacksEnds(t *testing.T) {
 	d := newDeployed(t)
 	d.deployText("clerk", fmt.Sprintf(clerk, "http://127.0.0.1:1"))
 	d.parts.Agents.Models = nil
-	_, err := d.parts.Frontend.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "clerk", Input: core.Encode("Pay A-2")})
+	_, err := d.starter.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "clerk", Input: core.Encode("Pay A-2")})
 	d.must(err)
 	d.pump()
 	if run := d.one("done"); run.Error == nil || run.Error.Code != "agent_version_missing" {

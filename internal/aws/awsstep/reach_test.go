@@ -124,7 +124,7 @@ func TestARunReachesModelFunctionAndSecrets(t *testing.T) {
 	b := newBeyond(t)
 	d := newDeployedWith(t, b.environment())
 	d.deployText("clerk", fmt.Sprintf(clerk, b.urls["shop"]))
-	_, err := d.parts.Frontend.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "clerk", Input: core.Encode("Pay A-2")})
+	_, err := d.starter.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "clerk", Input: core.Encode("Pay A-2")})
 	d.must(err)
 	d.pump()
 	run := d.one("done")
@@ -133,7 +133,7 @@ func TestARunReachesModelFunctionAndSecrets(t *testing.T) {
 		t.Errorf("%d questions to the model; what was done:\n%s\nthe log:\n%s", len(b.asked), got, d.out.String())
 	}
 	shown := fmt.Sprintf("%+v", b.asked)
-	events, err := query.New(d.parts.Frontend).Events(t.Context(), d.caller, run.ID, query.EventQuery{})
+	events, err := query.New(d.starter).Events(t.Context(), d.caller, run.ID, query.EventQuery{})
 	d.must(err)
 	for where, text := range map[string]string{"the journal": d.kept(run.ThreadID), "the log": d.out.String(), "what the model is shown": shown, "the events": string(core.Encode(events))} {
 		if strings.Contains(text, planted) || strings.Contains(text, base64.StdEncoding.EncodeToString([]byte(planted))) {

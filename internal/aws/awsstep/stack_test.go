@@ -22,6 +22,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
+	"github.com/dormouse-dev/dormouse/internal/aws/awsintake"
 	"github.com/dormouse-dev/dormouse/internal/aws/xray"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -41,6 +42,8 @@ type deployed struct {
 	double  *awsdouble.Double
 	parts   awsenv.Step
 	handler lambda.Handler
+	intake  lambda.Handler // of the function that takes the intake queue
+	starter *frontend.Frontend
 	out     bytes.Buffer
 	queues  map[string]string // URL by name
 	caller  frontend.Caller
@@ -78,7 +81,11 @@ func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	d.must(err)
 	d.parts, err = Open(settings, Program{Name: "desk", Register: binding.New(refunddesk.Program()).Lambda}, &d.out)
 	d.must(err)
+	starts, err := awsenv.NewIntake(settings, binding.New(refunddesk.Program()).Lambda, &d.out)
+	d.must(err)
+	d.starter = starts.Frontend
 	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
+	d.intake = lambda.NewHandler(awsintake.New(starts, func() float64 { return 0 }).Handle)
 	d.deploy()
 	return d
 }
@@ -92,7 +99,7 @@ func (d *deployed) stand() {
 	// in 2061: an invocation that begins then is in time
 	d.clock = enginetest.AtMilli(2_900_000_000_000)
 	d.parts.Clock, d.parts.Random = d.clock, known{Random: enginetest.NewRandom(d.T, 1)}
-	d.parts.Frontend = frontend.New(frontend.Options{Store: d.parts.Store, Links: d.parts.Store, Catalog: d.parts.Store, Waker: d.parts.Wake, Clock: d.clock,
+	d.starter = frontend.New(frontend.Options{Store: d.parts.Store, Links: d.parts.Store, Catalog: d.parts.Store, Waker: d.parts.Wake, Clock: d.clock,
 		Random: d.parts.Random, Describe: d.parts.Agents.Describe, Check: d.parts.Agents.Check, Starters: d.parts.Agents.Starters, Narrow: d.parts.Agents.Narrow})
 	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
 	d.time = time.Hour
@@ -185,7 +192,11 @@ func (d *deployed) hand(queue, arn string) bool {
 	ctx, cancel := context.WithDeadline(d.Context(), d.deadline())
 	defer cancel()
 	d.double.Fail(d.fault)
-	answer, err := d.handler.Invoke(ctx, e)
+	function := d.handler
+	if arn == intakeARN {
+		function = d.intake
+	}
+	answer, err := function.Invoke(ctx, e)
 	d.double.Fail(nil)
 	d.must(err)
 	if string(answer) == `{"batchItemFailures":[]}` {
@@ -197,7 +208,7 @@ func (d *deployed) hand(queue, arn string) bool {
 
 func (d *deployed) runs() []wire.Run {
 	d.Helper()
-	page, err := query.New(d.parts.Frontend).Runs(d.Context(), d.caller, query.List{})
+	page, err := query.New(d.starter).Runs(d.Context(), d.caller, query.List{})
 	d.must(err)
 	return page.Items
 }
@@ -211,6 +222,8 @@ func (d *deployed) one(status string) wire.Run {
 	}
 	return runs[0]
 }
+
+const intakeARN = "arn:aws:sqs:eu-central-1:123456789012:dormouse-IntakeQueue"
 
 const refund = `{"idempotency_key":"ticket-4711","agent":"refund-desk","input":"refund A-17"}`
 
@@ -243,7 +256,7 @@ func TestARunOnTheStack(t *testing.T) {
 			if want := "desk decide " + waiting.ID + " " + waiting.Pending[0].Suspension.ID; !strings.Contains(d.out.String(), want) {
 				t.Errorf("the log does not say %q", want)
 			}
-			_, err := d.parts.Frontend.Decide(t.Context(), d.caller, waiting.ID, wire.Decision{Target: waiting.Pending[0].Suspension.ID, DecisionID: "d1", Action: "resume"})
+			_, err := d.starter.Decide(t.Context(), d.caller, waiting.ID, wire.Decision{Target: waiting.Pending[0].Suspension.ID, DecisionID: "d1", Action: "resume"})
 			d.must(err)
 			d.pump()
 			d.one("done")
@@ -272,7 +285,7 @@ func TestWhatTheIntakeQueueCannotStartIsPutAside(t *testing.T) {
 
 func TestAnEventOfAPipelineRunsToItsEnd(t *testing.T) {
 	d := newDeployed(t)
-	event := readEvent(t, "sqs_eventbridge.json").Records[0].Body
+	const event = `{"version":"0","id":"6a7e8feb-b491-4cf7-a9f1-bf3703467718","detail-type":"Order Complaint","source":"shop.orders","detail":{"order":"B-02"}}`
 	d.put("intake", event)
 	d.put("intake", event)
 	d.pump()
@@ -285,7 +298,7 @@ func TestAnEventOfAPipelineRunsToItsEnd(t *testing.T) {
 // A step that has no time left claims nothing, and its message comes again.
 func TestAnInvocationWithoutTimeClaimsNothing(t *testing.T) {
 	d := newDeployed(t)
-	_, err := d.parts.Frontend.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "refund-desk", Input: core.Encode("refund A-17")})
+	_, err := d.starter.Start(t.Context(), d.caller, "k", wire.StartRequest{Agent: "refund-desk", Input: core.Encode("refund A-17")})
 	d.must(err)
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()

@@ -26,7 +26,7 @@ func TestARunOnTheStackMakesWayForANewerOne(t *testing.T) {
 	d.must(d.parts.Store.PutDefinition(t.Context(), engine.Definition{Tenant: "acme", Name: def.Name, Digest: def.Digest(), Body: def.Encode()}))
 	d.must(d.parts.Store.Deploy(t.Context(), "acme", def.Name, def.Digest()))
 	start := func() wire.Run {
-		s, err := d.parts.Frontend.Start(t.Context(), d.caller, "", wire.StartRequest{Agent: "polite", Input: core.Encode("hi")})
+		s, err := d.starter.Start(t.Context(), d.caller, "", wire.StartRequest{Agent: "polite", Input: core.Encode("hi")})
 		d.must(err)
 		return s.Run
 	}

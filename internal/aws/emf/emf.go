@@ -55,6 +55,10 @@ const (
 	// messages returned because the thread or the store is busy
 	IntakeBusy Name = "IntakeBusy"
 	IntakeDead Name = "IntakeDead" // messages moved to the dead letters
+
+	// IntakeErrors counts messages of the intake queue that failed because of a fault of the
+	// program, and come again.
+	IntakeErrors Name = "IntakeErrors"
 )
 
 // Metrics of the function that delivers notices.
@@ -85,7 +89,7 @@ const (
 // Names returns all metrics.
 func Names() []Name {
 	return []Name{Steps, StepErrors, ClaimsLost, Takeovers, Commits, ModelCalls, ToolCalls, InputTokens, OutputTokens, Waits, WaitSeconds,
-		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, NoticesDelivered, NoticeFailures, NoticesDead, Overdue, SweepFailures, OldestDueSeconds,
+		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, IntakeErrors, NoticesDelivered, NoticeFailures, NoticesDead, Overdue, SweepFailures, OldestDueSeconds,
 		ReadUnits, WriteUnits, WakeLagSeconds, DecisionToStepSeconds, ServerErrors}
 }
 

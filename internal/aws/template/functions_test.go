@@ -26,7 +26,8 @@ var functionChecks = []check{
 		{"InvokeMode: RESPONSE_STREAM", "InvokeMode: BUFFERED"},
 		{"      FunctionUrlConfig: {AuthType: NONE, InvokeMode: RESPONSE_STREAM}\n", ""}}},
 	{"a version is published when a parameter of its environment changes", versionWrongs, []breakage{
-		{" ${IntakeAgent}${SecretsPath}\"", " ${IntakeAgent}\""},
+		{"${StepMemory}${SecretsPath}\"", "${StepMemory}\""},
+		{" ${IntakeTenant} ${IntakeAgent}\"", " ${IntakeTenant}\""},
 		{"${LiveText}${Streams}\"", "${LiveText}\""},
 		{"${LogLevel}${Tracing}${Auth}", "${LogLevel}${Auth}"},
 		{"      AutoPublishAlias: live\n", ""},
@@ -54,14 +55,14 @@ var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Pric
 	"NoticeSource", "NoticeMailFrom", "SignInIssuer", "SignInClientId", "SignInRoles", "JwtIssuer", "SubnetIds", "SecurityGroupIds"}
 
 // published go over to a new version by an alias; the others at once.
-var published = []string{"ApiFunction", "DecisionFunction", "HookFunction", "ConsoleFunction", "StepFunction", "NotifyFunction"}
+var published = []string{"ApiFunction", "DecisionFunction", "HookFunction", "ConsoleFunction", "StepFunction", "NotifyFunction", "IntakeFunction"}
 
 // failures are the metrics of what fails without an error of the function.
-var failures = map[string]emf.Name{"ApiFunction": emf.ServerErrors, "DecisionFunction": emf.ServerErrors, "StepFunction": emf.StepErrors}
+var failures = map[string]emf.Name{"ApiFunction": emf.ServerErrors, "DecisionFunction": emf.ServerErrors, "StepFunction": emf.StepErrors, "IntakeFunction": emf.IntakeErrors}
 
 func codeWrongs(t Template) (wrong []string) {
 	code := map[string]string{"ApiFunction": "functions/api", "DecisionFunction": "functions/decision", "HookFunction": "functions/hook", "ConsoleFunction": "functions/console", "StreamFunction": "functions/api",
-		"StepFunction": "functions/step", "SweepFunction": "functions/sweep", "NotifyFunction": "functions/notify"}
+		"StepFunction": "functions/step", "SweepFunction": "functions/sweep", "NotifyFunction": "functions/notify", "IntakeFunction": "functions/intake"}
 	for _, f := range t.Functions() {
 		uri, _ := f.Get("CodeUri").(string)
 		if uri == "" || uri != code[f.ID] {
@@ -86,7 +87,7 @@ func codeWrongs(t Template) (wrong []string) {
 
 func recursionWrongs(t Template) (wrong []string) {
 	for _, f := range t.Functions() {
-		if allowed := f.Get("RecursiveLoop") == "Allow"; allowed != (f.ID == "StepFunction" || f.ID == "NotifyFunction") {
+		if allowed := f.Get("RecursiveLoop") == "Allow"; allowed != slices.Contains([]string{"StepFunction", "NotifyFunction", "IntakeFunction"}, f.ID) {
 			wrong = append(wrong, fmt.Sprintf("%s: RecursiveLoop: Allow is %v", f.ID, allowed))
 		}
 	}
@@ -94,7 +95,7 @@ func recursionWrongs(t Template) (wrong []string) {
 }
 
 func timeoutWrongs(t Template) (wrong []string) {
-	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "HookFunction": 29, "ConsoleFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900} {
+	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "HookFunction": 29, "ConsoleFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900, "IntakeFunction": 30} {
 		_, seconds := t.values(t.Resource(id).Get("Timeout"))
 		if len(seconds) == 0 || slices.Max(seconds) > most {
 			wrong = append(wrong, fmt.Sprintf("%s may take %v s; %d at most", id, seconds, most))

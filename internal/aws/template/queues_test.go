@@ -12,6 +12,7 @@ var queueChecks = []check{
 		{"VisibilityTimeout: !FindInMap [StepSeconds, !Ref StepTimeout, Visibility]", "VisibilityTimeout: 60"},
 		{"VisibilityTimeout: !FindInMap [StepSeconds, !Ref StepTimeout, Visibility]", "VisibilityTimeout: !FindInMap [StepSeconds, !Ref LogRetentionDays, Visibility]"},
 		{"VisibilityTimeout: 720", "VisibilityTimeout: 719"},
+		{"VisibilityTimeout: 180", "VisibilityTimeout: 179"},
 		{`AllowedValues: ["60", "120", "300", "600", "900"]`, `AllowedValues: ["60", "120", "300", "600", "840", "900"]`}}},
 	{"a message is given back at least five times, then kept for longer than its queue kept it", redriveWrongs, []breakage{
 		{"maxReceiveCount: 5", "maxReceiveCount: 4"},
@@ -23,6 +24,7 @@ var queueChecks = []check{
 		{"            FunctionResponseTypes: [ReportBatchItemFailures]\n", ""},
 		{"            ScalingConfig: {MaximumConcurrency: !Ref StepConcurrency}\n", ""},
 		{"            ScalingConfig: {MaximumConcurrency: !Ref NotifyConcurrency}\n", ""},
+		{"            ScalingConfig: {MaximumConcurrency: !Ref IntakeConcurrency}\n", ""},
 		{"Queue: !GetAtt IntakeQueue.Arn", "Queue: !GetAtt WakeQueue.Arn"}}},
 	{"a queue that is the only copy of a request outlives the stack, and no other", outlivingWrongs, []breakage{
 		{"  IntakeDeadQueue:\n    Type: AWS::SQS::Queue\n    DeletionPolicy: RetainExceptOnCreate\n", "  IntakeDeadQueue:\n    Type: AWS::SQS::Queue\n    DeletionPolicy: Delete\n"},
@@ -119,7 +121,7 @@ func mappingWrongs(t Template) (wrong []string) {
 		}
 	}
 	slices.Sort(queues)
-	if want := []string{"IntakeQueue by StepFunction", "NotifyQueue by NotifyFunction", "WakeQueue by StepFunction"}; !slices.Equal(queues, want) {
+	if want := []string{"IntakeQueue by IntakeFunction", "NotifyQueue by NotifyFunction", "WakeQueue by StepFunction"}; !slices.Equal(queues, want) {
 		say("queues are taken %v, and must be %v", queues, want)
 	}
 	return wrong

@@ -139,7 +139,7 @@ func (w *world) answer(modeldouble.Asked) modeldouble.Said {
 
 // start begins a run and returns the event of its first wake-up.
 func (w *world) start(ctx context.Context) (event []byte, err error) {
-	_, err = w.parts.Frontend.Start(ctx, frontend.Caller{Tenant: "acme", By: "test"}, "", wire.StartRequest{Agent: "desk", Input: core.Encode("Look them up.")})
+	_, err = w.parts.NewFrontend().Start(ctx, frontend.Caller{Tenant: "acme", By: "test"}, "", wire.StartRequest{Agent: "desk", Input: core.Encode("Look them up.")})
 	if err != nil {
 		return nil, err
 	}

@@ -35,7 +35,7 @@ const doubled = 0.05
 // template names. The sweep needs none.
 var ownCode = map[string]string{"functions/step": "examples/refund-desk/lambda/step", "functions/api": "examples/refund-desk/lambda/api",
 	"functions/decision": "examples/refund-desk/lambda/decision", "functions/notify": "examples/refund-desk/lambda/notify",
-	"functions/hook": "examples/refund-desk/lambda/hook"}
+	"functions/hook": "examples/refund-desk/lambda/hook", "functions/intake": "examples/refund-desk/lambda/intake"}
 
 // prove puts everything together, runs the suites, and takes it down again. The directory is kept
 // if anything failed.

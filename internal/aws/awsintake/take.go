@@ -1,4 +1,4 @@
-package awsstep
+package awsintake
 
 import (
 	"context"
@@ -15,7 +15,7 @@ import (
 // take starts the runs that a message of the intake queue requests. Each part of an event has its
 // own result, see [intake.Whole].
 func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, err error) {
-	requests := intake.Requests([]byte(m.Body), i.intake.Agent)
+	requests := intake.Requests([]byte(m.Body), i.settings.Agent)
 	if len(requests) == 0 {
 		i.Log.Info("a message of the intake queue is empty and is dropped", "message", m.MessageId)
 	}
@@ -27,13 +27,13 @@ func (i *invocation) take(ctx context.Context, m events.SQSMessage) (gone bool, 
 	}
 	if whole, stays := intake.Whole(results); stays {
 		whole.After = max(whole.After, stack.Backoff(m, i.Chance()))
-		return i.queue.Move(ctx, delivery(m, i.intake.Tenant, []byte(m.Body)), whole)
+		return i.queue.Move(ctx, delivery(m, i.settings.Tenant, []byte(m.Body)), whole)
 	}
 	if len(requests) == 1 && results[0].Outcome == intake.Busy {
 		return i.busy(ctx, m, requests[0], results[0])
 	}
 	for n, o := range requests {
-		if _, moveErr := i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), results[n]); moveErr != nil {
+		if _, moveErr := i.queue.Move(ctx, delivery(m, i.settings.Tenant, o.Origin), results[n]); moveErr != nil {
 			// the other parts move all the same: the message may end as a dead letter
 			err = errors.Join(err, moveErr)
 			continue
@@ -53,7 +53,7 @@ func (i *invocation) busy(ctx context.Context, m events.SQSMessage, o intake.Req
 	if n < maxFailures {
 		err = i.Return(ctx, m, f.After)
 	} else {
-		gone, err = i.queue.Move(ctx, delivery(m, i.intake.Tenant, o.Origin), f)
+		gone, err = i.queue.Move(ctx, delivery(m, i.settings.Tenant, o.Origin), f)
 	}
 	if err == nil {
 		i.settled(m, f)
@@ -66,7 +66,11 @@ func (i *invocation) result(ctx context.Context, m events.SQSMessage, o intake.R
 		return *o.Refused
 	}
 	handler := intake.Handler{Starter: i.starter, Log: i.Log, MaxFailures: maxFailures}
-	return handler.Decide(ctx, delivery(m, i.intake.Tenant, o.Message))
+	decided := handler.Decide(ctx, delivery(m, i.settings.Tenant, o.Message))
+	if decided.Outcome == intake.Failed && decided.Code == intake.CodeInternal {
+		i.Counts.Add(emf.IntakeErrors, 1)
+	}
+	return decided
 }
 
 // delivery converts a message for package intake. The tenant is that of the queue.

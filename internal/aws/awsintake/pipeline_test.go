@@ -1,4 +1,4 @@
-package awsstep
+package awsintake
 
 import (
 	"encoding/json"
@@ -74,7 +74,7 @@ func TestAPartOfAnEventThatIsBusyIsPutBackAlone(t *testing.T) {
 	keys := r.texts()
 	for n, m := range r.moved {
 		r.asked = nil
-		r.invoke(t.Context(), body(intakeARN, m.Body, 1))
+		r.invoke(t.Context(), body(m.Body, 1))
 		r.want("what was put back asks for", r.texts(), keys[n:n+1])
 	}
 }
@@ -91,7 +91,7 @@ func TestAPartThatCannotBePutBackKeepsNoOtherFromIt(t *testing.T) {
 
 func TestTheTestEventOfS3IsDropped(t *testing.T) {
 	r := newRig(t)
-	r.h.intake.Agent = ""
+	r.h.settings.Agent = ""
 	r.want("again", r.file("sqs_s3_test_event.json"), []string(nil))
 	r.want("asked", len(r.asked)+len(r.moved), 0)
 }
@@ -99,7 +99,7 @@ func TestTheTestEventOfS3IsDropped(t *testing.T) {
 func TestWithoutAnAgentEventsArePutAsideWithWhatToSet(t *testing.T) {
 	for _, name := range []string{"sqs_eventbridge.json", "sqs_s3.json"} {
 		r := newRig(t)
-		r.h.intake.Agent = ""
+		r.h.settings.Agent = ""
 		r.want("again", r.file(name), []string(nil))
 		if len(r.moved) == 0 || r.moved[0].Outcome != intake.Dead || r.moved[0].Code != intake.CodeNoAgent || len(r.asked) != 0 {
 			t.Errorf("%s: moved %+v", name, r.moved)
@@ -126,7 +126,7 @@ func TestFormsThatAreNearlyKnown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t)
-			r.want("again", r.invoke(t.Context(), body(intakeARN, tt.body, 1)), []string(nil))
+			r.want("again", r.invoke(t.Context(), body(tt.body, 1)), []string(nil))
 			got := "dead"
 			if len(r.asked) == 1 {
 				got = r.asked[0].IdempotencyKey
