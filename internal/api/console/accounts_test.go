@@ -41,7 +41,7 @@ func newOffice(t *testing.T) *office {
 	}
 	t.Cleanup(provider.Close)
 	o := &office{provider: provider}
-	if o.rules, err = access.ParseDeskRules("claim:groups=approvers=decide; claim:email=olga@acme.example=admin"); err != nil {
+	if o.rules, err = access.ParseDeskRules("claim:groups=approvers=decide; claim:amr=approvers=decide; claim:email=olga@acme.example=admin"); err != nil {
 		t.Fatal(err)
 	}
 	o.admitted = access.Desk{Tenant: tenant, Rules: o.rules}
@@ -206,6 +206,10 @@ func TestWaysBackThatSignNoOneIn(t *testing.T) {
 			o.provider.Change(func(claims map[string]any) {
 				claims["email"], claims["email_verified"], claims["groups"] = "olga@acme.example", false, []string{}
 			})
+			return o.begins(b, "/")
+		},
+		"a claim about the token, not the person": func(b *browser) string {
+			o.provider.Change(func(claims map[string]any) { claims["groups"], claims["amr"] = []string{}, []string{"approvers"} })
 			return o.begins(b, "/")
 		},
 		"claims that no cookie holds": func(b *browser) string {

@@ -74,11 +74,12 @@ func (d *Desk) Finish(w http.ResponseWriter, r *http.Request) (page string, err 
 	if err != nil {
 		return "", err
 	}
-	if _, err = d.Admit(claims); err != nil {
-		return "", err
-	}
 	kept, err := people.Kept(claims)
 	if err != nil {
+		return "", err
+	}
+	// by what is kept: a claim that is not would admit the person once, and never again
+	if _, err = d.admitted(kept); err != nil {
 		return "", err
 	}
 	return s.Link, d.keep(w, r, access.Session{ID: d.Random.Text(26), Claims: kept, Expires: d.Clock.Now().Add(life)})
@@ -105,10 +106,15 @@ func (d *Desk) began(r *http.Request) (s access.SigningIn, err error) {
 
 // account is whose claims a session has; ok is false for one who is not admitted any more.
 func (d *Desk) account(s access.Session) (p access.Principal, ok bool) {
-	claims := map[string]string{}
-	if d.Admit == nil || json.Unmarshal([]byte(s.Claims), &claims) != nil {
-		return p, false
-	}
-	p, err := d.Admit(claims)
+	p, err := d.admitted(s.Claims)
 	return p, err == nil
+}
+
+// admitted is who has these claims, as a session keeps them.
+func (d *Desk) admitted(kept string) (p access.Principal, err error) {
+	claims := map[string]string{}
+	if d.Admit == nil || json.Unmarshal([]byte(kept), &claims) != nil {
+		return p, access.NotAdmittedError{Why: "no account is admitted here"}
+	}
+	return d.Admit(claims)
 }
