@@ -200,7 +200,7 @@ func TestTheClientLinksNeitherEngineNorStoreNorSDK(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want := []string{module + "/internal/machine", module + "/internal/text/clip", module + "/internal/text/sse", module + "/client"}
+	want := []string{module + "/client/internal/redirects", module + "/internal/machine", module + "/internal/text/clip", module + "/internal/text/sse", module + "/client"}
 	if linked := strings.Fields(string(out)); !slices.Equal(linked, want) {
 		t.Errorf("the client links\n%s\nwant\n%s", strings.Join(linked, "\n"), strings.Join(want, "\n"))
 	}

@@ -85,6 +85,16 @@ type Pending struct {
 	Path []PathStep `json:"path,omitempty"`
 }
 
+// TitlePart is a piece of a title: words of the tool's author or, if Argument is set, the value of
+// that argument.
+type TitlePart struct {
+	// Text on one line, without characters that don't show or that reorder others. A number has
+	// its digits as in the JSON.
+	Text string `json:"text"`
+	// The name of the argument. Empty for words of the author.
+	Argument string `json:"argument,omitempty"`
+}
+
 // Preview shows the approver what the call would do.
 type Preview struct {
 	// Text with the arguments filled in, or the result of a read-only tool. At most 4 KiB.
@@ -111,6 +121,10 @@ type Request struct {
 
 // ToolDetails say what a tool does and where its calls go. They contain no secrets.
 type ToolDetails struct {
+	// The question that the tool's author wrote, with the call's values: the texts together.
+	// Set each value off from the words. It is empty if the tool has no title, if the answer
+	// is more than yes or no, and if a value is missing, long or may mislead.
+	Title []TitlePart `json:"title,omitempty"`
 	// What the tool does, by the agent's author; or that the client supplied it.
 	Description string `json:"description,omitempty"`
 	// What it is: "http", "lambda", "mcp", "go", "agent", "a2a", "client" or "recorded".

@@ -9,6 +9,8 @@ import (
 	"io"
 	"net/http"
 	"net/url"
+
+	"github.com/dormouse-dev/dormouse/client/internal/redirects"
 )
 
 // SignFunc signs a request by adding headers to it. payloadHash is the SHA-256 of the body in hex.
@@ -74,5 +76,5 @@ func (c *config) network(base string) *http.Client {
 	if u, err := url.Parse(base); c.sign != nil && err == nil {
 		h.Transport = &signed{u.Host, c.sign, h.Transport}
 	}
-	return withoutCredentials(&h)
+	return redirects.WithoutCredentials(&h, func(err error) error { return permanent{err} })
 }

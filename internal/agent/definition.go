@@ -130,6 +130,8 @@ type Tool struct {
 	ReadOnly   bool `json:"read_only,omitempty"` // changes nothing in the world
 	// of every wait of its calls, in place of the agent's
 	Deadline *Deadline `json:"deadline,omitempty"`
+	// of questions about its calls, as package title reads it; empty: they have its name
+	Title string `json:"title,omitempty"`
 	// nil: approvers see the arguments alone
 	Preview *Preview `json:"preview,omitempty"`
 

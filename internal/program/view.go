@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/text/title"
 )
 
 // view is what the API needs of a stored version, without the model and the bodies. Versions never
@@ -27,7 +28,7 @@ const mostSchema = 16 << 10
 type viewed struct{ tenant, name, version string }
 
 // Tool describes a tool for an approver: what it does and where its calls go, in the version that
-// the run is pinned to.
+// the run is pinned to. Its title has no values yet.
 func (a *Agents) Tool(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error) {
 	v, err := a.view(ctx, engine.Definition{Tenant: tenant, Name: r.Agent, Digest: r.Version})
 	if err != nil {
@@ -80,6 +81,9 @@ func (a *Agents) view(ctx context.Context, version engine.Definition) (view, err
 	made := view{tools: map[string]wire.ToolDetails{}, starters: d.Starters, dayBudget: d.Budget.Cost.Day}
 	for _, t := range d.Tools {
 		details := wire.ToolDetails{Description: t.Description}
+		for _, part := range title.Parts(t.Title) {
+			details.Title = append(details.Title, wire.TitlePart(part))
+		}
 		if details.Description == "" {
 			details.Description = functions[t.Go].Description
 		}

@@ -76,6 +76,7 @@ func (s *source) definition(text []byte, read func(string) ([]byte, error)) agen
 	s.serving(d, o.Member("servers"), nodes)
 	s.exclusive(d, nodes)
 	s.aimless(d, permissions)
+	s.titles(d, nodes)
 	s.previews(d, nodes)
 	s.priced(o, d)
 	return d
@@ -132,6 +133,7 @@ func (s *source) tool(n *yaml.Node) agent.Tool {
 		Idempotent:  o.Flag("idempotent"),
 		ReadOnly:    o.Flag("read_only"),
 		Deadline:    s.deadline(o.Take("deadline"), "deadline"),
+		Title:       o.Text("title"),
 		Preview:     s.preview(o.Take("preview")),
 	}
 	if result := o.Take("result"); t.Agent != nil {

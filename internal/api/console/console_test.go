@@ -285,6 +285,25 @@ func TestTextOfOthersStaysText(t *testing.T) {
 	}
 }
 
+// The title of a tool begins its question and its row; not with a value that could imitate it.
+func TestTheInboxShowsTitles(t *testing.T) {
+	s := newServer(t)
+	refund := func(order string) frontendtest.Call {
+		return frontendtest.Call{Tool: "refund", Kind: core.KindApproval, Arguments: []byte(`{"amount":50,"order":` + string(core.Encode(order)) + `}`)}
+	}
+	_, sus := s.waits(`"go"`, refund("A-17"))
+	s.waits(`"go"`, refund("A-\u202e17"))
+	anna := s.signedIn("anna")
+	const title = `Refund <bdi class="given">50</bdi> for <bdi class="given">A-17</bdi>?`
+	page := anna.get("/").text
+	if strings.Count(page, title) != 1 || strings.Count(page, `May it run <bdi>refund</bdi>?`) != 1 || strings.Contains(page, "\u202e") {
+		t.Error(page)
+	}
+	if page := anna.get("/questions/" + sus).text; !strings.Contains(page, "<h1>"+title+"</h1>") {
+		t.Error(page)
+	}
+}
+
 func TestARunIsShownFromItsStartToItsEnd(t *testing.T) {
 	s := newServer(t)
 	run, sus := s.waits(`"pay Ann"`, payment("50"))

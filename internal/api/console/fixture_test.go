@@ -2,6 +2,7 @@ package console_test
 
 import (
 	"context"
+	"errors"
 	"io"
 	"net/http"
 	"net/http/cookiejar"
@@ -19,6 +20,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -99,7 +101,7 @@ func newServerWith(t *testing.T, public access.PublicURL, change func(*session.D
 	store, _ := sqlitetest.Open(t, clock, random)
 	waker := &frontendtest.Waker{}
 	desk := webhooks.New(webhooks.Options{Store: store, Deliveries: store, Waker: waker, Clock: clock, Random: random})
-	front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: waker, Clock: clock, Random: random})
+	front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: waker, Clock: clock, Random: random, Tool: describe})
 	s := &server{T: t, clock: clock, lines: store, waker: waker, reads: query.New(front), tokens: &tokens{known: map[string]access.Principal{}},
 		worker: frontendtest.Worker{Test: t, Store: store, Clock: clock, Random: random, Tenant: tenant, Who: true}}
 	for name, roles := range map[string][]access.Role{"anna": {access.Decide}, "rita": {access.Read}, "olga": {access.Admin}, "hugo": {access.Webhooks}} {
@@ -118,6 +120,14 @@ func newServerWith(t *testing.T, public access.PublicURL, change func(*session.D
 	t.Cleanup(served.Close)
 	s.url = served.URL
 	return s
+}
+
+// describe knows one tool, which has a title.
+func describe(_ context.Context, _ string, _ core.Record, tool string) (wire.ToolDetails, error) {
+	if tool != "refund" {
+		return wire.ToolDetails{}, errors.New("unknown")
+	}
+	return wire.ToolDetails{Title: []wire.TitlePart{{Text: "Refund "}, {Argument: "amount"}, {Text: " for "}, {Argument: "order"}, {Text: "?"}}}, nil
 }
 
 // waits starts a run that waits for an answer about one call.

@@ -41,6 +41,7 @@ type row struct {
 	Path, Tool, Agent string
 	Question, Run     string // ids
 	Kind              string
+	Title             []wire.TitlePart
 	Rule              string
 	Values            []value
 	Odd               bool // it has characters that a list must not show
@@ -108,6 +109,9 @@ func rowOf(a wire.Approval, now time.Time) row {
 		r.deadline = a.Deadline.Time
 		left := a.Deadline.Sub(now)
 		r.Urgent, r.Left = left < urgent, say("inbox.left", "time", inWords(max(left, 0)))
+	}
+	if a.ToolDetails != nil {
+		r.Title = a.ToolDetails.Title
 	}
 	r.Values = valuesOf(a)
 	return r

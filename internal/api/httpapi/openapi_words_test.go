@@ -167,6 +167,7 @@ var abouts = map[string]string{
 	"Message":              "One message of a conversation.",
 	"MessagePage":          "A page of messages.",
 	"Preview":              "What the call would do, shown to the approver.",
+	"TitlePart":            "A piece of a title.",
 	"ToolDetails":          "What the tool does, shown to the approver.",
 	"ToolCall":             "A tool call that the model requested.",
 	"Thread":               "A conversation.",
@@ -448,6 +449,10 @@ var members = map[string]member{
 	"Preview.failed":  {"Why there is no text.", nil},
 	"Preview.tool":    {"The tool that produced the text. Omitted if the agent's author wrote it.", nil},
 
+	"TitlePart.text":     {"Text on one line, without characters that don't show or that reorder others. A number has its digits as in the JSON.", nil},
+	"TitlePart.argument": {"The name of the argument whose value it is. Omitted for words of the author.", nil},
+
+	"ToolDetails.title":       {"The question that the tool's author wrote, with the values of the call: the texts together. Set each value off from the words. Omitted if the tool has no title, if the answer is more than yes or no, and if a value is missing, long or may mislead: show the tool's name.", nil},
 	"ToolDetails.description": {"What the tool does, by the agent's author; or that the client supplied it.", nil},
 	"ToolDetails.kind":        {"How the tool is implemented: `http`, `lambda`, `mcp`, `go`, `agent`, `client` or `recorded`.", nil},
 	"ToolDetails.parameters":  {"The JSON Schema of the arguments. Left out if there is none, or if it is larger than 16 KiB.", aSchema},

@@ -239,7 +239,7 @@ func TestADecisionOnAnotherQuestionThanWasShownIsRefused(t *testing.T) {
 
 func TestTheRecordSaysWhatDrewTheQuestion(t *testing.T) {
 	for name, send := range map[string]func(s *server, run wire.Run, link, shown string) answer{
-		"page/2": func(s *server, _ wire.Run, link, shown string) answer {
+		"page/3": func(s *server, _ wire.Run, link, shown string) answer {
 			return s.send("POST", link, "action=resume&shown="+shown, header("Accept", "text/html"), header("Content-Type", "application/x-www-form-urlencoded"))
 		},
 		"api": func(s *server, _ wire.Run, link, shown string) answer {

@@ -97,6 +97,7 @@ type (
 	TreeUsage             = client.TreeUsage
 	ToolCall              = client.ToolCall
 	ToolDetails           = client.ToolDetails
+	TitlePart             = client.TitlePart
 	TurnEndedData         = client.TurnEndedData
 	TurnStartedData       = client.TurnStartedData
 	Usage                 = client.Usage

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
+	"github.com/dormouse-dev/dormouse/internal/text/title"
 )
 
 // PendingOf is a waiting call as callers see it.
@@ -35,6 +36,21 @@ func PendingOf(w journal.WaitingCall) wire.Pending {
 // grantScope says what an approver allows with [core.GrantRun].
 func grantScope(tool string) string {
 	return "Also approves every later call of " + tool + " that the same rule asks about, with any arguments, until the run waits again, ends or gets a message, or another call gets an answer."
+}
+
+// titleOf fills in the title of a question that yes or no answers.
+func titleOf(p wire.Pending, of []wire.TitlePart) (parts []wire.TitlePart) {
+	if p.Kind != core.KindApproval.String() || p.ResumeMode == core.UseDecisionAsToolResult.String() {
+		return nil
+	}
+	empty := make([]title.Part, 0, len(of))
+	for _, part := range of {
+		empty = append(empty, title.Part(part))
+	}
+	for _, part := range title.Fill(empty, p.Arguments) {
+		parts = append(parts, wire.TitlePart(part))
+	}
+	return parts
 }
 
 // mostWarnings bounds what is said of one call. A reader who is warned twenty times looks at all of

@@ -138,6 +138,7 @@ func (v *Viewer) shownCall(ctx context.Context, p journal.Place, found map[int64
 	shown.Said, shown.SaidCut = excerpt(saidWith(found[turn], w.CallID), excerptBytes)
 	if w.ToolName != "" && v.tool != nil {
 		if details, err := v.tool(ctx, p.Head.Tenant, p.Record, w.ToolName); err == nil {
+			details.Title = titleOf(shown, details.Title)
 			shown.ToolDetails = &details
 		}
 	}

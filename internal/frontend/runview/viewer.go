@@ -10,7 +10,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
 
-// DescribeTool is what a tool of the version that a run is pinned to does, and where its calls go.
+// DescribeTool is what a tool of the version that a run is pinned to does, and where its calls go,
+// with a title that has no values yet.
 type DescribeTool func(ctx context.Context, tenant string, r core.Record, tool string) (wire.ToolDetails, error)
 
 // Viewer shows what a journal holds.

@@ -31,6 +31,7 @@ func toolPart() part {
 			"at_most_once: it never does; a person is asked for the outcome. a2a: a task that may have arrived is sent again, or not (the call fails). Not with agent or client.", core.AtLeastOnce.String(), core.AtMostOnce.String()),
 		"idempotent": onOff("true: the tool may run again even if it was approved. Otherwise approved calls run at most once. Not with agent or client."),
 		"read_only":  onOff("true: the tool changes nothing. A Go function can declare it itself."),
+		"title":      shaped("The question that approvers read first, such as \"Refund {amount} {currency} for {order}?\": one line of at most 120 characters, in which {name} is an argument (not a nested one). Each value is set off from the words. If one is missing, longer than 40 characters, not text, a number or a boolean, or may mislead, the question has the tool's name instead.", `\S`),
 		"preview":    previewPart(),
 		"deadline":   deadlinePart("How long a call of this tool may wait; overrides the agent's deadlines. Unknown outcomes wait for a person without limit. If a policy asks for an approval, then: result becomes fail. An answer stored before the deadline is applied counts, even if slightly late.", true),
 	}, "name").holds(

@@ -101,6 +101,13 @@ func Style() string { return style }
 // Text is text of others, as HTML for an element that contains nothing else.
 func Text(text string) string { return shown(text) }
 
+// Title is the question of a tool's author with its values, as HTML.
+func Title(parts []wire.TitlePart) string {
+	var m markup
+	m.title(parts)
+	return m.String()
+}
+
 // Values is JSON of others by value, as HTML.
 func Values(raw []byte) string {
 	var m markup

@@ -14,7 +14,7 @@ import (
 
 // Renderer names this page in the record of a decision: what drew the question that was
 // answered. It changes with what the page shows.
-const Renderer = "page/2"
+const Renderer = "page/3"
 
 // questionView is what the page of a question shows. The strings in it are of others: they reach
 // the page by markup alone.
@@ -158,6 +158,8 @@ func (v questionView) heading(m *markup) {
 		m.add(`May it go on?`)
 	case v.answers():
 		m.add(`What is the answer to this call?`)
+	case v.ToolDetails != nil && v.ToolDetails.Title != nil:
+		m.title(v.ToolDetails.Title)
 	case plainTool(v.Tool):
 		m.add(`May it run `)
 		m.named(v.Tool)

@@ -6,6 +6,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
@@ -120,6 +121,21 @@ func (m *markup) named(text string) {
 	m.add(`<bdi>`)
 	m.parts(printable.Spell(text).Parts)
 	m.add(`</bdi>`)
+}
+
+// title writes the question of a tool's author. Each value is isolated and set off, so that it
+// cannot pass for the author's words.
+func (m *markup) title(parts []wire.TitlePart) {
+	for _, p := range parts {
+		if p.Argument == "" {
+			// not spelled: a blank at its end is within the title
+			m.escaped(printable.Text(p.Text))
+			continue
+		}
+		m.add(`<bdi class="given">`)
+		m.parts(printable.Spell(p.Text).Parts)
+		m.add(`</bdi>`)
+	}
 }
 
 func (m *markup) warnings(all []printable.Warning) {

@@ -1,4 +1,5 @@
-package client
+// Package redirects follows redirects without giving credentials away.
+package redirects
 
 import (
 	"errors"
@@ -10,25 +11,27 @@ import (
 
 const maxRedirects = 5
 
-// withoutCredentials returns a copy of h that sends no credentials to another server. A stack
+// WithoutCredentials returns a copy of h that sends no credentials to another server. A stack
 // redirects readers of events to an address that contains their authorization. The rule is stricter
 // than that of [http.Client], which trusts subdomains of the first host, and any port.
 //
 // A request that changes something follows only a redirect on the same server that keeps its method
 // and body. [http.Client] would turn a POST into a GET, whose answer isn't that of the request.
-func withoutCredentials(h *http.Client) *http.Client {
+//
+// final wraps the error of a redirect that another attempt would meet again.
+func WithoutCredentials(h *http.Client, final func(error) error) *http.Client {
 	careful := *h
 	before := h.CheckRedirect
 	careful.CheckRedirect = func(req *http.Request, via []*http.Request) error {
 		first := via[0].URL
 		switch {
 		case len(via) > maxRedirects:
-			return permanent{fmt.Errorf("client: the server redirected the request more than %d times", maxRedirects)}
+			return final(fmt.Errorf("client: the server redirected the request more than %d times", maxRedirects))
 		case first.Scheme == "https" && req.URL.Scheme != "https":
-			return permanent{errors.New("client: the server redirected the request from https to an address without https")}
+			return final(errors.New("client: the server redirected the request from https to an address without https"))
 		case via[0].Method != http.MethodGet && (req.Method != via[0].Method || elsewhere(req, first)):
-			return permanent{fmt.Errorf("client: the server redirected a %s request to %s://%s, where the client doesn't repeat it; if that is the server, make it the base URL",
-				via[0].Method, req.URL.Scheme, req.URL.Host)}
+			return final(fmt.Errorf("client: the server redirected a %s request to %s://%s, where the client doesn't repeat it; if that is the server, make it the base URL",
+				via[0].Method, req.URL.Scheme, req.URL.Host))
 		case elsewhere(req, first) || slices.ContainsFunc(via, func(r *http.Request) bool { return elsewhere(r, first) }):
 			req.Header.Del("Authorization")
 			req.Header.Del("Cookie")
