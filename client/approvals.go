@@ -186,6 +186,7 @@ type Approval struct {
 type ApprovalFilter struct {
 	Agent    string // the agent of the run
 	Kind     string // such as [KindApproval]
+	Tool     string // the tool of the call
 	ThreadID string // the conversation of the run
 
 	Limit  int    // entries on a page: by default 50, at most 200
@@ -196,6 +197,7 @@ func (f ApprovalFilter) query() url.Values {
 	q := paging(f.Limit, f.Cursor)
 	add(q, "agent", f.Agent)
 	add(q, "kind", f.Kind)
+	add(q, "tool", f.Tool)
 	add(q, "thread_id", f.ThreadID)
 	return q
 }

@@ -181,14 +181,15 @@ func (c *Client) ThreadRunPage(ctx context.Context, thread string, f RunFilter) 
 
 // MessageOptions says how to read messages.
 type MessageOptions struct {
-	Data bool // with the bytes of images and documents
+	Data   bool // with the bytes of images and documents
+	Newest bool // the newest message first
 
 	Limit  int    // messages on a page: by default 200, at most 1000
 	Cursor string // the Next of an earlier page
 }
 
-// Messages returns the messages of a thread, oldest first. It reads page after page. An error is
-// the last value.
+// Messages returns the messages of a thread, oldest first by default. It reads page after page. An
+// error is the last value.
 func (c *Client) Messages(ctx context.Context, thread string, o MessageOptions) iter.Seq2[Message, error] {
 	return pages(o.Cursor, func(cursor string) ([]Message, string, error) {
 		o.Cursor = cursor
@@ -197,11 +198,14 @@ func (c *Client) Messages(ctx context.Context, thread string, o MessageOptions) 
 	})
 }
 
-// MessagePage reads one page of the messages of a thread, oldest first.
+// MessagePage reads one page of the messages of a thread, oldest first by default.
 func (c *Client) MessagePage(ctx context.Context, thread string, o MessageOptions) (Page[Message], error) {
 	q := paging(o.Limit, o.Cursor)
 	if o.Data {
 		q.Set("data", "true")
+	}
+	if o.Newest {
+		q.Set("order", "desc")
 	}
 	return get[Page[Message]](ctx, c, threadPath(thread, "/messages"), q)
 }

@@ -1,6 +1,7 @@
 package console
 
 import (
+	"context"
 	"net/http"
 	"slices"
 	"strings"
@@ -9,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -153,7 +155,7 @@ func (c *Console) showChat(w http.ResponseWriter, l look, status int, d draft) e
 	v := chatView{draft: d, Thread: thread.ID, Of: run.ID, State: statusOf(run), MaySay: l.who.May(access.Start)}
 	v.Running = run.Status != core.RunDone.String() && run.Status != core.RunWaiting.String()
 	v.Questions = questionsOf(run, c.Clock.Now())
-	if v.Said, v.Earlier, err = c.said(l, thread.ID); err != nil {
+	if v.Said, v.Earlier, err = c.said(l.Context(), l.Caller(), thread.ID); err != nil {
 		return err
 	}
 	l.of = run.ID
@@ -163,26 +165,33 @@ func (c *Console) showChat(w http.ResponseWriter, l look, status int, d draft) e
 	return c.write(w, l, status, "chat", v)
 }
 
-// said reads a conversation and keeps the newest part of it.
-func (c *Console) said(l look, thread string) (said []saidView, earlier bool, err error) {
+// said reads the newest part of a conversation. How long that takes doesn't depend on how long the
+// conversation is.
+func (c *Console) said(ctx context.Context, who frontend.Caller, thread string) (said []saidView, earlier bool, err error) {
+	var read []wire.Message // the newest first
 	for cursor := ""; ; {
-		page, err := c.Reads.Messages(l.Context(), l.Caller(), thread, query.List{Limit: 1000, Cursor: cursor})
+		page, err := c.Reads.Messages(ctx, who, thread, query.List{Limit: mostSaid, Order: query.OrderNewest, Cursor: cursor})
 		if err != nil {
 			return nil, false, err
 		}
-		for _, m := range page.Items {
-			said = settled(said, m)
-			if m.Role == "tool" || m.Text != "" || len(m.Parts) > 0 {
-				said = append(said, saidView{m, headingOf(m)})
-			}
-		}
-		if n := len(said) - mostSaid; n > 0 {
-			said, earlier = slices.Delete(said, 0, n), true
-		}
-		if cursor = page.Next; cursor == "" {
-			return said, earlier, nil
+		read = append(read, page.Items...)
+		said = saidIn(read)
+		cursor = page.Next
+		if n := len(said) - mostSaid; n >= 0 || cursor == "" {
+			return said[max(n, 0):], n > 0 || cursor != "", nil
 		}
 	}
+}
+
+// saidIn is what a page shows of messages that were read newest first.
+func saidIn(read []wire.Message) (said []saidView) {
+	for _, m := range slices.Backward(read) {
+		said = settled(said, m)
+		if m.Role == "tool" || m.Text != "" || len(m.Parts) > 0 {
+			said = append(said, saidView{m, headingOf(m)})
+		}
+	}
+	return said
 }
 
 // settled drops the line that a call waits, once there is one on what became of it.

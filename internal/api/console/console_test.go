@@ -49,6 +49,23 @@ func TestTheInboxIsMostUrgentFirst(t *testing.T) {
 	}
 }
 
+// The filter is a form of the page: it needs no script, and stays as it was typed.
+func TestTheInboxIsFiltered(t *testing.T) {
+	s := newServer(t)
+	s.waits(`"go"`, payment("1"))
+	s.waits(`"go"`, frontendtest.Call{Tool: "refund", Kind: core.KindApproval, Arguments: []byte(`{"amount":2,"order":"A-17"}`)})
+	anna := s.signedIn("anna")
+	for query, rows := range map[string]int{"": 2, "?tool=pay": 1, "?tool=refund&agent=desk": 1, "?tool=pay&agent=none": 0, "?tool=%22%3E%3Ch1%3E": 0} {
+		page := anna.get("/" + query)
+		if strings.Count(page.text, "<li ") != rows || strings.Count(page.text, "<h1") != 1 || strings.Count(page.text, `role="search"`) != 1 {
+			t.Errorf("%s: %d\n%s", query, page.status, page.text)
+		}
+	}
+	if page := anna.get("/?tool=pay"); !strings.Contains(page.text, `name="tool" value="pay"`) || !strings.Contains(page.text, "Show all") {
+		t.Error(page.text)
+	}
+}
+
 func TestAnAnswerIsStoredAndItsOutcomeShown(t *testing.T) {
 	for action, want := range map[string]string{"resume": "Answered: Yes", "cancel": "Answered: No"} {
 		t.Run(action, func(t *testing.T) {

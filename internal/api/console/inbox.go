@@ -28,6 +28,8 @@ type inboxView struct {
 	Sections []section
 	Count    string
 	Cut      bool // there are more than are put in order
+
+	Agent, Tool string // the filter, as it was typed
 }
 
 // section is a part of the inbox; one without rows isn't shown.
@@ -56,7 +58,9 @@ type value struct{ Name, Text string }
 
 // inbox shows what waits for people. Calls that a client program runs are not among it.
 func (c *Console) inbox(w http.ResponseWriter, l look) error {
-	all, cut, err := c.waiting(l.Context(), l.Caller())
+	asked := l.URL.Query()
+	filter := query.List{Agent: asked.Get("agent"), Tool: asked.Get("tool")}
+	all, cut, err := c.waiting(l.Context(), l.Caller(), filter)
 	if err != nil {
 		return err
 	}
@@ -68,7 +72,7 @@ func (c *Console) inbox(w http.ResponseWriter, l look) error {
 		}
 	}
 	slices.SortStableFunc(rows, mostUrgent)
-	v := inboxView{Count: strconv.Itoa(len(rows)), Cut: cut}
+	v := inboxView{Count: strconv.Itoa(len(rows)), Cut: cut, Agent: filter.Agent, Tool: filter.Tool}
 	soon := slices.IndexFunc(rows, func(r row) bool { return !r.Urgent })
 	if soon < 0 {
 		soon = len(rows)
@@ -77,16 +81,17 @@ func (c *Console) inbox(w http.ResponseWriter, l look) error {
 	return c.write(w, l, http.StatusOK, "inbox", v)
 }
 
-// waiting reads what waits, oldest first; cut says that there is more than is put in order.
-func (c *Console) waiting(ctx context.Context, who frontend.Caller) (all []wire.Approval, cut bool, err error) {
-	for cursor := ""; ; {
-		page, err := c.Reads.Approvals(ctx, who, query.List{Limit: pageOf, Cursor: cursor})
+// waiting reads what waits and fits the filter, oldest first; cut says that there is more than is
+// put in order.
+func (c *Console) waiting(ctx context.Context, who frontend.Caller, filter query.List) (all []wire.Approval, cut bool, err error) {
+	for filter.Limit = pageOf; ; {
+		page, err := c.Reads.Approvals(ctx, who, filter)
 		if err != nil {
 			return nil, false, err
 		}
 		all = append(all, page.Items...)
-		if cursor = page.Next; cursor == "" || len(all) >= mostWaiting {
-			return all, cursor != "", nil
+		if filter.Cursor = page.Next; page.Next == "" || len(all) >= mostWaiting {
+			return all, page.Next != "", nil
 		}
 	}
 }

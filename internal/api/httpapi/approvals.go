@@ -11,7 +11,7 @@ func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	q.Kind, q.Thread = r.URL.Query().Get("kind"), r.URL.Query().Get("thread_id")
+	q.Kind, q.Thread, q.Tool = r.URL.Query().Get("kind"), r.URL.Query().Get("thread_id"), r.URL.Query().Get("tool")
 	page, err := a.reads.Approvals(r.Context(), caller(r), q)
 	if err != nil {
 		return err

@@ -93,9 +93,10 @@ var (
 	followParam = param{in: "query", name: "follow", about: "For streams. `true` keeps the stream open while the run is suspended, until it is done.", one: []string{"true", "false"}}
 	treeParam   = param{in: "query", name: "tree", one: []string{"true", "false"}, about: "`true` also returns the events of the runs below, each with its `path`: in the order of each run's journal, a run's after the `child.started` that names it, " +
 		"otherwise by time. Its cursors are its own. It has no live events, and follows at most 64 open runs below: a `child.started` whose run it does not follow has `unfollowed`."}
-	fromParam = param{in: "query", name: "from", about: "`tail` returns only events committed from now on, if there is no cursor.", one: []string{"tail"}}
-	dataParam = param{in: "query", name: "data", about: "`true` includes the bytes of images and documents.", one: []string{"true", "false"}}
-	lastParam = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}
+	fromParam  = param{in: "query", name: "from", about: "`tail` returns only events committed from now on, if there is no cursor.", one: []string{"tail"}}
+	dataParam  = param{in: "query", name: "data", about: "`true` includes the bytes of images and documents.", one: []string{"true", "false"}}
+	orderParam = param{in: "query", name: "order", about: "`asc` (default): the oldest first. `desc`: the newest first, read without those before them. A cursor goes on in its order.", one: query.Orders}
+	lastParam  = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}
 
 	statusParam   = param{in: "query", name: "status", about: "Return only runs with this status.", one: query.RunStatuses}
 	metadataParam = inQuery("metadata."+anyKey, "Return only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as in JSON. "+
@@ -292,8 +293,8 @@ func (a *api) threadRoutes() []route {
 		{method: http.MethodGet, path: "/v1/threads/{id}", name: "readThread", tag: "threads", title: "Read a thread", roles: canRead,
 			answers: []answered{answers(200, wire.Thread{}, "The thread.")},
 			codes:   []refusal.Code{refusal.CodeThreadNotFound}, serve: a.readThread},
-		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List a thread's messages, oldest first", roles: canRead,
-			params: []param{limitParam("200", 1000), cursorParam, dataParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
+		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List a thread's messages", roles: canRead,
+			params: []param{orderParam, limitParam("200", 1000), cursorParam, dataParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeThreadNotFound}, serve: a.readMessages},
 		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: canStart, paced: true,
 			about: "Starts a new turn: in a new run, or in the open run if `on_pending` says so.",
@@ -355,7 +356,7 @@ func (a *api) otherRoutes() []route {
 		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List the suspended calls of all runs", roles: canSeeInbox,
 			about: "The inbox for approvers and bots, oldest suspension first. A page may be short or empty although more entries follow: continue while `next` is set. Send a cursor with the same filters as the request that returned it.",
 			params: []param{agentParam, {in: "query", name: "kind", about: "Return only calls of this kind.", one: query.CallKinds},
-				inQuery("thread_id", "Return only calls of this thread."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
+				inQuery("tool", "Return only calls of this tool."), inQuery("thread_id", "Return only calls of this thread."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor}, serve: a.listApprovals},
 		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream the events of all runs", roles: canSeeInbox,
 			about: "Returns the events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant. They arrive roughly in time order, as pages (`Accept: application/json`) or as a stream. " +

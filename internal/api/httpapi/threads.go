@@ -38,6 +38,7 @@ func (a *api) readMessages(w http.ResponseWriter, r *http.Request) error {
 	default:
 		return &refusal.Error{Code: refusal.CodeInvalid, Detail: "data must be true or false"}
 	}
+	q.Order = r.URL.Query().Get("order")
 	page, err := a.reads.Messages(r.Context(), caller(r), r.PathValue("id"), q)
 	if err != nil {
 		return err

@@ -25,6 +25,9 @@ var (
 	// CallKinds are the values of List.Kind.
 	CallKinds = namesOf(core.KindApproval, core.KindClient, core.KindInput, core.KindUnknownOutcome, core.KindInterrupt)
 
+	// Orders are the values of List.Order.
+	Orders = []string{"asc", OrderNewest}
+
 	// DecisionActions are the values of DecisionQuery.Action.
 	DecisionActions = namesOf(core.ActionResume, core.ActionCancel)
 )
@@ -35,6 +38,9 @@ func namesOf[T interface{ String() string }](all ...T) (names []string) {
 	}
 	return names
 }
+
+// OrderNewest lists the newest first.
+const OrderNewest = "desc"
 
 // mostMetadata is how many metadata keys one list can be filtered by.
 const mostMetadata = 16

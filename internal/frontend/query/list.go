@@ -29,11 +29,13 @@ type List struct {
 	CreatedAfter  time.Time         // of runs: created at this time or later; zero for all
 	CreatedBefore time.Time         // of runs: created before it
 	Kind          string            // of approvals: one of [CallKinds]
+	Tool          string            // of approvals: the tool of the call
 	Thread        string            // of approvals: of the run of this conversation
 
 	Limit  int    // at most so many runs
 	Cursor string // of the page before; empty for the first
 	Data   bool   // of messages: with the bytes of images and documents
+	Order  string // of messages: one of [Orders]; empty for the oldest first
 }
 
 // listPiece is how many runs of a list are read at once, and mostLooked how many for one page.
@@ -140,7 +142,8 @@ func badListCursor() *refusal.Error {
 	return refusal.New(refusal.CodeBadCursor, "this cursor belongs to another list or to other filters; start again without a cursor")
 }
 
-// Messages returns a page of a thread's conversation, oldest first. The log is append-only: if a
+// Messages returns a page of a thread's conversation, oldest first unless q.Order says otherwise:
+// the newest are read without those before them. The log is append-only: if a
 // call was suspended, its entry marked Pending stays and the result follows later. Messages from
 // the runtime itself to the model are left out.
 func (f *Reader) Messages(ctx context.Context, c frontend.Caller, thread string, q List) (wire.Page[wire.Message], error) {
@@ -149,12 +152,24 @@ func (f *Reader) Messages(ctx context.Context, c frontend.Caller, thread string,
 	if err != nil {
 		return page, err
 	}
+	if err := checkWord("order", q.Order, Orders); err != nil {
+		return page, err
+	}
+	of := func(s core.Segment) []wire.Message { return messagesOf(h.Thread, s, q.Data) }
+	if q.Order == OrderNewest {
+		at, err := journal.ReadNewest(q.Cursor, h.Thread, h.Seq)
+		if err != nil {
+			return page, err
+		}
+		page.Items, at, err = journal.CollectNewest(ctx, f.Frontend.Reader, h, at, limit(q.Limit, 200, 1000), journal.PageBytes, of, weighMessage)
+		page.Next = at.Of(h.Thread)
+		return page, err
+	}
 	at, err := journal.ReadCursor(q.Cursor, h.Thread, 1, h.Seq)
 	if err != nil {
 		return page, err
 	}
-	page.Items, at, err = journal.Collect(ctx, f.Frontend.Reader, h, at, h.Seq, limit(q.Limit, 200, 1000), journal.PageBytes,
-		func(s core.Segment) []wire.Message { return messagesOf(h.Thread, s, q.Data) }, weighMessage)
+	page.Items, at, err = journal.Collect(ctx, f.Frontend.Reader, h, at, h.Seq, limit(q.Limit, 200, 1000), journal.PageBytes, of, weighMessage)
 	if at.Seq <= h.Seq {
 		page.Next = at.Of(h.Thread)
 	}

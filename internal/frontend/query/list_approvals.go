@@ -19,11 +19,12 @@ type approvalFilter struct {
 	Agent  string `json:"agent,omitempty"`
 	Kind   string `json:"kind,omitempty"`
 	Thread string `json:"thr,omitempty"`
+	Tool   string `json:"tool,omitempty"`
 }
 
 // Approvals lists every call that waits for an answer, over all runs, longest waiting run first.
 func (f *Reader) Approvals(ctx context.Context, c frontend.Caller, q List) (wire.Page[wire.Approval], error) {
-	wanted := approvalFilter{q.Agent, q.Kind, q.Thread}
+	wanted := approvalFilter{q.Agent, q.Kind, q.Thread, q.Tool}
 	mark := markOf(wanted)
 	if err := q.check(); err != nil {
 		return wire.Page[wire.Approval]{}, err
@@ -75,6 +76,11 @@ func (w approvalFilter) fits(h core.Head) bool {
 	return w.Kind == "" || len(h.Calls) == 0 || openByKind(h)[w.Kind] > 0
 }
 
+// has says whether an entry fits the filter, of a run that does.
+func (w approvalFilter) has(a wire.Approval) bool {
+	return (w.Kind == "" || a.Kind == w.Kind) && (w.Tool == "" || a.Tool == w.Tool)
+}
+
 // waitingWithPath is what waits in a run, and the runs above it. If these can't be read, the path
 // is left out.
 func (f *Reader) waitingWithPath(ctx context.Context, tree *family.Tree, h core.Head) (runview.View, []wire.PathStep, error) {
@@ -108,10 +114,10 @@ func (f *Reader) approvalsOf(ctx context.Context, w approvalFilter, heads []core
 		}
 		e.read = true
 		there := shown.ApprovalsIn(h, path)
-		if w.Kind != "" {
-			there = slices.DeleteFunc(there, func(a wire.Approval) bool { return a.Kind != w.Kind })
+		if w.Kind != "" || w.Tool != "" {
+			there = slices.DeleteFunc(there, func(a wire.Approval) bool { return !w.has(a) })
 		}
-		if len(there) > 0 || w.Kind == "" {
+		if len(there) > 0 || w.Kind == "" && w.Tool == "" {
 			fit++
 		}
 		approvals = append(approvals, there...)
