@@ -32,6 +32,7 @@ type Options struct {
 	// a run has given it; nil: there is none, and it is only looked at.
 	News func(tenant, run, token string) string
 
+	Earlier Earlier    // nil: journals are always read consistently
 	Control RunControl // nil: no run yields for it, and nothing but a stored cancel cancels
 	Newest  Newest     // nil: no run makes way for newer ones
 	Live    Live       // nil: no live text

@@ -155,10 +155,23 @@ func (a *activation) transcript(ctx context.Context) (*core.Transcript, error) {
 	return a.thread.Transcript(a.view.Head, a.reading(ctx))
 }
 
+// reading reads what the chain of stamps proves to be all of it: at the lower price of an earlier
+// state of the store if that has every segment, consistently if not.
+//
+//	another process   ── commits 7 ── releases
+//	this one             claims: the head names 7
+//	                     earlier: 5, 6               does not end in 7: not used
+//	                     consistently: 5, 6, 7
 func (a *activation) reading(ctx context.Context) warm.Read {
 	h := a.view.Head
 	return func(from int64) ([]core.Segment, error) {
 		return traced(ctx, a.e, "journal", func(ctx context.Context) ([]core.Segment, error) {
+			if earlier := a.e.o.Earlier; earlier != nil {
+				segments, err := earlier.EarlierSegments(ctx, h.Tenant, h.Thread, from, h.Seq)
+				if err == nil && core.CheckChain(h, from, segments) == nil {
+					return segments, nil
+				}
+			}
 			return retrying(ctx, a.e, func() ([]core.Segment, error) { return a.e.o.Store.Segments(ctx, h.Tenant, h.Thread, from, h.Seq) })
 		})
 	}

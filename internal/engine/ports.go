@@ -51,6 +51,14 @@ type Store interface {
 	PutPayload(ctx context.Context, tenant, thread, digest string, body []byte) error
 }
 
+// Earlier is a store that reads journals at a lower price as they were a moment ago.
+type Earlier interface {
+	// EarlierSegments is Segments of [Store], but segments may be missing that were written
+	// shortly before, and any error says no more than that. None has other content than what
+	// was committed under its stamp.
+	EarlierSegments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error)
+}
+
 // Wakeup is a hint that a thread may have work, or one of its delivery lines. It may be lost,
 // doubled, late or out of order, and carries nothing else.
 type Wakeup struct {

@@ -59,7 +59,7 @@ func (s Step) Engines() func(log *slog.Logger) *engine.Engine {
 	if s.Live != nil {
 		live = s.Live
 	}
-	shared := engine.New(engine.Options{Live: live, Warm: s.warm, Store: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random,
+	shared := engine.New(engine.Options{Live: live, Warm: s.warm, Store: s.Store, Earlier: s.Store, Waker: s.Waker, Agents: s.Agents, Clock: s.Clock, Random: s.Random,
 		Lines: s.Store, Subscribers: s.subscribers, News: s.news, Control: s.control, Newest: s.Store, Tracer: s.tracer, Margin: margin, Skew: skew, Grain: grain, Watch: watch})
 	return func(log *slog.Logger) *engine.Engine { return shared.Logging(log, announce(log, s.command)) }
 }

@@ -3,6 +3,7 @@ package sim
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -37,6 +38,9 @@ type Store struct {
 	Faults *Faults
 	Lose   Lose
 	Joint  Joint // the queue, if releases bring along what they ask of it
+
+	// Earlier, if there is one, has its own way to miss what is new.
+	Earlier engine.Earlier
 
 	// Recorded, if there is one, is called when the record of a notice is stored and its line
 	// still has the notice.
@@ -114,6 +118,27 @@ func (s Store) Load(ctx context.Context, tenant, thread string) (core.Head, erro
 
 func (s Store) Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
 	return op(ctx, s.Faults, s.Lose, "segments", func() ([]core.Segment, error) { return s.Inner.Segments(ctx, tenant, thread, from, to) })
+}
+
+// EarlierSegments implements [engine.Earlier]: the newest are missing, or one among them.
+func (s Store) EarlierSegments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
+	return op(ctx, s.Faults, s.Lose, "earlier segments", func() ([]core.Segment, error) {
+		if s.Earlier != nil {
+			return s.Earlier.EarlierSegments(ctx, tenant, thread, from, to)
+		}
+		segments, err := s.Inner.Segments(ctx, tenant, thread, from, to)
+		if n := len(segments); n > 0 {
+			at := s.Faults.World.rng.IntN(n)
+			until := at + 1
+			if s.Faults.World.Chance(0.5) {
+				until = n
+			}
+			if s.Faults.World.Happens("segment missing", 0.3) {
+				segments = slices.Delete(slices.Clone(segments), at, until)
+			}
+		}
+		return segments, err
+	})
 }
 
 func (s Store) Payload(ctx context.Context, tenant, thread, digest string) ([]byte, error) {

@@ -146,13 +146,13 @@ func (s *stage) build(ctx context.Context) {
 		of.watched, of.referee, of.follower = watch(of), newReferee(of), of.follow()
 		of.cast, of.receivers = newCast(of), newReceivers(of)
 	}
-	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose, Recorded: casts{s}.recorded, Joint: s.joint()}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
+	store, queue := sim.Store{Inner: s.store(), Faults: s.faults, Lose: s.w.Lose, Recorded: casts{s}.recorded, Joint: s.joint(), Earlier: s.earlier()}, sim.Queue{Inner: s.bell, Faults: s.faults, Lose: s.w.Lose}
 	front := desk{query.New(frontend.New(frontend.Options{Store: store, Catalog: casts{s}, Waker: queue, Clock: s.wrongClock(), Random: s.luck,
 		Limits: frontend.Limits{Inline: 300, Pages: inNobodysWay}, Starters: s.Starters, Accepts: casts{s}.Accepts, Links: linkRecords{}}))}
 	for i := range p.workers {
 		clock := s.wrongClock()
 		w := &worker{s: s, clock: clock, store: store, queue: queue}
-		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: casts{s}, Clock: clock, Random: s.w,
+		w.engine = engine.New(engine.Options{Store: store, Earlier: store, Waker: queue, Agents: casts{s}, Clock: clock, Random: s.w,
 			Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod, Limits: p.limits, Subscribers: casts{s}, Lines: store, Control: casts{s}, Newest: newest{s, store}, Scheduler: s.w})
 		w.deliverer = delivery.New(delivery.Options{Lines: store, Journal: store, Endpoints: casts{s}, Waker: queue, Clock: clock, Random: s.w,
 			Bound: p.bound(), Lease: lease, Margin: margin, Skew: skew, Grain: sweepPeriod})
@@ -184,6 +184,14 @@ func (s *stage) build(ctx context.Context) {
 func (s *stage) joint() sim.Joint {
 	if s.plan.joint {
 		return s.bell
+	}
+	return nil
+}
+
+// earlier is the table, which has eventually consistent reads.
+func (s *stage) earlier() engine.Earlier {
+	if s.table != nil {
+		return s.table
 	}
 	return nil
 }

@@ -125,7 +125,7 @@ func (g *grove) build(t *testing.T, template func() []byte) {
 	for i := range p.workers {
 		clock := g.wrongClock()
 		w := &worker{s: g.stage, clock: clock, store: store, queue: queue}
-		w.engine = engine.New(engine.Options{Store: store, Waker: queue, Agents: g, Clock: clock, Random: g.w, Lease: lease, Margin: margin,
+		w.engine = engine.New(engine.Options{Store: store, Earlier: store, Waker: queue, Agents: g, Clock: clock, Random: g.w, Lease: lease, Margin: margin,
 			Skew: skew, Grain: sweepPeriod, Limits: unlimited, Scheduler: g.w})
 		g.w.Daemon(ctx, fmt.Sprintf("worker %d", i), w.work)
 	}

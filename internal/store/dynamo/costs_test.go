@@ -80,4 +80,21 @@ func TestWhatWritesCost(t *testing.T) {
 		_, err := s.store.Load(t.Context(), "acme", "thr_a")
 		must(t, err)
 	})
+	costs("reading the journal", 1, awsdouble.Units{Read: 1}, func() {
+		segments, err := s.store.Segments(t.Context(), "acme", "thr_a", 1, s.head.Seq)
+		if err != nil || core.CheckChain(s.head, 1, segments) != nil {
+			t.Errorf("the journal: %+v, %v", segments, err)
+		}
+	})
+	costs("reading an earlier state of it", 1, awsdouble.Units{Read: 0.5}, func() {
+		segments, err := s.store.EarlierSegments(t.Context(), "acme", "thr_a", 1, s.head.Seq)
+		if err != nil || len(segments) == 0 || core.CheckChain(s.head, 1, segments) == nil {
+			t.Errorf("a few writes earlier: %+v, %v", segments, err)
+		}
+		for i, segment := range segments {
+			if segment.Seq != int64(i)+1 {
+				t.Errorf("segment %d is in place %d", segment.Seq, i+1)
+			}
+		}
+	})
 }

@@ -7,7 +7,6 @@ import (
 	"strconv"
 	"strings"
 
-	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -35,8 +34,17 @@ func (s *Store) putSegment(ctx context.Context, tenant, thread string, seg core.
 }
 
 // Segments implements [engine.Store] and frontend.Store.
-func (s *Store) Segments(ctx context.Context, tenant, thread string, from, to int64) (segments []core.Segment, err error) {
-	stored, err := s.storedSegments(ctx, threadPK(tenant, thread), from, to)
+func (s *Store) Segments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
+	return s.segments(ctx, tenant, thread, from, to, true)
+}
+
+// EarlierSegments implements [engine.Earlier]: an eventually consistent read costs half.
+func (s *Store) EarlierSegments(ctx context.Context, tenant, thread string, from, to int64) ([]core.Segment, error) {
+	return s.segments(ctx, tenant, thread, from, to, false)
+}
+
+func (s *Store) segments(ctx context.Context, tenant, thread string, from, to int64, consistent bool) (segments []core.Segment, err error) {
+	stored, err := s.storedSegments(ctx, threadPK(tenant, thread), from, to, consistent)
 	if err != nil {
 		return nil, err
 	}
@@ -85,7 +93,7 @@ func (s *Store) named(ctx context.Context, tenant, thread string, same, after []
 	case h.Seq == seq:
 		return withStamp(same, int64(h.Seg)), nil
 	}
-	after, err = s.storedSegments(ctx, threadPK(tenant, thread), seq+1, seq+1)
+	after, err = s.storedSegments(ctx, threadPK(tenant, thread), seq+1, seq+1, true)
 	if err != nil || len(after) == 0 {
 		return newest, err
 	}
@@ -102,7 +110,7 @@ func withStamp(same []item, w int64) item {
 }
 
 // storedSegments returns the items from..to, by number and stamp, each with its complete body.
-func (s *Store) storedSegments(ctx context.Context, pk string, from, to int64) (stored []item, err error) {
+func (s *Store) storedSegments(ctx context.Context, pk string, from, to int64, consistent bool) (stored []item, err error) {
 	if to < from {
 		return nil, nil
 	}
@@ -112,7 +120,7 @@ func (s *Store) storedSegments(ctx context.Context, pk string, from, to int64) (
 	e.value("from", text(segmentPrefix(max(from, 0))))
 	e.value("to", text(segmentPrefix(to)+"~")) // after every stamp and every piece
 	pieces := map[string][]byte{}
-	err = s.query(ctx, "reading the journal", &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: aws.Bool(true),
+	err = s.query(ctx, "reading the journal", &dynamodb.QueryInput{KeyConditionExpression: &condition, ConsistentRead: &consistent,
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
 		if piece := bytesAt(it, attrPiece); piece != nil {
 			pieces[textAt(it, attrSK)] = piece

@@ -109,7 +109,7 @@ func (t *table) begin(ctx context.Context, dir string, desk *workload.Desk) (bac
 	if _, err := behind.Deploy(ctx, s.caller().Tenant); err != nil {
 		return nil, err
 	}
-	s.options = engine.Options{Store: store, Waker: s, Agents: behind, Clock: machine.Clock{}, Random: machine.Random{}, Logger: slog.New(slog.DiscardHandler),
+	s.options = engine.Options{Store: store, Earlier: store, Waker: s, Agents: behind, Clock: machine.Clock{}, Random: machine.Random{}, Logger: slog.New(slog.DiscardHandler),
 		Lines: store, Newest: store, Margin: margin, Skew: skew, Grain: grain, Watch: watch}
 	s.engine = engine.New(s.options)
 	front := func(of *dynamo.Store) *frontend.Frontend {
