@@ -13,7 +13,7 @@ import (
 
 // caseID is the id of a case, invariant or rule of the specification in Go code, a story or a
 // planted fault. An escape in a URL, such as %C3, is none.
-var caseID = regexp.MustCompile(`(?:^|[^%\w]|Test)(C\d{2,3}|H[ABCFKRT]?\d{1,2}|(?:I|RD|BD|TK|CH)-\d|[Rr]ule [A-Z]\b)`)
+var caseID = regexp.MustCompile(`(?:^|[^%\w]|Test)(C\d{2,3}|H[ABCFKRT]?\d{1,2}|(?:I|RD|BD|TK|CH|UN)-\d|[Rr]ule [A-Z]\b)`)
 
 // caseRow is the line of an id on a page of docs/spec.
 var caseRow = regexp.MustCompile(`(?m)^\| ([A-Z]+-?\d+|rule [A-Z]) \| ([^|]{20,}\.) \|$`)

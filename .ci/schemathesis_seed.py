@@ -94,6 +94,8 @@ def prepare(document, runs, asks, cursors, links, records, secure):
                     p["schema"] = only(records, p["schema"])
                 elif p["in"] == "path" and p["name"] == "call":
                     p["schema"] = only(["call_1", "call_2", "nobody"], p["schema"])
+                elif p["in"] == "path" and p["name"] == "decision":
+                    p["schema"] = only(["desk-4711", "nobody"], p["schema"])
                 elif p["in"] == "path":
                     words = {"runs": ids, "asks": asks, "hooks": ["nobody"], "push": ["nobody"], "webhooks": ["wh_nobody", "dlv_nobody"], "threads": threads, "approvals": links, "agents": ["weather", "stopper"], "streams": ["no-ticket"], "suspensions": targets + ["sus_1_nobody"]}[path.split("/")[2]]
                     # several decisions are answered one by one, also where there is no such run

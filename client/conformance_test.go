@@ -58,6 +58,7 @@ var operations = map[string][]func(ctx context.Context, c *client.Client){
 	"retryRun":         {func(ctx context.Context, c *client.Client) { c.Retry(ctx, "x", "") }},
 	"readSuspension":   {func(ctx context.Context, c *client.Client) { c.Suspension(ctx, "x") }},
 	"answerSuspension": {func(ctx context.Context, c *client.Client) { c.DecideSuspension(ctx, client.Decision{Target: "x"}) }},
+	"withdrawDecision": {func(ctx context.Context, c *client.Client) { c.Withdraw(ctx, "x", "y") }},
 	"findThread":       {func(ctx context.Context, c *client.Client) { c.FindThread(ctx, "x") }},
 	"readThread":       {func(ctx context.Context, c *client.Client) { c.Thread(ctx, "x") }},
 	"readThreadEvents": {

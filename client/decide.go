@@ -53,6 +53,8 @@ type Decision struct {
 	Shown string `json:"shown,omitempty"`
 	// With Shown: the program that showed the question, such as "desk/2". Default: "api".
 	ShownBy string `json:"shown_by,omitempty"`
+	// For how many seconds it is held: 1 to 60. If omitted, it takes effect at once.
+	Hold int `json:"hold,omitempty"`
 }
 
 // Answer is a [Decision] without a target: that of a suspension whose id is known.
@@ -79,18 +81,20 @@ type Answer struct {
 	Shown string `json:"shown,omitempty"`
 	// With Shown: the program that showed the question, such as "desk/2". Default: "api".
 	ShownBy string `json:"shown_by,omitempty"`
+	// For how many seconds it is held: 1 to 60. If omitted, it takes effect at once.
+	Hold int `json:"hold,omitempty"`
 }
 
 // Decision returns the answer as a decision on target.
 func (a Answer) Decision(target string) Decision {
 	return Decision{DecisionID: a.DecisionID, Target: target, Action: a.Action, Result: a.Result, Error: a.Error, Arguments: a.Arguments,
-		Grant: a.Grant, Reason: a.Reason, Shown: a.Shown, ShownBy: a.ShownBy}
+		Grant: a.Grant, Reason: a.Reason, Shown: a.Shown, ShownBy: a.ShownBy, Hold: a.Hold}
 }
 
 // answer is the decision without its target.
 func (d Decision) answer() Answer {
 	return Answer{DecisionID: d.DecisionID, Action: d.Action, Result: d.Result, Error: d.Error, Arguments: d.Arguments, Grant: d.Grant, Reason: d.Reason,
-		Shown: d.Shown, ShownBy: d.ShownBy}
+		Shown: d.Shown, ShownBy: d.ShownBy, Hold: d.Hold}
 }
 
 // Decisions are several decisions on the calls of one run; see [Client.DecideAll].
@@ -105,7 +109,7 @@ type Decisions struct {
 type DecisionAnswer struct {
 	// The HTTP status the decision would have had on its own.
 	Status int `json:"status"`
-	// "accepted", "already_decided", or the code of an error.
+	// "accepted", "already_decided", "withdrawn", or the code of an error.
 	Code string `json:"code"`
 	// An explanation of the error.
 	Detail string `json:"detail,omitempty"`
@@ -120,6 +124,8 @@ type DecisionAnswer struct {
 	Same *bool `json:"same,omitempty"`
 	// Whether the decision took effect. Nil until that is known.
 	Applied *bool `json:"applied,omitempty"`
+	// The decision is held: it takes effect at this time, and can be withdrawn before.
+	AppliesAt *Time `json:"applies_at,omitempty"`
 	// The decision that was accepted first, if it was a different one.
 	Winner *Winner `json:"winner,omitempty"`
 	// With "accepted", if several people decide about the call: how far they have come.
@@ -216,6 +222,14 @@ func (c *Client) DecideAll(ctx context.Context, run string, ds Decisions) ([]Dec
 func (c *Client) DecideSuspension(ctx context.Context, d Decision) (DecisionAnswer, error) {
 	var answer DecisionAnswer
 	err := c.do(ctx, request{method: http.MethodPost, path: suspensionPath(d.Target), body: d.answer()}, &answer)
+	return answer, err
+}
+
+// Withdraw takes back a held decision of the same caller. Once it has taken effect, the error has
+// the code "decision_applied". Withdrawing it again has no further effect.
+func (c *Client) Withdraw(ctx context.Context, suspension, decision string) (DecisionAnswer, error) {
+	var answer DecisionAnswer
+	err := c.do(ctx, request{method: http.MethodDelete, path: suspensionPath(suspension) + "/decisions/" + url.PathEscape(decision)}, &answer)
 	return answer, err
 }
 

@@ -278,7 +278,7 @@ type DecisionRecordedData struct {
 	// How the recipient of that link was verified: "code", by a one-time code sent to the mail
 	// address. Empty if the link was enough.
 	Verified string `json:"verified,omitempty"`
-	// The fingerprint of the question that the approver saw. Empty if the caller sent none.
+	// The fingerprint of the question that the approver saw, if the caller sent it.
 	Shown string `json:"shown,omitempty"`
 	// The program that showed the question: "page/1" for the page of a link, "api", or the name
 	// the client gave.

@@ -82,6 +82,7 @@ const (
 	EventCallInvalidAnswer = "call.invalid_answer" // [CallInvalidAnswerData]
 	EventDecisionRefused   = "decision.refused"    // [DecisionRefusedData]
 	EventDecisionRecorded  = "decision.recorded"   // [DecisionRecordedData]
+	EventDecisionWithdrawn = "decision.withdrawn"  // [DecisionWithdrawnData]
 	EventCallResuming      = "call.resuming"       // [CallResumingData]
 	EventCallSucceeded     = "call.succeeded"      // [CallEndedData]
 	EventCallFailed        = "call.failed"         // [CallEndedData]

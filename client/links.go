@@ -80,6 +80,8 @@ type Outcome struct {
 	State string `json:"state"`
 	// The decision. Nil if there was none, or if the deadline hasn't been applied yet.
 	Decision *OutcomeDecision `json:"decision,omitempty"`
+	// The decision is held until then.
+	AppliesAt *Time `json:"applies_at,omitempty"`
 	// What happened to the call afterwards: "succeeded", "failed", "cancelled" or "suspended".
 	// Empty until that is known.
 	Call string `json:"call,omitempty"`

@@ -45,6 +45,8 @@ type Wait struct {
 	InvalidAnswers int `json:"bad,omitempty"`
 	// decisions on this suspension by callers who may not decide, and that were journaled
 	Refused int `json:"ref,omitempty"`
+	// ids of the decisions on this suspension that were withdrawn, in lines
+	Withdrawn string `json:"wd,omitempty"`
 	// how many of its moments have come
 	Moments int `json:"rm,omitempty"`
 	// another group may decide, too

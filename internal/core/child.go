@@ -73,6 +73,9 @@ func (r Record) Tree() TreeUsage {
 
 // SchemaOf is the form in which a head is stored: the oldest that has what is in it.
 func SchemaOf(h Head) int {
+	if h.knowsHolds() {
+		return SchemaHold
+	}
 	if h.Supplied != "" {
 		return SchemaSupplied
 	}
@@ -80,6 +83,20 @@ func SchemaOf(h Head) int {
 		return SchemaFamily
 	}
 	return SchemaAlone
+}
+
+func (h Head) knowsHolds() bool {
+	for _, c := range h.Calls {
+		if c.Withdrawn != "" {
+			return true
+		}
+	}
+	for _, s := range h.Inbox {
+		if s.Hold != 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // ChildThread is the thread of the child that works for a suspension. So a launch that is repeated

@@ -32,6 +32,8 @@ type DecisionRecord struct {
 	// of a vote
 	Ballot *vote.Ballot `json:"vote,omitempty"`
 	Resume
+
+	Hold int64 `json:"-"` // when it is applied, if not at once
 }
 
 // Edits says whether the decision changed the arguments and put them to the vote.
@@ -54,7 +56,7 @@ func (d DecisionRecord) LeavesOpen() bool {
 // way back.
 func (d DecisionRecord) Signal(kind SignalKind) Signal {
 	return Signal{Kind: kind, Call: d.CallID, ID: d.DecisionID, Digest: d.Digest, Value: Encode(d.Resume), By: d.By, Via: d.Via, At: d.UpdatedAt,
-		Link: d.Link, Mint: d.MintedBy, Ver: d.Verified}
+		Link: d.Link, Mint: d.MintedBy, Ver: d.Verified, Hold: d.Hold}
 }
 
 // Record is the decision that a signal carries, before anything follows from it: r is what its

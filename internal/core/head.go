@@ -14,9 +14,10 @@ const (
 	SchemaFamily = 2 // a run with one of them
 	// a run whose start supplied tools, context or state, with or without a family
 	SchemaSupplied = 3
+	SchemaHold     = 4 // a run with a decision that was held, or withdrawn
 
 	// SchemaVersion is the newest form that this program reads. It writes that of [SchemaOf].
-	SchemaVersion = SchemaSupplied
+	SchemaVersion = SchemaHold
 )
 
 // Head is the one small record of a thread: what is true now. Nothing in it grows with the age of
@@ -270,16 +271,6 @@ const (
 	ResponseAwaitingInput ResponseState = "awaiting_input"
 )
 
-// Decided says whether a decision or a vote is in the inbox.
-func (h Head) Decided() bool {
-	for _, s := range h.Inbox {
-		if s.Kind == SignalDecision || s.Kind == SignalVote {
-			return true
-		}
-	}
-	return false
-}
-
 // A message can wait for the end of the run and then begin the next one of its thread.
 //
 //	applyMessage ── hold … releaseDone ── StartHeld ── FindHeld ── Succeed
@@ -298,39 +289,4 @@ func (h Head) Succeed(version string, input Signal, now int64) Head {
 		Origin:       Origin{Born: now, At: now, Seq0: h.Seq, Ev0: h.Ev},
 		Inbox:        map[string]Signal{KeyStart: input},
 	}
-}
-
-// How far a run of an agent with [Terms.Yield] makes way for newer ones.
-const (
-	// MostYields is how many turns in a row it gives up. The next one is accepted, so that
-	// every run goes on although newer ones keep coming.
-	MostYields = 3
-
-	// NewestLooked is how many of the newest runs of its tenant are looked at.
-	NewestLooked = 20
-
-	// newerWaits is how long a run must have waited for a worker, in ms. A worker with nothing
-	// else to do takes a run much sooner, and nothing has to make way for it.
-	newerWaits = 1000
-)
-
-// MayMakeWay says whether the run may give up one more turn for a newer run.
-func (h Head) MayMakeWay() bool { return h.YieldsInRow < MostYields }
-
-// MakesWay says whether the run makes way for one of the newest runs of its tenant, which are
-// listed newest first: for a run of the same agent that was started later and that no worker has
-// taken yet.
-func (h Head) MakesWay(newest []Record, now int64) bool {
-	if !h.MayMakeWay() {
-		return false
-	}
-	for _, r := range newest[:min(len(newest), NewestLooked)] {
-		switch {
-		case r.Born < h.Born || r.Born == h.Born && r.Run <= h.Run:
-			return false // this run and older ones follow
-		case r.Agent == h.Agent && r.Status == RunCreated && now-r.Born >= newerWaits:
-			return true
-		}
-	}
-	return false
 }

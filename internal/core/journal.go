@@ -88,6 +88,7 @@ const (
 	// a client's result was refused; the call still waits
 	EventCallInvalidAnswer EventType = "call.invalid_answer"
 	EventDecisionRefused   EventType = "decision.refused"
+	EventDecisionWithdrawn EventType = "decision.withdrawn"
 	EventCallResuming      EventType = "call.resuming"
 	EventCallSucceeded     EventType = "call.succeeded"
 	EventCallFailed        EventType = "call.failed"

@@ -49,7 +49,7 @@ type Terms struct {
 	Approvers []string
 	// who decides about calls where no rule says it; nil: the approvers, each alone
 	Policy *vote.Policy
-	// the run makes way for a newer one of its agent that waits, see [Head.MakesWay]
+	// the run makes way for a newer one of its agent that waits, see package yields
 	Yield   bool
 	Price   *Price    // of the model; nil: it is not known
 	RunCost CostLimit // of the whole run

@@ -29,6 +29,9 @@ type Signal struct {
 	Ver  string `json:"ver,omitempty"`  // how its recipient was verified
 	// of a vote: the groups of the policy that its voter belongs to, with commas
 	As string `json:"as,omitempty"`
+	// of a decision that is held: the time from which on it is applied. Of one that was
+	// withdrawn: when that was. See package hold
+	Hold int64 `json:"hold,omitempty"`
 }
 
 // ViaLink: the decision came by an approval link. By then names the recipient the link was made
@@ -59,10 +62,12 @@ const (
 	SignalStart    SignalKind = "start"
 	SignalMessage  SignalKind = "message"
 	SignalDecision SignalKind = "decision"
-	SignalVote     SignalKind = "vote" // a decision that is counted with others
-	SignalCancel   SignalKind = "cancel"
-	SignalPause    SignalKind = "interrupt"
-	SignalLate     SignalKind = "late" // a decision after its deadline
+	// a held decision that was withdrawn
+	SignalWithdrawn SignalKind = "undo"
+	SignalVote      SignalKind = "vote" // a decision that is counted with others
+	SignalCancel    SignalKind = "cancel"
+	SignalPause     SignalKind = "interrupt"
+	SignalLate      SignalKind = "late" // a decision after its deadline
 	// a child has ended; Value is the [ChildResult]. It answers a suspension as a decision does
 	SignalChild SignalKind = "child"
 	// the run above lets this one go on after an interrupt; ID is the interrupt's
@@ -86,6 +91,9 @@ const (
 
 // LateKey is the inbox key of an answer that came after the deadline of its suspension.
 func LateKey(suspension string) string { return "late:" + suspension }
+
+// WithdrawnKey is the inbox key of a decision on the suspension that was withdrawn.
+func WithdrawnKey(suspension string) string { return "undo:" + suspension }
 
 // VoteKey is the inbox key of a vote, by who votes on which suspension.
 func VoteKey(voter, suspension string) string { return "v:" + voter + ":" + suspension }

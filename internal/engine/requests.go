@@ -162,9 +162,23 @@ type SignalRequest struct {
 	// NobodyWaits: no call is suspended that a message does not answer.
 	NobodyWaits bool
 
+	// Seen: no one has claimed the run, Sigs is still as much, and its schema is none above
+	// [core.SchemaHold], which it becomes. So no owner has seen the inbox without Signal, a
+	// decision that is held, and every later one knows what a hold is. Nil: no condition.
+	Seen *int64
+
+	// Undoes: this decision is held, and goes out of the inbox in the same write.
+	Undoes *Held
+
 	// Key, if set, is put in the same transaction; [*KeyTakenError] if it is there.
 	Key *Key
 
 	Due  int64
 	Wake *Delay
+}
+
+// Held is a decision that is held, by its suspension, its id and the end of its hold.
+type Held struct {
+	Suspension, ID string
+	Until          int64
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 )
 
 // Why a body or a model call was stopped from outside.
@@ -131,7 +132,7 @@ func (w *watch) tick() {
 			w.cancel(errCancelled)
 			return
 		}
-		decided := now.Decided()
+		decided := hold.Decided(now, w.a.now())
 		if decided {
 			w.seen = &now
 		}

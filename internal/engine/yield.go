@@ -5,6 +5,7 @@ import (
 	"errors"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/yields"
 )
 
 // Newest is what a run looks at that makes way for newer ones.
@@ -21,11 +22,11 @@ func (a *activation) yields(ctx context.Context) bool {
 		return true
 	}
 	h := a.view.Head
-	if a.e.o.Newest == nil || !a.view.Rules.Terms().Yield || !h.MayMakeWay() {
+	if a.e.o.Newest == nil || !a.view.Rules.Terms().Yield || !yields.May(h) {
 		return false
 	}
 	newest, err := traced(ctx, a.e, "newest runs", func(ctx context.Context) ([]core.Record, error) {
-		newest, _, err := a.e.o.Newest.Runs(ctx, h.Tenant, "", "", core.NewestLooked)
+		newest, _, err := a.e.o.Newest.Runs(ctx, h.Tenant, "", "", yields.Looked)
 		return newest, err
 	})
 	if err != nil {
@@ -34,5 +35,5 @@ func (a *activation) yields(ctx context.Context) bool {
 		}
 		return false
 	}
-	return h.MakesWay(newest, a.now())
+	return yields.To(h, newest, a.now())
 }

@@ -48,7 +48,7 @@ func (f *Frontend) DecideTogether(ctx context.Context, c Caller, run string, ask
 			return nil, err
 		}
 	}
-	return nil, contended()
+	return nil, refusal.Contended()
 }
 
 // addressedTogether is [Frontend.Addressed] for targets that must mean one run. Those that it
@@ -105,6 +105,9 @@ func (f *Frontend) readMember(ctx context.Context, c Caller, p journal.Place, as
 	call, err := f.Target(ctx, p, asked.Target)
 	if err != nil {
 		return member{}, err
+	}
+	if asked.Hold != 0 {
+		return member{}, refusal.New(refusal.CodeHoldUnavailable, "the decisions of a batch can't be held; send them without hold, or each on its own")
 	}
 	if call.Counted() {
 		return member{}, refusal.New(refusal.CodeVotesAreCounted, "several people decide about %s, so its decision can't be stored together with others; send it on its own", call.Named())

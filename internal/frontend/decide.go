@@ -5,12 +5,15 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/answer"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/core/planner"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
@@ -36,6 +39,9 @@ func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Deci
 	rec, err := f.readDecision(ctx, c, p, &call, in)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
+	}
+	if d.Hold > 0 {
+		rec.Hold = in.At + int64(d.Hold)*1000
 	}
 	return f.decide(ctx, c, p, d.Target, call, rec)
 }
@@ -126,6 +132,9 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p journal.Place, target
 	if call.Counted() {
 		store = f.storeVote
 	}
+	if rec.Hold != 0 && (call.Counted() || call.Kind == core.KindInterrupt) {
+		return wire.DecisionAnswer{}, refusal.New(refusal.CodeHoldUnavailable, "a decision on %s can't be held; send it without hold", call.Named())
+	}
 	stored, err := store(ctx, c, p, call, rec)
 	if err != nil {
 		f.noteRefused(ctx, c, p, call, err)
@@ -141,6 +150,9 @@ func (f *Frontend) decide(ctx context.Context, c Caller, p journal.Place, target
 // its caller has sent a message since.
 func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	for range lostRaces {
+		if slices.Contains(hold.Withdrawn(p.Head, rec.CallID, rec.Suspension), rec.DecisionID) && p.Current {
+			return wire.DecisionAnswer{}, holds.Spent()
+		}
 		if !awaits(p, rec.CallID, rec.Suspension) {
 			return f.explain(ctx, c, p, call, rec)
 		}
@@ -149,8 +161,8 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p journal.Place
 		}
 		w, err := f.storeDecision(ctx, p.Head, rec)
 		if err == nil {
-			f.wake(ctx, c.Tenant, p.Head.Thread, w.Woken)
-			return wire.DecisionAnswer{Code: string(refusal.CodeAccepted), Cursor: journal.EndOf(w.Head.Record())}, nil
+			f.wakeAt(ctx, p.Head, w.Woken, rec.Hold)
+			return wire.DecisionAnswer{Code: string(refusal.CodeAccepted), AppliesAt: holds.At(rec.Hold), Cursor: journal.EndOf(w.Head.Record())}, nil
 		}
 		if !errors.Is(err, engine.ErrRefused) {
 			return wire.DecisionAnswer{}, err
@@ -159,7 +171,7 @@ func (f *Frontend) storeOrExplain(ctx context.Context, c Caller, p journal.Place
 			return wire.DecisionAnswer{}, err
 		}
 	}
-	return wire.DecisionAnswer{}, contended()
+	return wire.DecisionAnswer{}, refusal.Contended()
 }
 
 // mayStore says why a decision that its call awaits is not stored.
@@ -172,7 +184,7 @@ func (f *Frontend) mayStore(ctx context.Context, c Caller, p journal.Place, call
 	}
 	switch {
 	case c.Link != nil && f.Passed(call):
-		return lateDecision()
+		return refusal.Late()
 	case changed(p.Head, call, rec):
 		return refusal.New(refusal.CodeChanged, "the question has changed since it was shown; nothing was stored, so read it again")
 	}
@@ -184,8 +196,12 @@ func (f *Frontend) storeDecision(ctx context.Context, h core.Head, rec core.Deci
 	if err != nil {
 		return engine.Written{}, err
 	}
-	return f.send(ctx, engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: rec.Suspension, Signal: signal,
-		Call: rec.CallID, Suspension: rec.Suspension, Due: f.due(), Wake: &engine.Delay{}})
+	req := engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: rec.Suspension, Signal: signal,
+		Call: rec.CallID, Suspension: rec.Suspension, Due: f.due(), Wake: &engine.Delay{}}
+	if rec.Hold != 0 {
+		return f.holds().Store(ctx, h, req)
+	}
+	return f.send(ctx, req)
 }
 
 // moved is the place after a write was refused by the head h.
@@ -213,11 +229,11 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p journal.Place, call 
 	case err != nil:
 		return wire.DecisionAnswer{}, err
 	case ok && first.TimedOut:
-		return wire.DecisionAnswer{}, lateDecision()
+		return wire.DecisionAnswer{}, refusal.Late()
 	case ok && first.DecisionID == rec.DecisionID && first.Digest == rec.Digest:
 		return same(&first.Applied), nil
 	case ok:
-		return wire.DecisionAnswer{}, otherWasFirst(first)
+		return wire.DecisionAnswer{}, refusal.OtherWasFirst(first)
 	}
 	return wire.DecisionAnswer{}, whyClosed(p, rec.CallID, rec.Suspension)
 }
@@ -228,7 +244,7 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p journal.Place, call 
 func (f *Frontend) late(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) error {
 	h := p.Head
 	if _, there := h.Inbox[core.LateKey(rec.Suspension)]; there || c.Link != nil || changed(h, call, rec) {
-		return lateDecision()
+		return refusal.Late()
 	}
 	if err := f.MayApprove(ctx, c, p, call, rec.Resume); err != nil {
 		return err
@@ -245,25 +261,26 @@ func (f *Frontend) late(ctx context.Context, c Caller, p journal.Place, call cor
 	case !errors.Is(err, engine.ErrRefused):
 		return err
 	}
-	return lateDecision()
-}
-
-func lateDecision() *refusal.Error {
-	return refusal.New(refusal.CodeLateDecision, "the call's deadline passed before this answer arrived and the run continued without it; start another run if the work is still needed")
+	return refusal.Late()
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes
 // the run again.
 func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
 	if s.ID == rec.DecisionID && s.Digest == rec.Digest {
-		f.wake(ctx, h.Tenant, h.Thread, false)
-		return same(nil), nil
+		answer := same(nil)
+		if !hold.Held(s, f.Now()) {
+			f.wake(ctx, h.Tenant, h.Thread, false)
+		} else {
+			answer.AppliesAt = holds.At(s.Hold)
+		}
+		return answer, nil
 	}
 	first, err := f.FirstResume(ctx, h, s)
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
-	return wire.DecisionAnswer{}, otherWasFirst(s.Record(rec.Suspension, first))
+	return wire.DecisionAnswer{}, refusal.OtherWasFirst(s.Record(rec.Suspension, first))
 }
 
 // FirstResume is what a decision says that is stored and not yet taken up.
@@ -283,19 +300,6 @@ func (f *Frontend) FirstResume(ctx context.Context, h core.Head, s core.Signal) 
 func same(applied *bool) wire.DecisionAnswer {
 	yes := true
 	return wire.DecisionAnswer{Code: string(refusal.CodeAlreadyDecided), Same: &yes, Applied: applied}
-}
-
-func otherWasFirst(first core.DecisionRecord) *refusal.Error {
-	no := false
-	winner := &wire.Winner{DecisionID: first.DecisionID, Result: first.Result, Error: first.Error, Reason: first.Reason, By: first.By, Via: first.Via}
-	if first.UpdatedAt != 0 {
-		at := wire.Millis(first.UpdatedAt)
-		winner.At = &at
-	}
-	if first.Action != 0 {
-		winner.Action = first.Action.String()
-	}
-	return &refusal.Error{Code: refusal.CodeAlreadyDecided, Detail: "a different decision came first", Same: &no, Winner: winner}
 }
 
 // whyClosed says why a suspension that was never answered takes no answer any more.

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/answer"
 	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -117,6 +118,9 @@ func decisionInput(d wire.Decision, now int64) (answer.Input, error) {
 	}
 	if d.Target == "" {
 		return in, refusal.New(refusal.CodeInvalid, "target is missing; send the id of a suspension or a call")
+	}
+	if d.Hold < 0 || d.Hold > holds.Most {
+		return in, refusal.New(refusal.CodeInvalid, "hold is a number of seconds from 1 to %d", holds.Most)
 	}
 	if err := readShown(&in); err != nil {
 		return in, err

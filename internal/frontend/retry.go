@@ -48,7 +48,7 @@ func (f *Frontend) Retry(ctx context.Context, c Caller, run, key string) (Starte
 			return Started{}, err
 		}
 	}
-	return Started{}, contended()
+	return Started{}, refusal.Contended()
 }
 
 // readRetry is a start without an input: the journal has it.

@@ -336,7 +336,7 @@ func (f *Frontend) goOn(ctx context.Context, c Caller, head core.Head, b beginni
 			}
 		}
 	}
-	return Started{}, contended()
+	return Started{}, refusal.Contended()
 }
 
 // lostRaces is how often a request is decided again on a head that moved between reading and
@@ -345,10 +345,6 @@ const lostRaces = 8
 
 // errMoved: the head is not what it was when it was read. Nothing was stored.
 var errMoved = errors.New("frontend: the head moved")
-
-func contended() *refusal.Error {
-	return &refusal.Error{Code: refusal.CodeUnavailable, Detail: "too many requests change this thread at once; send the same request again", RetryAfter: dueAfter / 5}
-}
 
 // follow stores the run that comes after prior. [errMoved], with the head that is there now, if
 // prior is not the thread's finished head any more. A repeat that came in between is known by its

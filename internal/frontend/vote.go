@@ -89,7 +89,7 @@ func (f *Frontend) storeVote(ctx context.Context, c Caller, p journal.Place, cal
 			return wire.DecisionAnswer{}, err
 		}
 	}
-	return wire.DecisionAnswer{}, contended()
+	return wire.DecisionAnswer{}, refusal.Contended()
 }
 
 func (f *Frontend) countedAnswer(h core.Head, call core.SuspendedCall) wire.DecisionAnswer {
@@ -112,7 +112,7 @@ func (f *Frontend) mayVote(ctx context.Context, c Caller, p journal.Place, call 
 	case taken(tally, who.maker):
 		return refusal.New(refusal.CodeNotAnApprover, "%s created this link and has voted already; ask for a link from another caller", makerOf(*c.Link))
 	case c.Link != nil && f.Passed(call):
-		return lateDecision()
+		return refusal.Late()
 	case changed(p.Head, call, rec):
 		return refusal.New(refusal.CodeChanged, "the question has changed since it was shown; nothing was stored, so read it again")
 	case rec.Action != core.ActionResume:
@@ -166,7 +166,7 @@ func (f *Frontend) votedBefore(ctx context.Context, p journal.Place, call core.S
 		f.wake(ctx, p.Head.Tenant, p.Head.Thread, !waits)
 		return same(effect(first)), true, nil
 	case found:
-		return answer, true, otherWasFirst(first)
+		return answer, true, refusal.OtherWasFirst(first)
 	case waits && say(rec.Resume) == said: // the edit that this question is about
 		return same(nil), true, nil
 	case waits:
@@ -213,7 +213,7 @@ func (f *Frontend) whyNoVote(ctx context.Context, c Caller, p journal.Place, cal
 	case !found:
 		return whyClosed(p, rec.CallID, rec.Suspension)
 	case last.TimedOut:
-		return lateDecision()
+		return refusal.Late()
 	case last.Ballot.Outcome == vote.OutcomeEdited:
 		return f.decidedBy(ctx, p, call, vote.Edited, last)
 	case last.Ballot.Outcome == vote.OutcomeDenied:
@@ -256,7 +256,7 @@ func (f *Frontend) decidedBy(ctx context.Context, p journal.Place, call core.Sus
 	if err != nil {
 		return err
 	}
-	refused := otherWasFirst(last)
+	refused := refusal.OtherWasFirst(last)
 	refused.Winner.Votes, refused.Detail = &votes, "enough people have approved the call already"
 	if as == vote.Denied {
 		refused.Detail = "the call has been denied already"

@@ -25,6 +25,7 @@ var unprovoked = withSignIn(map[httpapitest.Answer]string{
 	{Call: "health", Status: 500, What: "internal"}:                "nothing behind it can fail; the document says what any fault would look like",
 	{Call: "openapi", Status: 500, What: "internal"}:               "nothing behind it can fail; the document says what any fault would look like",
 	{Call: "readMe", Status: 403, What: "role_required"}:           "any role suffices, and every token has one",
+	{Call: "withdrawDecision", Status: 409, What: "run_done"}:      "only where a run is cancelled while a decision is held; the simulator does that",
 	{Call: "resumeRun", Status: 409, What: "not_suspended"}:        "only where the run goes on between the look at it and the write",
 	{Call: "answerLink", Status: 403, What: "not_an_approver"}:     "the approvers of a question never change, and no link is made for a recipient who may only deny",
 	{Call: "answerSuspension", Status: 409, What: "not_suspended"}: "only where the call was abandoned; TestDecisionsOnWhatDoesNotWait sees it of decide",

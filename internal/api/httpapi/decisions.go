@@ -91,6 +91,15 @@ func (a *api) answerSuspension(w http.ResponseWriter, r *http.Request) error {
 	return a.writeJSON(w, r, answer.Status, answer)
 }
 
+func (a *api) withdrawDecision(w http.ResponseWriter, r *http.Request) error {
+	answer, err := a.front.Withdraw(r.Context(), caller(r), r.PathValue("id"), r.PathValue("decision"))
+	if err != nil {
+		return err
+	}
+	answer.Status = http.StatusOK
+	return a.writeJSON(w, r, answer.Status, answer)
+}
+
 func decidedStatus(answer wire.DecisionAnswer) int {
 	if answer.Code == string(refusal.CodeAccepted) {
 		return http.StatusAccepted

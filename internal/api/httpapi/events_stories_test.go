@@ -29,6 +29,7 @@ var stories = []struct {
 	{"unknown outcome", (*story).answeredByWitness, []string{`"kind":"unknown_outcome"`}},
 	{"deadline", (*story).overdue, []string{`"timed_out":true`, `"outcome":"timed_out"`, `"cause":"deadline"`}},
 	{"reminded", (*story).reminded, []string{`"call.reminded"`}},
+	{"withdrawn", (*story).withdrawn, []string{`"decision.withdrawn"`}},
 	{"escalated", (*story).escalated, []string{`"call.escalated"`, `"group":"office"`}},
 	{"near", (*story).nearlyOverdue, []string{`"call.deadline_near"`}},
 	{"paused", (*story).pausedAndQueued, []string{`"kind":"interrupt"`, `"cause":"interrupt"`, `"message.queued"`}},
@@ -94,6 +95,20 @@ func (s *story) denied() {
 	s.t.Helper()
 	run := s.waits(s.start("refunds", "Refund me, again."))
 	s.decide(run, wire.Decision{DecisionID: "anna-2", Action: "cancel", Reason: "duplicate order"})
+	s.done(run)
+}
+
+// withdrawn is a refund that anna approves, which she takes back.
+func (s *story) withdrawn() {
+	s.t.Helper()
+	run := s.waits(s.start("refunds", "Refund me, again."))
+	sus := run.Pending[0].Suspension.ID
+	_, err := s.anna.Decide(s.ctx, run.ID, wire.Decision{DecisionID: "anna-8", Target: sus, Action: "resume", Hold: 60})
+	s.must(err)
+	_, err = s.anna.Withdraw(s.ctx, sus, "anna-8")
+	s.must(err)
+	s.hears(run, core.EventDecisionWithdrawn, 2)
+	s.decide(s.waits(run), wire.Decision{DecisionID: "anna-9", Action: "cancel", Reason: "duplicate order"})
 	s.done(run)
 }
 

@@ -165,6 +165,7 @@ func (c *curls) oneRun() {
 	c.call("answerLink", "The call was already answered through the API", link+asJSON+"'"+httpapi.BodyOf("answerLink", "yes")+"'")
 	c.call("showLink", "The outcome", link)
 	c.call("readSuspension", "", "URL/v1/suspensions/"+sus)
+	c.call("withdrawDecision", "The decision wasn't held", "-X DELETE URL/v1/suspensions/"+sus+"/decisions/"+"anna-1")
 	c.call("answerSuspension", "The same answer again", "URL/v1/suspensions/"+sus+asJSON+"'"+httpapi.BodyOf("answerSuspension", "yes")+"'")
 	c.call("interruptRun", "", "-X POST "+path+"/interrupt")
 	c.worker.Drain(run.ID)

@@ -46,6 +46,7 @@ var examples = []example{
 	{core.EventCallReminded, "reminded", "", ""},
 	{core.EventCallEscalated, "escalated", "", ""},
 	{core.EventCallDeadlineNear, "near", "", ""},
+	{core.EventDecisionWithdrawn, "withdrawn", "", ""},
 	{core.EventDecisionRecorded, "edited", "", ""},
 	{core.EventCallResuming, "edited", "", ""},
 	{core.EventCallSucceeded, "edited", "issue_refund", ""},

@@ -66,6 +66,7 @@ var eventGroups = []eventGroup{
 		{core.EventCallDeadlineNear, "A quarter of the time for an answer is left. The event occurs if a target or a webhook was subscribed to it when the call was suspended.", false},
 		{core.EventCallInvalidAnswer, "A client sent a result that doesn't match the call's schema. The server refused it, and the call still waits. At most 8 such events are recorded per suspension.", false},
 		{core.EventDecisionRefused, "A caller who may not decide about the call tried to. The call still waits. At most 4 such events are recorded per suspension.", false},
+		{core.EventDecisionWithdrawn, "The caller withdrew a decision while it was held. It never takes effect, and the call still waits. At most 8 such events are recorded per suspension.", false},
 		{core.EventDecisionRecorded, "The run processed a decision. `applied` is true if the decision took effect.", false},
 		{core.EventCallResuming, "The call resumes after its decision.", false},
 		{core.EventCallSucceeded, "The call has a result.", false},

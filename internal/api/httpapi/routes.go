@@ -155,7 +155,7 @@ var decisionCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, r
 	refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
 	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeBatchSpansRuns, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
 	refusal.CodeNotSuspended, refusal.CodeSchemaMismatch, refusal.CodeResultRequired, refusal.CodeInvalidArguments,
-	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties}
+	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeHoldUnavailable, refusal.CodeDecisionWithdrawn}
 
 func without(codes []refusal.Code, out ...refusal.Code) (rest []refusal.Code) {
 	for _, c := range codes {
@@ -264,6 +264,9 @@ func (a *api) steeringRoutes() []route {
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
 			codes: without(decisionCodes, refusal.CodeBatchRefused, refusal.CodeBatchSpansRuns, refusal.CodeSuspensionIDRequired, refusal.CodeRunNotFound), serve: a.answerSuspension},
+		{method: http.MethodDelete, path: "/v1/suspensions/{id}/decisions/{decision}", name: "withdrawDecision", tag: "decisions", title: "Withdraw a held decision", roles: canDecide,
+			about:   "Takes back a decision that was sent with `hold` and has not taken effect. The call waits as before. Only the caller who decided may do so. Repeating it has no further effect.",
+			answers: []answered{answers(200, wire.DecisionAnswer{}, "The decision is withdrawn and never takes effect.")}, codes: []refusal.Code{refusal.CodeCallNotFound, refusal.CodeDecisionNotFound, refusal.CodeNotYourDecision, refusal.CodeDecisionApplied, refusal.CodeRunDone}, serve: a.withdrawDecision},
 		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "Cancel a run", roles: canStop, body: mayTake(struct{}{}),
 			about:   "Ends the run at its next commit, or immediately if it is suspended. Suspended calls don't run.",
 			answers: []answered{answers(202, wire.Run{}, "Accepted.")},

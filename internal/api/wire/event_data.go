@@ -24,6 +24,7 @@ var EventData = map[string]func() any{
 	"call.deadline_near":  func() any { return new(CallRemindedData) },
 	"call.invalid_answer": func() any { return new(CallInvalidAnswerData) },
 	"decision.refused":    func() any { return new(DecisionRefusedData) },
+	"decision.withdrawn":  func() any { return new(DecisionWithdrawnData) },
 	"decision.recorded":   func() any { return new(DecisionRecordedData) },
 	"call.resuming":       func() any { return new(CallResumingData) },
 	"call.succeeded":      func() any { return new(CallEndedData) },

@@ -22,6 +22,7 @@ type (
 	ChildEndedData        = client.ChildEndedData
 	CallInvalidAnswerData = client.CallInvalidAnswerData
 	DecisionRefusedData   = client.DecisionRefusedData
+	DecisionWithdrawnData = client.DecisionWithdrawnData
 	CallInvalidData       = client.CallInvalidData
 	CallProgressData      = client.CallProgressData
 	CallReadyData         = client.CallReadyData

@@ -109,6 +109,8 @@ func (t *Tale) Tell(e wire.Event) []display.Line {
 		return t.decision(f)
 	case "decision.refused":
 		return refused(f)
+	case "decision.withdrawn":
+		return withdrawn(f)
 	case "child.started", "child.ended":
 		return t.child(e, f)
 	case "remote.started", "remote.ended":

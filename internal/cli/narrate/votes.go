@@ -30,6 +30,10 @@ func refused(f fact) []display.Line {
 	return []display.Line{{{Style: display.Yellow, Text: "a decision" + by(display.Spelled(f.By)) + " was refused: " + display.OneLine(f.Code)}}}
 }
 
+func withdrawn(f fact) []display.Line {
+	return []display.Line{{{Style: display.Yellow, Text: "a decision" + by(display.Spelled(f.By)) + " was withdrawn"}}}
+}
+
 // whose says who made a decision or tried to, and what a vote came to.
 func whose(members map[string]json.RawMessage) (words []string) {
 	if string(members["timed_out"]) != "true" {

@@ -2,7 +2,10 @@
 // sent to readers: members are added, and none is renamed.
 package events
 
-import "github.com/dormouse-dev/dormouse/internal/core/supplied"
+import (
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/supplied"
+)
 
 // Ready is the data of a call.ready event; the tool and the arguments are the message's.
 type Ready struct {
@@ -71,4 +74,21 @@ type RunStarted struct {
 	// what the start supplied; its state follows in a state.delta event
 	Tools   []supplied.Tool `json:"client_tools,omitempty"`
 	Context []supplied.Item `json:"context,omitempty"`
+}
+
+// Withdrawn is the data of a decision.withdrawn event.
+type Withdrawn struct {
+	CallID      string            `json:"call_id"`
+	Suspension  string            `json:"suspension"`
+	DecisionID  string            `json:"decision_id"`
+	Digest      string            `json:"digest,omitempty"`
+	Action      core.ResumeAction `json:"action"`
+	Reason      string            `json:"reason,omitempty"`
+	By          string            `json:"by,omitempty"`
+	Via         string            `json:"via,omitempty"`
+	Link        string            `json:"link,omitempty"`
+	MintedBy    string            `json:"minted_by,omitempty"`
+	Verified    string            `json:"verified,omitempty"`
+	DecidedAt   int64             `json:"decided_at"`
+	WithdrawnAt int64             `json:"withdrawn_at"`
 }

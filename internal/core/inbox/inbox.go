@@ -28,7 +28,7 @@ func rank(kind core.SignalKind) int {
 	switch kind {
 	case core.SignalStart:
 		return 0
-	case core.SignalDecision, core.SignalVote, core.SignalChild:
+	case core.SignalDecision, core.SignalVote, core.SignalChild, core.SignalWithdrawn:
 		return 1
 	case core.SignalPause:
 		return 3 // a message that came with it does not undo it
@@ -38,10 +38,11 @@ func rank(kind core.SignalKind) int {
 	return 2
 }
 
-// Cause is the cause of a turn that begins with the signals: the one that is applied first counts.
-func Cause(h core.Head) core.TurnCause {
-	first := h.Inbox[Order(h.Inbox)[0]]
-	if _, cancelled := h.Inbox[core.KeyCancel]; cancelled && first.Kind != core.SignalStart {
+// Cause is the cause of a turn of h that begins with the signals: the one that is applied first
+// counts.
+func Cause(h core.Head, signals map[string]core.Signal) core.TurnCause {
+	first := signals[Order(signals)[0]]
+	if _, cancelled := signals[core.KeyCancel]; cancelled && first.Kind != core.SignalStart {
 		return core.CauseCancel
 	}
 	switch first.Kind {
@@ -71,6 +72,15 @@ func Resume(s core.Signal, value json.RawMessage) (core.Resume, error) {
 		return core.Resume{DecisionID: s.ID, Action: core.ActionCancel, Reason: "(an unreadable decision)", UpdatedAt: s.At}, err
 	}
 	return r, nil
+}
+
+// Parts is the content of a message. A start may have none.
+func Parts(kind core.SignalKind, value json.RawMessage) (parts []core.Part, err error) {
+	if kind == core.SignalStart && len(value) == 0 {
+		return nil, nil
+	}
+	err = json.Unmarshal(value, &parts)
+	return parts, err
 }
 
 // Child reads the end of a child that a signal carries. What cannot be read is no success.

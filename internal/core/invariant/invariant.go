@@ -100,12 +100,28 @@ func checkWaiting(h core.Head) error {
 	switch {
 	case len(h.Out) > 0:
 		return broken(WaitsWithOutbox, "run %s would wait with %d unsent entries", h.Run, len(h.Out))
-	case len(h.Inbox) > 0:
+	case len(h.Inbox) > 0 && !waitsForHold(h):
 		return broken(WaitsWithSignals, "run %s would wait with %d unread signals", h.Run, len(h.Inbox))
 	case h.Deadline == 0 && callWith(h, func(s core.CallStatus) bool { return s == core.CallSuspended }) == "":
 		return broken(WaitsForNothing, "run %s would wait, and no call is suspended", h.Run)
 	}
 	return nil
+}
+
+// waitsForHold says whether all signals that a waiting run has left wait for the end of a hold, and
+// the run is looked at then.
+func waitsForHold(h core.Head) bool {
+	held := false
+	for _, s := range h.Inbox {
+		switch {
+		case s.Kind == core.SignalDecision && s.Hold > 0 && h.Deadline > 0 && h.Deadline <= s.Hold:
+			held = true
+		case s.Kind == core.SignalMessage:
+		default:
+			return false
+		}
+	}
+	return held
 }
 
 func checkDone(h core.Head) error {

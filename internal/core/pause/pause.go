@@ -14,6 +14,16 @@ const Longest = 15 * 60_000
 // RetryDue is how many ms after a write the sweep checks the run, in case its wake-up was lost.
 const RetryDue = 5000
 
+// Until asks for a wake-up at a near time; nil for one that no queue can wait for, and for 0. Like
+// every wake-up it is a hint.
+func Until(at, now int64) *int64 {
+	if at == 0 || at-now > Longest {
+		return nil
+	}
+	delay := max(0, at-now)
+	return &delay
+}
+
 // Backoff is how many ms to wait after the n-th failure in a row: twice as long each time, from 2 s
 // up to 15 min.
 func Backoff(n int) int64 { return min(Longest, int64(1000)<<min(max(n, 0), 20)) }

@@ -5,8 +5,8 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/core/inbox"
-	"github.com/dormouse-dev/dormouse/internal/core/pause"
 	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 	"github.com/dormouse-dev/dormouse/internal/core/waits"
 )
@@ -32,7 +32,7 @@ func (d *draft) deadlineOf(call core.ToolCall, kind core.Kind, t core.SuspendTic
 func (d *draft) applyDeadlines() error {
 	for _, call := range d.round.Calls {
 		c := d.h.Calls[call.ID]
-		if c.Status != core.CallSuspended || c.Deadline == 0 || c.Deadline > d.v.Now {
+		if c.Status != core.CallSuspended || c.Deadline == 0 || c.Deadline > d.v.Now || hold.On(d.h, c.Sus, d.v.Now) {
 			continue
 		}
 		d.openTurn(core.CauseDeadline)
@@ -74,16 +74,6 @@ func (d *draft) recordLate(s delivery) {
 	d.endGrantsOfAnswered()
 	d.event(core.EventDecisionRecorded, rec, 0)
 	d.message(core.Message{Role: core.RoleSystem, Parts: core.TextParts(fmt.Sprintf("An answer to the call %s arrived after its deadline and was not used: %s", s.Call, core.Clip(phrase.Decision(r), 500)))})
-}
-
-// wakeAt asks for a wake-up when a near deadline passes. Like every wake-up it is a hint.
-func (d *draft) wakeAt(deadline int64) *int64 {
-	delay := deadline - d.v.Now
-	if deadline == 0 || delay > pause.Longest {
-		return nil
-	}
-	delay = max(0, delay)
-	return &delay
 }
 
 // wakeForDeadline makes a run that waits to retry its model wake for a call's deadline, too. The

@@ -2,8 +2,10 @@ package planner
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/core/inbox"
 	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 )
@@ -25,8 +27,8 @@ func (d *draft) applyDecision(s delivery) error {
 	}
 	call, ok := d.call(s.Call)
 	c := d.h.Calls[s.Call]
-	// a program that knows nothing of policies may have stored it: it decides nothing
-	if !ok || !c.WaitsOn(s.key) || d.counted(s.key) || c.Kind == core.KindChild {
+	// one that a program without policies stored decides nothing, nor does a withdrawn one
+	if !ok || !c.WaitsOn(s.key) || d.counted(s.key) || c.Kind == core.KindChild || slices.Contains(hold.Withdrawn(d.v.Head, s.Call, s.key), s.ID) {
 		d.journalDecision(s)
 		return nil
 	}

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 )
 
@@ -41,7 +42,7 @@ func (s *stage) land(v *plans.View) {
 		s.answer()
 		*v = s.look(*v)
 	}
-	all = all || !s.head.Decided()
+	all = all || !hold.Decided(s.head, v.Now)
 	for _, f := range slices.Clone(v.InFlight) {
 		if all || s.choose(2) == 0 {
 			s.came(v, f, s.body(s.flight.up[f.CallID]))

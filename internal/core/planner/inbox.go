@@ -6,14 +6,16 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/core/inbox"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
 )
 
-// applyInbox moves every signal from the inbox into the journal and applies it. Passed deadlines
-// and moments apply after that: an answer accepted before its deadline was used wins.
+// applyInbox moves every signal into the journal and applies it, but for what waits for the end of
+// a hold. Passed deadlines and moments apply after that: an answer accepted before wins.
 func (d *draft) applyInbox() error {
-	if err := d.drain(d.applySignal); err != nil {
+	ready, stay := hold.Split(d.h.Inbox, d.v.Now)
+	if err := d.drain(ready, stay, d.applySignal); err != nil {
 		return err
 	}
 	if err := d.applyDeadlines(); err != nil {
@@ -22,23 +24,24 @@ func (d *draft) applyInbox() error {
 	return d.applyMoments()
 }
 
-// journalInbox moves every signal into the journal at the end of a run without applying it, so that
-// its sender can see what happened to it.
-func (d *draft) journalInbox() error { return d.drain(d.journalSignal) }
+// journalInbox journals every signal at the end of a run: its sender sees what became of it.
+func (d *draft) journalInbox() error { return d.drain(d.h.Inbox, nil, d.journalSignal) }
 
-// drain empties the inbox: do folds in one signal.
-func (d *draft) drain(do func(delivery) error) error {
-	if len(d.h.Inbox) > 0 {
+// drain takes the ready signals out of the inbox: do folds in one of them. A commit that takes a
+// held decision is a closing one, because that may have been withdrawn.
+func (d *draft) drain(ready, stay map[string]core.Signal, do func(delivery) error) error {
+	if len(ready) > 0 {
 		d.must = true
-		d.openTurn(inbox.Cause(d.h))
+		d.openTurn(inbox.Cause(d.h, ready))
 	}
-	for _, key := range inbox.Order(d.h.Inbox) {
+	for _, key := range inbox.Order(ready) {
 		if err := do(d.delivery(key)); err != nil {
 			return err
 		}
 		d.drained = append(d.drained, key)
+		d.closes = d.closes || ready[key].Hold != 0
 	}
-	d.h.Inbox = map[string]core.Signal{}
+	d.h.Inbox = core.CloneMap(stay)
 	return nil
 }
 
@@ -107,6 +110,8 @@ func (d *draft) recordSignal(s delivery) error {
 		d.recordInvalidAnswer(s)
 	case core.SignalRefused:
 		d.recordRefused(s)
+	case core.SignalWithdrawn:
+		d.recordWithdrawn(s)
 	case core.SignalNews: // the next look shows what is new
 		d.h.NotBefore = peer.Hasten(d.h.Peer, d.h.NotBefore, d.v.Head.At, d.v.Now)
 	case core.SignalCancel: // the end does the rest

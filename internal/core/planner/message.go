@@ -6,6 +6,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
+	"github.com/dormouse-dev/dormouse/internal/core/inbox"
 	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 	"github.com/dormouse-dev/dormouse/internal/core/waits"
 )
@@ -14,7 +16,7 @@ import (
 // what becomes of that; one that says nothing answers the question it was checked against, and lets
 // an interrupted run go on.
 func (d *draft) applyMessage(s delivery) error {
-	parts, err := s.parts()
+	parts, err := inbox.Parts(s.Kind, s.value)
 	if err != nil {
 		return fmt.Errorf("core: message %q: %w", s.key, err)
 	}
@@ -47,7 +49,7 @@ func (d *draft) applyMessage(s delivery) error {
 // journalMessage adds a message that came too late to affect this run. If it was queued, it still
 // begins the next run.
 func (d *draft) journalMessage(s delivery) {
-	parts, err := s.parts()
+	parts, err := inbox.Parts(s.Kind, s.value)
 	if err != nil {
 		parts = core.TextParts("(an unreadable message)")
 	}
@@ -60,15 +62,6 @@ func (d *draft) journalMessage(s delivery) {
 	}
 	d.endGrants()
 	d.say(s.Signal, parts, "")
-}
-
-// parts is the content of a message. A start may have none.
-func (s delivery) parts() (parts []core.Part, err error) {
-	if s.Kind == core.SignalStart && len(s.value) == 0 {
-		return nil, nil
-	}
-	err = json.Unmarshal(s.value, &parts)
-	return parts, err
 }
 
 // say adds a user message. The text of a message that answers a call becomes that call's result,
@@ -89,7 +82,7 @@ func (d *draft) say(s core.Signal, parts []core.Part, answers string) {
 //	message stored ── tool asks: which color? ── drain: an ordinary message
 func (d *draft) questionOf(s core.Signal) (core.ToolCall, bool) {
 	for _, call := range d.round.Calls {
-		if c := d.h.Calls[call.ID]; s.Sus != "" && c.Kind == core.KindInput && c.WaitsOn(s.Sus) {
+		if c := d.h.Calls[call.ID]; s.Sus != "" && c.Kind == core.KindInput && c.WaitsOn(s.Sus) && !hold.On(d.h, s.Sus, d.v.Now) {
 			return call, true
 		}
 	}

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
@@ -57,7 +58,7 @@ func (d *draft) question(sus string) core.SuspendedCall {
 func (d *draft) applyMoments() error {
 	for _, call := range d.round.Calls {
 		c := d.h.Calls[call.ID]
-		if c.Status != core.CallSuspended {
+		if c.Status != core.CallSuspended || hold.On(d.h, c.Sus, d.v.Now) {
 			continue
 		}
 		q := d.question(c.Sus)

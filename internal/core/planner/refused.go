@@ -5,6 +5,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/events"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 )
 
 // MostRefused is how many decisions on one suspension are journaled that were refused because of
@@ -18,5 +19,13 @@ func (d *draft) recordRefused(s delivery) {
 	d.event(core.EventDecisionRefused, events.Refused{CallID: s.Call, Suspension: s.Sus, Code: code, By: s.By, Via: s.Via}, 0)
 	if c, ok := d.h.Calls[s.Call]; ok && c.WaitsOn(s.Sus) {
 		d.change(s.Call, func(c *core.Call) { c.Refused++ })
+	}
+}
+
+// recordWithdrawn journals a withdrawal. The call waits as before.
+func (d *draft) recordWithdrawn(s delivery) {
+	d.event(core.EventDecisionWithdrawn, hold.Event(s.Signal, s.value), 0)
+	if c, ok := d.h.Calls[s.Call]; ok && c.Sus == s.Sus {
+		d.change(s.Call, func(c *core.Call) { hold.Note(c, s.ID) })
 	}
 }

@@ -101,7 +101,7 @@ func (d *draft) releaseWaiting() (plans.Plan, error) {
 	}
 	d.h.Lease = 0
 	due := waits.Due(d.h, d.round.Questions)
-	return d.write(plans.Commit{AllSeen: true, Due: &due, Wake: d.wakeAt(due), Over: true}), nil
+	return d.write(plans.Commit{AllSeen: true, Due: &due, Wake: pause.Until(due, d.v.Now), Over: true}), nil
 }
 
 // pending lists what the run waits for, in call order, and how its activation ended.

@@ -5,6 +5,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/yields"
 )
 
 func TestARunMakesWayForANewerOneThatWaits(t *testing.T) {
@@ -17,7 +18,7 @@ func TestARunMakesWayForANewerOneThatWaits(t *testing.T) {
 		return r
 	}
 	var many []core.Record
-	for i := range core.NewestLooked {
+	for i := range yields.Looked {
 		many = append(many, changed(func(r *core.Record) { r.Run, r.Agent = fmt.Sprintf("run_d%02d_0", 99-i), "other" }))
 	}
 	for name, tt := range map[string]struct {
@@ -28,7 +29,7 @@ func TestARunMakesWayForANewerOneThatWaits(t *testing.T) {
 	}{
 		"a newer run waits":                        {[]core.Record{newer, self}, 9000, 0, true},
 		"two turns in a row were given up":         {[]core.Record{newer, self}, 9000, 2, true},
-		"three were":                               {[]core.Record{newer, self}, 9000, core.MostYields, false},
+		"three were":                               {[]core.Record{newer, self}, 9000, yields.Most, false},
 		"behind newer ones that are worked on":     {[]core.Record{changed(func(r *core.Record) { r.Status = core.RunRunning; r.Born = 3000 }), newer, self}, 9000, 0, true},
 		"it has only just come":                    {[]core.Record{newer, self}, 2999, 0, false},
 		"it has waited for a second":               {[]core.Record{newer, self}, 3000, 0, true},
@@ -46,7 +47,7 @@ func TestARunMakesWayForANewerOneThatWaits(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h := own
 			h.YieldsInRow = tt.yields
-			if got := h.MakesWay(tt.newest, tt.now); got != tt.want {
+			if got := yields.To(h, tt.newest, tt.now); got != tt.want {
 				t.Errorf("makes way: %v", got)
 			}
 		})

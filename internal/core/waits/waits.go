@@ -45,7 +45,11 @@ func Due(h core.Head, questions map[string]core.SuspendedCall) (first int64) {
 		if c.Status != core.CallSuspended {
 			continue
 		}
-		if due := dueOf(c, questions[c.Sus]); due != 0 && (first == 0 || due < first) {
+		due := dueOf(c, questions[c.Sus])
+		if held := h.Inbox[c.Sus].Hold; held != 0 {
+			due = held // what it would be due for gives way to the decision
+		}
+		if due != 0 && (first == 0 || due < first) {
 			first = due
 		}
 	}

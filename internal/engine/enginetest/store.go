@@ -53,6 +53,7 @@ func TestStore(t *testing.T, open func(t *testing.T) Store) {
 		"held":     heldCases,
 		"signal":   signalCases,
 		"vote":     voteCases,
+		"hold":     holdCases,
 		"overdue":  overdueCases,
 		"lists":    listCases,
 		"family":   familyCases,

@@ -109,18 +109,19 @@ func shownQueued(raw json.RawMessage) (shown wire.MessageQueuedData, ok bool) {
 // timesIn are the members of each event's data that are moments. What callers and tools wrote is in
 // other members, and stays.
 var timesIn = map[core.EventType][]string{
-	core.EventRunStatus:        {"updated_at"},
-	core.EventStepStarted:      {"asked_at"},
-	core.EventStepReset:        {"try_at"},
-	core.EventCallStarted:      {"updated_at", "started_at"},
-	core.EventCallResuming:     {"updated_at"},
-	core.EventCallSucceeded:    {"updated_at", "started_at", "ended_at"},
-	core.EventCallFailed:       {"updated_at", "started_at", "ended_at"},
-	core.EventCallCancelled:    {"updated_at", "started_at", "ended_at"},
-	core.EventDecisionRecorded: {"updated_at"},
-	core.EventCallReminded:     {"deadline"},
-	core.EventCallEscalated:    {"deadline"},
-	core.EventCallDeadlineNear: {"deadline"},
+	core.EventRunStatus:         {"updated_at"},
+	core.EventStepStarted:       {"asked_at"},
+	core.EventStepReset:         {"try_at"},
+	core.EventCallStarted:       {"updated_at", "started_at"},
+	core.EventCallResuming:      {"updated_at"},
+	core.EventCallSucceeded:     {"updated_at", "started_at", "ended_at"},
+	core.EventCallFailed:        {"updated_at", "started_at", "ended_at"},
+	core.EventCallCancelled:     {"updated_at", "started_at", "ended_at"},
+	core.EventDecisionRecorded:  {"updated_at"},
+	core.EventDecisionWithdrawn: {"decided_at", "withdrawn_at"},
+	core.EventCallReminded:      {"deadline"},
+	core.EventCallEscalated:     {"deadline"},
+	core.EventCallDeadlineNear:  {"deadline"},
 }
 
 func shownTimes(e core.Event) json.RawMessage {

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 )
@@ -59,6 +60,10 @@ func (f *Reader) storedOutcome(ctx context.Context, p journal.Place, s core.Sign
 		return err
 	}
 	o.State, o.Decision = OutcomeAnswered, verdictOf(first, s.By, s.Via)
+	if hold.Held(s, f.Now()) {
+		at := wire.Millis(s.Hold)
+		o.AppliesAt = &at
+	}
 	return nil
 }
 

@@ -47,6 +47,11 @@ const (
 	CodeBatchSpansRuns       Code = "batch_spans_runs"
 	CodeChildThread          Code = "child_thread"
 	CodeLateDecision         Code = "late_decision"
+	CodeHoldUnavailable      Code = "hold_unavailable"
+	CodeDecisionApplied      Code = "decision_applied"
+	CodeDecisionWithdrawn    Code = "decision_withdrawn"
+	CodeDecisionNotFound     Code = "decision_not_found"
+	CodeNotYourDecision      Code = "not_your_decision"
 	CodeStaleSuspension      Code = "stale_suspension"
 	CodeSuspensionIDRequired Code = "suspension_id_required"
 	CodeNotSuspended         Code = "not_suspended"
@@ -84,14 +89,18 @@ const (
 	CodeUnavailable          Code = "unavailable"
 )
 
-// CodeAccepted is what a decision that was stored is answered with; it is no error.
-const CodeAccepted Code = "accepted"
+// What a decision that was stored, or withdrawn, is answered with; they are no errors.
+const (
+	CodeAccepted  Code = "accepted"
+	CodeWithdrawn Code = "withdrawn"
+)
 
 // Codes are all codes of errors, in a fixed order.
 func Codes() []Code {
 	return []Code{CodeInvalid, CodeBadCursor, CodeBadAction, CodeBadGrant, CodeUnclearDecision, CodeWrongKind, CodeContradiction,
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
 		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeBatchSpansRuns, CodeChildThread, CodeLateDecision, CodeStaleSuspension,
+		CodeHoldUnavailable, CodeDecisionApplied, CodeDecisionWithdrawn, CodeDecisionNotFound, CodeNotYourDecision,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeCodeRequired, CodeCodeWrong, CodeCodeExpired, CodeTooManyCodes, CodeCodeNotSent, CodeCodeLocked, CodeWebhookNotFound, CodeWebhookChanged,
 		CodeTooManyWebhooks, CodeDeliveryNotFound, CodeNotDead, CodeEndpointDisabled, CodeTestUnavailable, CodeInboxFull,

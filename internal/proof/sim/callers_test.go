@@ -31,6 +31,9 @@ type thread struct {
 	resumed  map[string]string // the id of the last resume of each run
 	retried  map[string]string // runs that failed, and those that went on
 	batches  [][]wire.Decision // that were accepted
+	undoable []undo
+	undone   map[string]string // decisions that were withdrawn, with their suspensions
+	kept     map[string]string // and those that could not be any more
 }
 
 // saidText is a user message: how often it was accepted under one key, which must come to one.
@@ -47,7 +50,7 @@ type toldDecision struct {
 
 func (s *stage) callers(ctx context.Context) {
 	for i := range s.plan.threads {
-		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}, unwanted: map[string]bool{}, retried: map[string]string{}, resumed: map[string]string{}}
+		t := &thread{s: s, n: i, of: map[string]string{}, said: map[string]*saidText{}, cancels: map[string]bool{}, unwanted: map[string]bool{}, retried: map[string]string{}, resumed: map[string]string{}, undone: map[string]string{}, kept: map[string]string{}}
 		s.threads = append(s.threads, t)
 		s.caller(ctx, "the caller", t.lead)
 		for range s.plan.rivals {
@@ -268,6 +271,9 @@ func (t *thread) look(ctx context.Context, run string) (wire.Run, error) {
 // truth is the decision that depends on nothing but the call and how often it was decided.
 func (t *thread) truth(run string, p wire.Pending) wire.Decision {
 	d := wire.Decision{DecisionID: "lead " + p.Suspension.ID, Target: p.Suspension.ID, Action: "resume"}
+	for t.undone[d.DecisionID] != "" {
+		d.DecisionID += "'"
+	}
 	what := hash(string(p.Arguments), p.Tool)
 	switch p.Kind {
 	case "unknown_outcome":
@@ -330,7 +336,14 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 	if what%5 == 0 {
 		d.Shown = p.Fingerprint
 	}
+	if !t.s.plan.calm {
+		t.maybeHold(p, &d)
+	}
 	t.decideOrDeny(ctx, run, p, d)
+	if n := len(t.undoable); d.Hold > 0 && n > 0 && t.undoable[n-1].id == d.DecisionID && t.pick(2) == 0 {
+		t.someTime(ctx, d.Hold)
+		t.takeBack(ctx, t.undoable[n-1])
+	}
 	// what was granted is not meant for this
 	if d.Grant != "" && !t.s.plan.calm && t.pick(3) == 0 {
 		t.say(ctx, t.s.person(starter), "and also "+t.s.w.Text(6), false)
@@ -399,13 +412,16 @@ func (t *thread) decide(ctx context.Context, who frontend.Caller, run string, d 
 	answer, err := persist(ctx, t.s, request)
 	t.learn(run, d, answer, err)
 	counted := err == nil
+	if counted && d.Hold > 0 && answer.AppliesAt != nil {
+		t.undoable = append(t.undoable, undo{who, d.Target, d.DecisionID})
+	}
 	t.sent = append(t.sent, func(ctx context.Context) {
 		answer, err := once(ctx, request)
 		t.learn(run, d, answer, err)
 		if code(err) == refusal.CodeSuspensionIDRequired {
 			return // it named its call, which has been suspended again since
 		}
-		if counted && err != nil && !temporary(err) {
+		if counted && err != nil && !temporary(err) && t.s.referee.thread(t.id).held.gone[[2]string{d.Target, d.DecisionID}] == 0 {
 			t.s.wrong("decision %q on %s was accepted, and its repeat got %v", d.DecisionID, d.Target, err)
 		}
 	})

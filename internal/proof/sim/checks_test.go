@@ -59,6 +59,7 @@ func (s *stage) check(ctx context.Context) {
 		s.checkHistory(t, segments)
 		s.checkResults(t, core.Messages(segments))
 		s.checkDecisions(t, s.decisions(ctx, t.id))
+		s.checkWithdrawn(t, segments, s.decisions(ctx, t.id))
 		s.checkTexts(t, core.Messages(segments))
 		s.checkEvents(ctx, t, segments)
 		s.checkAnswered(ctx, t, core.Messages(segments))
@@ -122,6 +123,9 @@ func (s *stage) checkDecisions(t *thread, journaled []decided) {
 	for _, told := range t.told {
 		if told.sus == "" && (told.id == "deadline" || strings.HasPrefix(told.id, "m:")) {
 			continue // many are called so, and one message may answer several calls
+		}
+		if s.withdrawn(t, told) {
+			continue
 		}
 		times, first := 0, ""
 		for _, d := range journaled {

@@ -8,6 +8,7 @@ import (
 	"strconv"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/yields"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -128,7 +129,7 @@ func (n newest) Runs(ctx context.Context, tenant, thread, cursor string, limit i
 // gave up. A control may say so without end.
 func (w *watched) makeWay(old, h core.Head) {
 	switch {
-	case h.YieldsInRow > h.Yields, h.YieldsInRow > core.MostYields && w.s.plan.yields == 0:
+	case h.YieldsInRow > h.Yields, h.YieldsInRow > yields.Most && w.s.plan.yields == 0:
 		w.s.wrong("%s made way %d times in a row: %s", h.Run, h.YieldsInRow, core.Encode(h))
 	case h.Run == old.Run && h.Step > old.Step && h.YieldsInRow > 0:
 		w.s.wrong("%s took an answer, and counts %d in a row that it gave up: %s", h.Run, h.YieldsInRow, core.Encode(h))

@@ -32,3 +32,8 @@ func count(counts map[string]vote.Tally, sus string, v *engine.Vote) {
 	}
 	counts[sus].Add(v.Voter, v.Maker, v.Say)
 }
+
+func isHeld(h core.Head, held engine.Held) bool {
+	s, there := h.Inbox[held.Suspension]
+	return there && s.Kind == core.SignalDecision && s.ID == held.ID && s.Hold == held.Until
+}

@@ -104,6 +104,9 @@ func (m *moments) due(h core.Head) (id string, first int64) {
 		if rest := q.Moments[min(q.passed, len(q.Moments)):]; len(rest) > 0 && (at == 0 || rest[0].At < at) {
 			at = rest[0].At
 		}
+		if held := h.Inbox[c.Sus].Hold; held != 0 {
+			at = held
+		}
 		if at != 0 && (first == 0 || at < first) {
 			id, first = call, at
 		}

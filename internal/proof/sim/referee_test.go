@@ -30,10 +30,11 @@ type ledger struct {
 	suspensions map[string]asked
 	recorded    map[string]record
 	stored      map[string]*question // the decision that was first, by suspension
-	texts       map[string]bool      // messages that were stored
-	cancelled   map[string]bool      // runs that ended so
-	pauses      map[string]bool      // interrupts that were stored, by run and key
-	bodies      map[string]string    // by suspension and id: what was decided under it
+	held        held
+	texts       map[string]bool   // messages that were stored
+	cancelled   map[string]bool   // runs that ended so
+	pauses      map[string]bool   // interrupts that were stored, by run and key
+	bodies      map[string]string // by suspension and id: what was decided under it
 	roll        roll
 }
 
@@ -78,7 +79,7 @@ func newReferee(s *stage) *referee { return &referee{s, map[string]*ledger{}} }
 
 func (r *referee) thread(id string) *ledger {
 	if r.threads[id] == nil {
-		r.threads[id] = &ledger{suspensions: map[string]asked{}, recorded: map[string]record{}, stored: map[string]*question{}, texts: map[string]bool{}, cancelled: map[string]bool{}, pauses: map[string]bool{}, bodies: map[string]string{}, roll: newRoll()}
+		r.threads[id] = &ledger{suspensions: map[string]asked{}, recorded: map[string]record{}, stored: map[string]*question{}, texts: map[string]bool{}, cancelled: map[string]bool{}, pauses: map[string]bool{}, bodies: map[string]string{}, roll: newRoll(), held: newHeld()}
 	}
 	return r.threads[id]
 }
@@ -133,6 +134,7 @@ func (r *referee) stored(ctx context.Context, thread, run, sus string) {
 	}
 	l := r.thread(thread)
 	l.stored[sus] = q
+	l.held.stored(sus, q, len(l.moments))
 	if id := q.decision.DecisionID; id != "" {
 		if on := l.bodies[run+"/"+id]; on != "" && on != sus {
 			r.s.wrong("H9: decision %q of %s was stored for %s, and for %s before", id, run, sus, on)
@@ -216,8 +218,10 @@ func (l *ledger) decide(at int, q *question) told {
 	switch {
 	case !known || s.from > at || s.run != q.run:
 		return told{code: refusal.CodeCallNotFound}
+	case m.run == q.run && (m.waits[sus] || m.inbox[sus]) && l.held.undone(sus, q.decision.DecisionID, at):
+		return told{code: refusal.CodeDecisionWithdrawn}
 	case m.run == q.run && m.inbox[sus]:
-		return l.compared(first, q, false)
+		return l.compared(l.held.at(sus, at), q, false)
 	case decided && rec.from <= at && rec.TimedOut:
 		return told{code: refusal.CodeLateDecision}
 	case decided && rec.from <= at && first == nil:
@@ -246,6 +250,7 @@ func (l *ledger) compared(first, q *question, applied bool) told {
 func sameDecision(a, b wire.Decision) bool {
 	a.Target, b.Target = "", ""
 	a.Shown, b.Shown = "", ""
+	a.Hold, b.Hold = 0, 0
 	return string(core.Encode(a)) == string(core.Encode(b))
 }
 
@@ -285,7 +290,10 @@ func (r *referee) decided(thread string, q *question, answer wire.DecisionAnswer
 		}
 		return
 	}
-	if slices.Contains(aboutContent, was.code) {
+	if was.code == refusal.CodeDecisionWithdrawn && l.held.undone(sus, q.decision.DecisionID, l.now()) {
+		return // of a call that has gone on, too, as long as the head knows
+	}
+	if slices.Contains(aboutContent, was.code) || was.code == refusal.CodeHoldUnavailable && q.decision.Hold > 0 {
 		if l.stored[sus] == q {
 			r.s.wrong("a decision on %s was refused as %s, and stored", sus, was.code)
 		}

@@ -24,7 +24,7 @@ func (t *thread) rival(ctx context.Context) {
 func (t *thread) pick(n int) int { return int(t.s.w.Upto(time.Duration(n - 1))) }
 
 func (t *thread) act(ctx context.Context, n int) {
-	switch run := t.runs[t.pick(len(t.runs))]; t.pick(20) {
+	switch run := t.runs[t.pick(len(t.runs))]; t.pick(21) {
 	case 0:
 		if t.pick(4) == 0 {
 			t.cancel(ctx, run)
@@ -49,6 +49,10 @@ func (t *thread) act(ctx context.Context, n int) {
 		t.contradict(ctx)
 	case 17:
 		t.browse(ctx)
+	case 20:
+		if n := len(t.undoable); n > 0 {
+			t.takeBack(ctx, t.undoable[n-1-min(t.pick(n), t.pick(n))])
+		}
 	case 18:
 		t.byLink(ctx)
 	case 19:
@@ -99,6 +103,9 @@ func (t *thread) meddle(ctx context.Context) {
 		d.Target = []string{"c", "c0", "call", "call_2"}[t.pick(4)]
 	}
 	t.anything(&d)
+	if d.DecisionID != "" {
+		t.maybeHold(p, &d)
+	}
 	t.decide(ctx, t.someone(), run, d)
 }
 

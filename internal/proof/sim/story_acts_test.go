@@ -68,6 +68,8 @@ var acts = speak([]sentence[act]{
 		return wire.Decision{Action: "resume", Arguments: json.RawMessage(args[0])}
 	})},
 	{`{who} approves {tool} for the rest of the turn`, decides(func([]string) wire.Decision { return wire.Decision{Action: "resume", Grant: "run"} })},
+	{`{who} approves {tool} after a hold of {n} seconds`, somebody(func(p *performance, args []string) sending { return p.decisionAfter(args[0], args[1]) })},
+	{`{who} takes it back`, somebody(func(p *performance, _ []string) sending { return p.takeBack() })},
 	{`{who} approves {tools} together`, somebody(func(p *performance, args []string) sending { return p.approveTogether(namesIn(args[0])) })},
 	{`{who} answers {tool} with {text}`, decides(func(args []string) wire.Decision {
 		return wire.Decision{Action: "resume", Result: core.Encode(args[0])}

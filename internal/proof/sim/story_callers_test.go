@@ -24,6 +24,7 @@ type callers struct {
 	requests  int
 	threads   []string
 	decisions []toldDecision // that count, as their senders were told
+	withdrawn []string       // decisions that were taken back, as their senders were told
 	texts     map[string]bool
 	cancelled map[string]bool // runs whose cancel was accepted
 	started   map[string]string

@@ -9,6 +9,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/proof/sim"
 )
@@ -91,8 +92,16 @@ func (p *performance) checkDecisions(segments []core.Segment) {
 		var rec core.DecisionRecord
 		_ = json.Unmarshal(e.Data, &rec)
 		journaled = append(journaled, rec)
+		if slices.Contains(p.withdrawn, rec.DecisionID) {
+			p.wrong("UN-1: %q was withdrawn, and is in the journal: %s", rec.DecisionID, e.Data)
+		}
 		if rec.Applied {
 			applied[rec.Suspension]++
+		}
+	}
+	for _, id := range p.withdrawn {
+		if n := p.undone(segments, id); n != 1 {
+			p.wrong("UN-2: the withdrawal of %q is %d times in the journal", id, n)
 		}
 	}
 	for sus, n := range applied {
@@ -103,6 +112,16 @@ func (p *performance) checkDecisions(segments []core.Segment) {
 	for _, told := range p.decisions {
 		p.checkDecision(told, journaled)
 	}
+}
+
+func (p *performance) undone(segments []core.Segment, id string) (times int) {
+	for _, e := range eventsOf(segments, core.EventDecisionWithdrawn) {
+		var data events.Withdrawn
+		if json.Unmarshal(e.Data, &data) == nil && data.DecisionID == id {
+			times++
+		}
+	}
+	return times
 }
 
 func (p *performance) checkDecision(told toldDecision, journaled []core.DecisionRecord) {

@@ -189,6 +189,8 @@ func (w *watched) signalled(ctx context.Context, req engine.SignalRequest, h cor
 	switch req.Signal.Kind {
 	case core.SignalDecision:
 		w.s.referee.stored(ctx, req.Thread, req.Run, req.Suspension)
+	case core.SignalWithdrawn:
+		w.s.referee.undone(req.Thread, req)
 	case core.SignalPause:
 		w.s.referee.paused(req.Thread, req.Run, req.Signal.ID)
 	case core.SignalMessage:
@@ -300,7 +302,7 @@ func (w *watched) inTime(h core.Head) {
 	if h.Status != core.RunWaiting {
 		return
 	}
-	if id, first := w.moments.due(h); h.Deadline != first || first != 0 && h.Due == 0 {
+	if id, first := w.moments.due(h); len(h.Inbox) == 0 && h.Deadline != first || first != 0 && h.Due == 0 {
 		w.s.wrong("I-5: %s waits until %d and is due at %d; %q is to be closed at %d", h.Run, h.Deadline, h.Due, id, first)
 	}
 }

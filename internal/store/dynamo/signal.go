@@ -77,6 +77,7 @@ func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 		s.together(u, req.Thread, i, one)
 	}
 	requireMore(u, req)
+	holds(u, req)
 	if req.Vote != nil {
 		countVote(u, req)
 	}
@@ -105,5 +106,22 @@ func requireMore(u *update, req engine.SignalRequest) {
 	if req.Late != "" {
 		u.alias("late", headform.Short(req.Thread, req.Late))
 		u.require("attribute_exists({timed}.#late)")
+	}
+}
+
+// holds adds what is conditional for a decision that is held, or withdrawn.
+func holds(u *update, req engine.SignalRequest) {
+	if req.Seen != nil {
+		u.set(attrSchema, number(core.SchemaHold))
+		u.require("attribute_not_exists({lease}) AND {sigs} = :seen AND {v} <= :v")
+		u.value("seen", number(*req.Seen))
+	}
+	if held := req.Undoes; held != nil {
+		at := u.in("{inbox}.") + u.alias("held", headform.Short(req.Thread, held.Suspension))
+		u.removes = append(u.removes, at)
+		u.require(at + ".{k} = :decision AND " + at + ".{id} = :id AND " + at + ".{hold} = :hold")
+		u.value("decision", text(string(core.SignalDecision)))
+		u.value("id", text(held.ID))
+		u.value("hold", number(held.Until))
 	}
 }

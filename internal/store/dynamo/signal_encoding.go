@@ -34,6 +34,7 @@ const (
 	attrMint     = "mint"
 	attrVerified = "ver"
 	attrAs       = "as"
+	attrHold     = "hold"
 )
 
 func inboxOf(thread string, inbox map[string]core.Signal) types.AttributeValue {
@@ -49,7 +50,7 @@ func signalOf(thread string, s core.Signal) types.AttributeValue {
 	for name, v := range map[string]types.AttributeValue{
 		attrCall: unlessEmpty(s.Call), attrID: unlessEmpty(s.ID), attrDig: hashOf(s.Digest), attrRef: unlessEmpty(s.Ref),
 		attrBy: unlessEmpty(s.By), attrVia: unlessEmpty(s.Via), attrAnswers: unlessEmpty(headform.Short(thread, s.Sus)), attrOn: unlessEmpty(string(s.On)),
-		attrLink: unlessEmpty(s.Link), attrMint: unlessEmpty(s.Mint), attrVerified: unlessEmpty(s.Ver), attrMessage: unlessEmpty(s.Msg), attrAs: unlessEmpty(s.As),
+		attrLink: unlessEmpty(s.Link), attrMint: unlessEmpty(s.Mint), attrVerified: unlessEmpty(s.Ver), attrMessage: unlessEmpty(s.Msg), attrAs: unlessEmpty(s.As), attrHold: unlessZero(s.Hold),
 	} {
 		if v != nil {
 			it[name] = v
@@ -76,7 +77,7 @@ func around(id string, at int64) (before, after string) {
 func readSignal(it item, long func(string) string) core.Signal {
 	s := core.Signal{Kind: core.SignalKind(textAt(it, attrKind)), Call: textAt(it, attrCall), ID: textAt(it, attrID), Digest: hashAt(it, attrDig),
 		Ref: textAt(it, attrRef), By: textAt(it, attrBy), Via: textAt(it, attrVia), Sus: long(textAt(it, attrAnswers)), At: numberAt(it, attrTime), On: core.OnPending(textAt(it, attrOn)),
-		Link: textAt(it, attrLink), Mint: textAt(it, attrMint), Ver: textAt(it, attrVerified), Msg: textAt(it, attrMessage), As: textAt(it, attrAs)}
+		Link: textAt(it, attrLink), Mint: textAt(it, attrMint), Ver: textAt(it, attrVerified), Msg: textAt(it, attrMessage), As: textAt(it, attrAs), Hold: numberAt(it, attrHold)}
 	if v := textAt(it, attrValue); v != "" {
 		s.Value = json.RawMessage(v)
 	}

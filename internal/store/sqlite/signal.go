@@ -3,6 +3,7 @@ package sqlite
 import (
 	"context"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 )
@@ -17,9 +18,12 @@ const putSignal = `INSERT INTO inbox (tenant, thread, key, value)
 	AND (?8 = '' OR EXISTS (SELECT 1 FROM json_each(heads.calls) c
 		WHERE c.key = ?9 AND c.value ->> '$.st' = 'suspended' AND c.value ->> '$.sus' = ?8))
 	AND (?10 = '' OR EXISTS (SELECT 1 FROM json_each(heads.timed) t WHERE t.key = ?10))
+	AND (?11 IS NULL OR lease = 0 AND sigs = ?11 AND v <= ?12)
+	AND (?13 = '' OR EXISTS (SELECT 1 FROM inbox h WHERE h.tenant = ?1 AND h.thread = ?2 AND h.key = ?13
+		AND h.value ->> '$.k' = 'decision' AND h.value ->> '$.id' = ?14 AND h.value ->> '$.hold' = ?15))
 	ON CONFLICT (tenant, thread, key) DO NOTHING`
 
-const countSignal = "UPDATE heads SET sigs = sigs + 1, due = ? WHERE tenant = ? AND thread = ? RETURNING " + tables.HeadColumns
+const countSignal = "UPDATE heads SET sigs = sigs + 1, due = ?, v = max(v, ?) WHERE tenant = ? AND thread = ? RETURNING " + tables.HeadColumns
 
 // Signal implements frontend.Store.
 func (db *DB) Signal(ctx context.Context, req engine.SignalRequest) (engine.Written, error) {
@@ -35,13 +39,18 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 	if err := t.putKey(req.Key, now); err != nil {
 		return engine.Written{}, err
 	}
-	n, err := t.Exec(putSignal, req.Tenant, req.Thread, req.InboxKey, value, req.Run, req.NobodyWaits,
-		req.MaxMessages, req.Suspension, req.Call, req.Late)
+	n, err := t.Exec(putSignal, append([]any{req.Tenant, req.Thread, req.InboxKey, value, req.Run, req.NobodyWaits,
+		req.MaxMessages, req.Suspension, req.Call, req.Late}, holdArgs(req)...)...)
 	if err != nil {
 		return engine.Written{}, err
 	}
 	if n == 0 {
 		return t.refused(req.Tenant, req.Thread)
+	}
+	if req.Undoes != nil {
+		if err := t.unstore(req, []string{req.Undoes.Suspension}); err != nil {
+			return engine.Written{}, err
+		}
 	}
 	if counted, err := t.vote(req); err != nil || !counted {
 		if err != nil {
@@ -55,11 +64,28 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 		}
 		return t.refused(req.Tenant, req.Thread)
 	}
-	head, _, err := t.change(countSignal, req.Due, req.Tenant, req.Thread)
+	schema := 0
+	if req.Seen != nil {
+		schema = core.SchemaHold
+	}
+	head, _, err := t.change(countSignal, req.Due, schema, req.Tenant, req.Thread)
 	if err != nil {
 		return engine.Written{}, err
 	}
 	return t.written(head, req.Wake, now)
+}
+
+// holdArgs are the arguments of [putSignal] for a decision that is held, or withdrawn.
+func holdArgs(req engine.SignalRequest) []any {
+	var seen any
+	if req.Seen != nil {
+		seen = *req.Seen
+	}
+	undoes := engine.Held{}
+	if req.Undoes != nil {
+		undoes = *req.Undoes
+	}
+	return []any{seen, core.SchemaHold, undoes.Suspension, undoes.ID, undoes.Until}
 }
 
 // signalTogether stores the other decisions of a batch. If one is refused, it removes those before
@@ -67,7 +93,7 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 func (t *tx) signalTogether(req engine.SignalRequest, values []string) (all bool, err error) {
 	stored := []string{req.InboxKey}
 	for i, one := range req.Together {
-		n, err := t.Exec(putSignal, req.Tenant, req.Thread, one.Suspension, values[i], req.Run, false, 0, one.Suspension, one.Call, "", "")
+		n, err := t.Exec(putSignal, req.Tenant, req.Thread, one.Suspension, values[i], req.Run, false, 0, one.Suspension, one.Call, "", nil, 0, "", "", 0)
 		if err != nil {
 			return false, err
 		}

@@ -32,9 +32,10 @@ func Long(thread, id string) string {
 }
 
 // derived are the keys that begin with a word and end with the id of a suspension: of a late answer
-// or a refused one, and of what the outbox owes a child. NoticeKey is an older program's.
+// or a refused one, of a withdrawal, and of what the outbox owes a child. NoticeKey is an older
+// program's.
 var derived = []string{core.LateKey(""), core.MisfitKey(""), core.RefusedKey(""), core.NoticeKey(""), core.LaunchKey(""), core.CancelKey(""),
-	core.PauseKey(""), core.GoOnKey("")}
+	core.PauseKey(""), core.GoOnKey(""), core.WithdrawnKey("")}
 
 // isSuspension reports whether id is the id of a suspension or a key that is derived from one.
 func isSuspension(id string) bool {
