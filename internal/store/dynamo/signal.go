@@ -65,13 +65,11 @@ func (s *Store) signalUpdate(req engine.SignalRequest) *update {
 	u.sets = append(u.sets, place+" = "+u.value("signal", signalOf(req.Thread, req.Signal)))
 	u.add(attrSigs, 1)
 	s.setDue(u, req.Due)
-	u.require("{run} = :run AND attribute_not_exists({end}) AND attribute_not_exists(" + place + ")")
-	u.value("run", text(req.Run))
+	u.require("{run} = " + u.value("run", text(req.Run)) + " AND attribute_not_exists({end}) AND attribute_not_exists(" + place + ")")
 	if req.Suspension != "" && req.Call != "" {
 		u.alias("call", req.Call)
-		u.require("{calls}.#call.{sus} = :sus AND {calls}.#call.{st} = :suspended")
-		u.value("sus", text(headform.Short(req.Thread, req.Suspension)))
-		u.value("suspended", text(core.CallSuspended.String()))
+		u.require("{calls}.#call.{sus} = " + u.value("sus", text(headform.Short(req.Thread, req.Suspension))) +
+			" AND {calls}.#call.{st} = " + u.value("suspended", text(core.CallSuspended.String())))
 	}
 	for i, one := range req.Together {
 		s.together(u, req.Thread, i, one)
@@ -91,14 +89,13 @@ func (s *Store) together(u *update, thread string, i int, one engine.Answer) {
 	place := u.in("{inbox}.") + u.alias("key"+n, headform.Short(thread, one.Suspension))
 	u.sets = append(u.sets, place+" = "+u.value("signal"+n, signalOf(thread, one.Signal)))
 	u.alias("call"+n, one.Call)
-	u.require("attribute_not_exists(" + place + ") AND {calls}.#call" + n + ".{sus} = :sus" + n + " AND {calls}.#call" + n + ".{st} = :suspended")
-	u.value("sus"+n, text(headform.Short(thread, one.Suspension)))
+	u.require("attribute_not_exists(" + place + ") AND {calls}.#call" + n + ".{sus} = " + u.value("sus"+n, text(headform.Short(thread, one.Suspension))) +
+		" AND {calls}.#call" + n + ".{st} = :suspended")
 }
 
 func requireMore(u *update, req engine.SignalRequest) {
 	if req.MaxMessages > 0 {
-		u.require("size({inbox}) < :most")
-		u.value("most", number(int64(req.MaxMessages)))
+		u.require("size({inbox}) < " + u.value("most", number(int64(req.MaxMessages))))
 	}
 	if req.NobodyWaits {
 		u.require("attribute_not_exists({nsus})")
@@ -113,15 +110,12 @@ func requireMore(u *update, req engine.SignalRequest) {
 func holds(u *update, req engine.SignalRequest) {
 	if req.Seen != nil {
 		u.set(attrSchema, number(core.SchemaHold))
-		u.require("attribute_not_exists({lease}) AND {sigs} = :seen AND {v} <= :v")
-		u.value("seen", number(*req.Seen))
+		u.require("attribute_not_exists({lease}) AND {sigs} = " + u.value("seen", number(*req.Seen)) + " AND {v} <= :v")
 	}
 	if held := req.Undoes; held != nil {
 		at := u.in("{inbox}.") + u.alias("held", headform.Short(req.Thread, held.Suspension))
 		u.removes = append(u.removes, at)
-		u.require(at + ".{k} = :decision AND " + at + ".{id} = :id AND " + at + ".{hold} = :hold")
-		u.value("decision", text(string(core.SignalDecision)))
-		u.value("id", text(held.ID))
-		u.value("hold", number(held.Until))
+		u.require(at + ".{k} = " + u.value("decision", text(string(core.SignalDecision))) + " AND " + at + ".{id} = " + u.value("id", text(held.ID)) +
+			" AND " + at + ".{hold} = " + u.value("hold", number(held.Until)))
 	}
 }

@@ -88,8 +88,7 @@ func readSignal(it item, long func(string) string) core.Signal {
 	return s
 }
 
-// hashOf stores a hash in half the size and any other text unchanged; it returns nil for an empty
-// text.
+// hashOf stores a hash in half the size and any other text unchanged. It is nil for an empty text.
 func hashOf(s string) types.AttributeValue {
 	raw, err := hex.DecodeString(s)
 	if err == nil && len(raw) > 0 && hex.EncodeToString(raw) == s {
