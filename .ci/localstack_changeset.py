@@ -64,9 +64,10 @@ jwt = {"Auth": "JWT", "JwtIssuer": "https://issuer.example", "JwtAudience": "dor
 # Stacks with the conditions of resources that hold in them, and templates that must be refused.
 strict = {"Auth": "IAM", "Streams": "Off", "SubnetIds": "subnet-0a,subnet-0b", "SecurityGroupIds": "sg-0c", "KmsKeyArn": "arn:aws:kms:us-east-1:000000000000:key/1",
           "PermissionsBoundaryArn": "arn:aws:iam::000000000000:policy/bound", "DecisionConcurrency": "20"}
-off = {"Jwt": False, "MakesTopic": False, "TakesEvents": False, "HasStreams": True, "HasKey": False, "InVpc": False}
+console = {"Auth": "IAM", "SignInIssuer": "https://issuer.example", "SignInClientId": "desk", "SecretsPath": "/desk/"}
+off = {"Jwt": False, "MakesTopic": False, "TakesEvents": False, "HasStreams": True, "HasKey": False, "InVpc": False, "HasConsole": False}
 stacks = [("iam", iam, off), ("jwt", jwt, off | {"Jwt": True, "MakesTopic": True, "TakesEvents": True}),
-          ("strict", strict, off | {"HasStreams": False, "HasKey": True, "InVpc": True})]
+          ("strict", strict, off | {"HasStreams": False, "HasKey": True, "InVpc": True}), ("console", console, off | {"HasConsole": True})]
 broken = [no_alias, no_key, no_condition, no_output]
 
 s3.create_bucket(Bucket="templates")

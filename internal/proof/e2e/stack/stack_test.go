@@ -131,16 +131,24 @@ func TestTheTranslatorStillMakesWhatIsTested(t *testing.T) {
 }
 
 func TestTheRealTemplateIsReadForEitherKindOfCallers(t *testing.T) {
-	for _, auth := range []string{"JWT", "IAM"} {
+	jwt := map[string]string{"Auth": "JWT", "JwtIssuer": "https://issuer.example", "JwtAudience": "dormouse"}
+	console := map[string]string{"Auth": "IAM", "SignInIssuer": "https://issuer.example", "SignInClientId": "desk", "SecretsPath": "/desk/"}
+	for _, c := range []struct {
+		name            string
+		parameters      map[string]string
+		functions, urls int
+	}{
+		{"JWT", jwt, 8, 1}, {"IAM", map[string]string{"Auth": "IAM"}, 8, 1}, {"a console", console, 9, 1}, {"no streams", map[string]string{"Streams": "Off"}, 7, 0},
+	} {
 		o := options
 		o.Python = python(t)
-		o.Parameters = map[string]string{"Auth": auth, "JwtIssuer": "https://issuer.example", "JwtAudience": "dormouse"}
+		o.Parameters = c.parameters
 		s, err := Read(t.Context(), "../../../../template.yaml", o)
 		if err != nil {
 			t.Fatal(err)
 		}
-		if len(s.Functions) != 7 || len(s.Mappings) != 3 || len(s.URLs) != 1 || len(s.Schedules) != 1 || len(s.API.Routes) < 10 || len(s.Table.Indexes) != 3 {
-			t.Errorf("%s: %d functions, %d mappings, %d URLs, %d schedules, %d routes, %d indexes", auth, len(s.Functions), len(s.Mappings), len(s.URLs),
+		if len(s.Functions) != c.functions || len(s.Mappings) != 3 || len(s.URLs) != c.urls || len(s.Schedules) != 1 || len(s.API.Routes) < 10 || len(s.Table.Indexes) != 3 {
+			t.Errorf("%s: %d functions, %d mappings, %d URLs, %d schedules, %d routes, %d indexes", c.name, len(s.Functions), len(s.Mappings), len(s.URLs),
 				len(s.Schedules), len(s.API.Routes), len(s.Table.Indexes))
 		}
 	}
