@@ -1047,4 +1047,4 @@ var members = map[string]member{
 }
 
 // holdSeconds bounds how long a decision is held.
-var holdSeconds = &schema{Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(60.0)}
+var holdSeconds = &schema{Type: "integer", Minimum: jsonschema.Ptr(0.0), Maximum: jsonschema.Ptr(60.0)}
