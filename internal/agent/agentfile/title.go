@@ -1,6 +1,7 @@
 package agentfile
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -26,7 +27,7 @@ func (s *source) titles(d agent.Definition, tools []*yaml.Node) {
 		known, described := propertiesOf(t)
 		for _, name := range template.Arguments() {
 			if described && !slices.Contains(known, name) {
-				s.Refuse(at, "title: %s has no argument %q; it has %s", t.Name, name, strings.Join(append(known, "no others"), ", "))
+				s.Refuse(at, "title: %s has no argument %q; it has %s", t.Name, name, cmp.Or(strings.Join(known, ", "), "none"))
 			}
 		}
 	}

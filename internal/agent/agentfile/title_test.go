@@ -27,7 +27,7 @@ func TestATitleIsRead(t *testing.T) {
 
 func TestMistakesInATitleAreNamed(t *testing.T) {
 	for title, want := range map[string]string{
-		`Pay {amnt}?`:                       `title: pay has no argument "amnt"; it has amount, to, no others`,
+		`Pay {amnt}?`:                       `title: pay has no argument "amnt"; it has amount, to`,
 		`Pay {to.name}?`:                    `title: pay has no argument "to.name"`,
 		`Pay {secret:KEY}?`:                 `cannot hold a secret`,
 		`Pay {amount?`:                      `a brace belongs to no placeholder`,
