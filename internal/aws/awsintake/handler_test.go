@@ -5,19 +5,17 @@ import (
 	"context"
 	"encoding/json"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -94,47 +92,13 @@ func (r *rig) file(name string) []string {
 
 func (r *rig) invoke(ctx context.Context, raw []byte) (again []string) {
 	r.Helper()
-	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "req-1"})
-	text, err := lambda.NewHandler(r.h.Handle).Invoke(ctx, raw)
-	if err != nil {
-		r.Fatal(err)
-	}
-	var answer events.SQSEventResponse
-	if err := json.Unmarshal(text, &answer); err != nil || !strings.Contains(string(text), `"batchItemFailures":[`) {
-		r.Fatalf("the platform cannot read the answer %s: %v", text, err)
-	}
-	for _, f := range answer.BatchItemFailures {
-		again = append(again, f.ItemIdentifier)
-	}
-	return again
-}
-
-// body is an event with one message.
-func body(text string, receives int) []byte {
-	e := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m1", ReceiptHandle: "r1", Body: text, EventSourceARN: intakeARN,
-		Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives)}}}}
-	raw, err := json.Marshal(e)
-	if err != nil {
-		panic(err)
-	}
-	return raw
+	return awstest.Invoke(ctx, r.T, r.h.Handle, raw)
 }
 
 // metrics are those of the line that was written last.
 func (r *rig) metrics() map[string]float64 {
 	r.Helper()
-	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
-	var line map[string]any
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil {
-		r.Fatalf("%v in %q", err, r.out.String())
-	}
-	counts := map[string]float64{}
-	for _, n := range emf.Names() {
-		if v, ok := line[string(n)].(float64); ok {
-			counts[string(n)] = v
-		}
-	}
-	return counts
+	return awstest.LastMetrics(r.T, r.out.String())
 }
 
 func (r *rig) want(what string, got, want any) {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/aws/aws-lambda-go/events"
 
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
@@ -74,7 +75,7 @@ func TestAPartOfAnEventThatIsBusyIsPutBackAlone(t *testing.T) {
 	keys := r.texts()
 	for n, m := range r.moved {
 		r.asked = nil
-		r.invoke(t.Context(), body(m.Body, 1))
+		r.invoke(t.Context(), awstest.Message(r.T, intakeARN, m.Body, 1))
 		r.want("what was put back asks for", r.texts(), keys[n:n+1])
 	}
 }
@@ -126,7 +127,7 @@ func TestFormsThatAreNearlyKnown(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			r := newRig(t)
-			r.want("again", r.invoke(t.Context(), body(tt.body, 1)), []string(nil))
+			r.want("again", r.invoke(t.Context(), awstest.Message(r.T, intakeARN, tt.body, 1)), []string(nil))
 			got := "dead"
 			if len(r.asked) == 1 {
 				got = r.asked[0].IdempotencyKey

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/queue/intake"
@@ -47,7 +48,7 @@ func TestFatesOfAMessageOfTheIntakeQueue(t *testing.T) {
 			r := newRig(t)
 			r.refuses = tt.refuses
 			const message = `{"idempotency_key":"k","agent":"a","input":"go"}`
-			again := r.invoke(t.Context(), body(message, tt.times))
+			again := r.invoke(t.Context(), awstest.Message(r.T, intakeARN, message, tt.times))
 			if len(r.moved) != 1 || r.moved[0].Outcome != tt.outcome || r.moved[0].Body != message || (len(again) == 1) != tt.again {
 				t.Errorf("moved %+v, again %v", r.moved, again)
 			}
@@ -83,7 +84,7 @@ func TestABusyMessageIsHiddenBeforeItIsSentAnew(t *testing.T) {
 	r.refuses = &refusal.Error{Code: refusal.CodeRunOpen, Detail: "busy"}
 	for n := 1; n <= maxFailures; n++ {
 		r.moved, r.after = nil, nil
-		r.invoke(t.Context(), body(`{"idempotency_key":"k","agent":"a","input":"x"}`, n))
+		r.invoke(t.Context(), awstest.Message(r.T, intakeARN, `{"idempotency_key":"k","agent":"a","input":"x"}`, n))
 		if len(r.moved) != 1 {
 			t.Fatalf("hand-over %d: %+v", n, r.moved)
 		}

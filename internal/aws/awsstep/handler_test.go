@@ -7,18 +7,16 @@ import (
 	"errors"
 	"log/slog"
 	"os"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/aws/aws-lambda-go/events"
-	"github.com/aws/aws-lambda-go/lambda"
-	"github.com/aws/aws-lambda-go/lambdacontext"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/aws/emf"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -83,47 +81,13 @@ func (r *rig) file(name string) []string {
 
 func (r *rig) invoke(ctx context.Context, raw []byte) (again []string) {
 	r.Helper()
-	ctx = lambdacontext.NewContext(ctx, &lambdacontext.LambdaContext{AwsRequestID: "req-1"})
-	text, err := lambda.NewHandler(r.h.Handle).Invoke(ctx, raw)
-	if err != nil {
-		r.Fatal(err)
-	}
-	var answer events.SQSEventResponse
-	if err := json.Unmarshal(text, &answer); err != nil || !strings.Contains(string(text), `"batchItemFailures":[`) {
-		r.Fatalf("the platform cannot read the answer %s: %v", text, err)
-	}
-	for _, f := range answer.BatchItemFailures {
-		again = append(again, f.ItemIdentifier)
-	}
-	return again
-}
-
-// body is an event with one message.
-func body(arn, text string, receives int) []byte {
-	e := events.SQSEvent{Records: []events.SQSMessage{{MessageId: "m1", ReceiptHandle: "r1", Body: text, EventSourceARN: arn,
-		Attributes: map[string]string{"ApproximateReceiveCount": strconv.Itoa(receives)}}}}
-	raw, err := json.Marshal(e)
-	if err != nil {
-		panic(err)
-	}
-	return raw
+	return awstest.Invoke(ctx, r.T, r.h.Handle, raw)
 }
 
 // metrics are those of the line that was written last.
 func (r *rig) metrics() map[string]float64 {
 	r.Helper()
-	lines := strings.Split(strings.TrimSpace(r.out.String()), "\n")
-	var line map[string]any
-	if err := json.Unmarshal([]byte(lines[len(lines)-1]), &line); err != nil {
-		r.Fatalf("%v in %q", err, r.out.String())
-	}
-	counts := map[string]float64{}
-	for _, n := range emf.Names() {
-		if v, ok := line[string(n)].(float64); ok {
-			counts[string(n)] = v
-		}
-	}
-	return counts
+	return awstest.LastMetrics(r.T, r.out.String())
 }
 
 func (r *rig) want(what string, got, want any) {
@@ -193,12 +157,12 @@ func TestAStepThatFailedComesAgainLaterEachTime(t *testing.T) {
 	r.fails = engine.ErrUnavailable
 	for n, want := range map[int]time.Duration{1: 4 * time.Second, 2: 8 * time.Second, 5: 64 * time.Second, 30: 5 * time.Minute} {
 		r.given = nil
-		r.want("again", r.invoke(t.Context(), body(wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, n)), []string{"m1"})
+		r.want("again", r.invoke(t.Context(), awstest.Message(r.T, wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, n)), []string{"m1"})
 		r.want("given back", r.given, []time.Duration{want})
 	}
 	r.h.Chance = func() float64 { return 0 }
 	r.given = nil
-	r.invoke(t.Context(), body(wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, 1))
+	r.invoke(t.Context(), awstest.Message(r.T, wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, 1))
 	r.want("given back at the least", r.given, []time.Duration{2 * time.Second})
 }
 
@@ -213,7 +177,7 @@ func TestAStepEndsBeforeItsInvocation(t *testing.T) {
 	r := newRig(t)
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
-	r.invoke(ctx, body(wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, 1))
+	r.invoke(ctx, awstest.Message(r.T, wakeARN, `{"tenant":"acme","thread":"thr_demo"}`, 1))
 	if r.budget > 57*time.Second || r.budget < 30*time.Second {
 		t.Errorf("the step had %s of a minute", r.budget)
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsintake"
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/aws/xray"
 	"github.com/dormouse-dev/dormouse/internal/binding"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -303,7 +304,7 @@ func TestAnInvocationWithoutTimeClaimsNothing(t *testing.T) {
 	ctx, cancel := context.WithTimeout(t.Context(), 15*time.Second)
 	defer cancel()
 	thread := d.runs()[0].ThreadID
-	answer, err := d.handler.Invoke(ctx, body(wakeARN, `{"tenant":"acme","thread":"`+thread+`"}`, 1))
+	answer, err := d.handler.Invoke(ctx, awstest.Message(d.T, wakeARN, `{"tenant":"acme","thread":"`+thread+`"}`, 1))
 	d.must(err)
 	head, err := d.parts.Store.Load(t.Context(), "acme", thread)
 	if err != nil || head.Epoch != 0 || !strings.Contains(string(answer), "m1") {
@@ -315,7 +316,7 @@ func TestATracedInvocationTellsWhatItDid(t *testing.T) {
 	d := newDeployed(t)
 	//lint:ignore SA1029 the key is a string because the Lambda runtime's is one
 	ctx := context.WithValue(t.Context(), any(xray.ContextKey), "Root=1-5759e988-bd862e3fe1be46a994272793;Parent=53995c3f42cd8ad8;Sampled=1")
-	_, err := d.handler.Invoke(ctx, body(wakeARN, `{"tenant":"acme","thread":"thr_none"}`, 1))
+	_, err := d.handler.Invoke(ctx, awstest.Message(d.T, wakeARN, `{"tenant":"acme","thread":"thr_none"}`, 1))
 	d.must(err)
 	d.must(d.daemon.SetReadDeadline(time.Now().Add(10 * time.Second)))
 	datagram := make([]byte, 64<<10)

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/agent/agentfile"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/aws/awstest"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -55,7 +56,7 @@ func (d *deployed) step(thread string) {
 	d.Helper()
 	ctx, cancel := context.WithDeadline(d.Context(), d.deadline())
 	defer cancel()
-	answer, err := d.handler.Invoke(ctx, body(wakeARN, string(core.Encode(engine.Wakeup{Tenant: "acme", Thread: thread})), 1))
+	answer, err := d.handler.Invoke(ctx, awstest.Message(d.T, wakeARN, string(core.Encode(engine.Wakeup{Tenant: "acme", Thread: thread})), 1))
 	if d.must(err); string(answer) != `{"batchItemFailures":[]}` {
 		d.Errorf("the step of %s is to come again: %s", thread, answer)
 	}

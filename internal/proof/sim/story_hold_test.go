@@ -25,7 +25,7 @@ func (p *performance) decisionAfter(tool, seconds string) sending {
 	}
 }
 
-// takeBack withdraws the last decision that counts, as somebody was told.
+// takeBack withdraws the decision that was accepted last.
 func (p *performance) takeBack() sending {
 	last := p.decisions[len(p.decisions)-1]
 	return func(ctx context.Context, who frontend.Caller) (bool, error) {
