@@ -22,7 +22,7 @@ var escapes = map[string]string{
 }
 
 // proof are folders that only tests and their tools use.
-var proof = []string{"internal/proof", "internal/engine/enginetest", "internal/api/httpapi/httpapitest", "internal/frontend/frontendtest"}
+var proof = []string{"internal/proof", "internal/aws/awstest", "internal/engine/enginetest", "internal/api/httpapi/httpapitest", "internal/frontend/frontendtest"}
 
 func TestJSONIsNotEscapedForHTML(t *testing.T) {
 	found := map[string]bool{}
