@@ -15,7 +15,7 @@ import (
 
 var dbos = peer{name: "dbos", title: "DBOS Python", version: pinned("requirements.txt", "dbos=="),
 	install: [][]string{
-		{"python3 -m venv venv && venv/bin/pip install -q -r requirements.txt"},
+		{"python3 -m venv venv && venv/bin/python -m pip install -q -r requirements.txt"},
 		{`command -v initdb || ls /usr/lib/postgresql/*/bin/initdb || { echo "install the package postgresql"; exit 1; }`}},
 	start: startDBOS}
 

@@ -118,7 +118,7 @@ var langgraphJS = peer{name: "langgraph-js", title: "LangGraph JS", version: pin
 	}}
 
 var langgraphPython = peer{name: "langgraph-py", title: "LangGraph Python", version: pinned("requirements.txt", "langgraph=="),
-	install: [][]string{{"python3 -m venv venv && venv/bin/pip install -q -r requirements.txt"}},
+	install: [][]string{{"python3 -m venv venv && venv/bin/python -m pip install -q -r requirements.txt"}},
 	start: func(ctx context.Context, w *world) (caller, error) {
 		addr := freeAddr()
 		_, port, _ := net.SplitHostPort(addr)
