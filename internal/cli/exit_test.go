@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"io"
 	"net/http"
+	"os"
+	"path/filepath"
 	"strings"
 	"testing"
 
@@ -127,9 +129,13 @@ func TestDevThatCannotStart(t *testing.T) {
 	}
 	for _, tt := range tests {
 		t.Run(tt.name, func(t *testing.T) {
-			out := dormouse(t, nil, append([]string{"dev", "--data", t.TempDir()}, tt.args...)...)
+			data := filepath.Join(t.TempDir(), "data")
+			out := dormouse(t, nil, append([]string{"dev", "--data", data}, tt.args...)...)
 			out.wantExit(t, tt.exit)
 			contains(t, out.stderr, tt.stderr)
+			if _, err := os.Stat(data); err == nil {
+				t.Error("it left a data directory")
+			}
 		})
 	}
 }

@@ -47,6 +47,9 @@ func (x *exchange) refused(err error) (*mcp.CallToolResult, error) {
 	if p.RetryAfter > 0 {
 		words += fmt.Sprintf(" (retry after %d seconds)", p.RetryAfter)
 	}
+	if p.DecisionExtra != nil {
+		words += first(p.Winner)
+	}
 	if p.RunID != "" {
 		words += fmt.Sprintf("\nHere, follow the run with get_run {\"run_id\": %q}, or end it with cancel_run.", p.RunID)
 	}

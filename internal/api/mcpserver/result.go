@@ -100,12 +100,17 @@ func told(said *replies) (lines []mcp.Content) {
 			continue
 		}
 		line := fmt.Sprintf("Your answer to %s wasn't used: %s: %s", printable.Text(a.Target), a.Code, a.Detail)
-		if w := a.Winner; w != nil {
-			line += fmt.Sprintf(" (%s by %s)", cmp.Or(w.Action, "answered"), cmp.Or(w.By, w.Via, "a caller without a name"))
-		}
-		lines = append(lines, text(line)...)
+		lines = append(lines, text(line+first(a.Winner))...)
 	}
 	return lines
+}
+
+// first says which decision counts instead; empty if it isn't known.
+func first(w *wire.Winner) string {
+	if w == nil {
+		return ""
+	}
+	return fmt.Sprintf(" (%s by %s)", cmp.Or(w.Action, "answered"), cmp.Or(w.By, w.Via, "a caller without a name"))
 }
 
 // waiting is the result for a client that can't be asked, or not this: it names the run, and the
