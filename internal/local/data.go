@@ -29,6 +29,10 @@ type data struct {
 // openData opens the store, and frees the leases of a crashed process if no other process uses the
 // directory.
 func openData(ctx context.Context, o Options, times timing, policy string) (*data, error) {
+	// a server that was started in the wrong directory leaves no store there
+	if _, err := os.Stat(o.Agents); err != nil {
+		return nil, err
+	}
 	path := filepath.Join(o.Data, databaseFile)
 	if info, err := os.Stat(path); o.MustExist && (errors.Is(err, fs.ErrNotExist) || err == nil && info.Size() == 0) {
 		err = fmt.Errorf("%w in %s, and --must-exist requires one; correct --data, restore the directory, or start once without --must-exist to create a store", ErrNoStore, o.Data)

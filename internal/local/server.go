@@ -8,7 +8,6 @@ import (
 	"net"
 	"net/http"
 	"net/netip"
-	"os"
 	"sync"
 	"time"
 
@@ -201,10 +200,6 @@ func Start(ctx context.Context, o Options) (*Server, error) {
 		return nil, err
 	}
 	if err := free(o.Addr); err != nil {
-		return nil, err
-	}
-	// a server that was started in the wrong directory leaves no store there
-	if _, err := os.Stat(o.Agents); err != nil {
 		return nil, err
 	}
 	if o.Commands {
