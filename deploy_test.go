@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/dormouse-dev/dormouse/internal/proof/ways"
 )
 
 // deployDesk is a copy of what tools/deploy reads, with a program in SAM's place that keeps what it
@@ -140,6 +142,43 @@ func TestDeployStopsWhereItDoesNotKnow(t *testing.T) {
 		calls, out, err := newDeployDesk(t, c.config, c.stacks).deploy(c.args...)
 		if err == nil || !strings.Contains(out, c.said) || slices.ContainsFunc(calls, func(call string) bool { return strings.HasPrefix(call, "deploy|") }) {
 			t.Errorf("%s: %v: %s\n%v", name, err, out, calls)
+		}
+	}
+}
+
+// TestWaysToDeployAreThoseOfTheTemplate: what is generated from template.yaml was generated from
+// what it says now.
+func TestWaysToDeployAreThoseOfTheTemplate(t *testing.T) {
+	digest, err := ways.Digest("template.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range []string{"deploy/cdk/lib/template.json"} {
+		text, err := os.ReadFile(file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if !strings.Contains(string(text), digest) {
+			t.Errorf("%s is of another template.yaml; run .ci/ways update", file)
+		}
+	}
+}
+
+// TestAReleaseHasEveryFunction: the ways to deploy without SAM take all programs from a release.
+func TestAReleaseHasEveryFunction(t *testing.T) {
+	release, err := os.ReadFile(".goreleaser.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	folders, err := os.ReadDir("functions")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range folders {
+		for _, line := range []string{"main: ./functions/" + f.Name(), "_lambda_" + f.Name() + "_arm64"} {
+			if !strings.Contains(string(release), line) {
+				t.Errorf(".goreleaser.yaml has no %s", line)
+			}
 		}
 	}
 }

@@ -151,6 +151,16 @@ var translator string
 
 // Read reads, translates and resolves the template in file.
 func Read(ctx context.Context, file string, o Options) (*Stack, error) {
+	cloud, err := Translate(ctx, file, o)
+	if err != nil {
+		return nil, err
+	}
+	return Resolve(cloud, o)
+}
+
+// Translate returns what AWS makes of the template in file, as JSON: SAM resources are expanded,
+// and everything else stays as it is.
+func Translate(ctx context.Context, file string, o Options) ([]byte, error) {
 	text, err := os.ReadFile(file)
 	if err != nil {
 		return nil, err
@@ -163,10 +173,7 @@ func Read(ctx context.Context, file string, o Options) (*Stack, error) {
 	if exit, ok := errors.AsType[*exec.ExitError](err); ok {
 		return nil, fmt.Errorf("the SAM translator refuses %s:\n%s", file, strings.TrimSpace(string(exit.Stderr)))
 	}
-	if err != nil {
-		return nil, err
-	}
-	return Resolve(cloud, o)
+	return cloud, err
 }
 
 // translate returns what the SAM translator makes of a template.
