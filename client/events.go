@@ -52,7 +52,7 @@ type EventPage struct {
 	Items []Event `json:"items"`
 	// The cursor for the next request; always set.
 	Next string `json:"next"`
-	// The run is done and there are no more events.
+	// The run is done and there are no more events; if the newest are first, no earlier ones.
 	Done bool `json:"done"`
 	// The run is suspended and there are no more events for now.
 	Waiting bool `json:"waiting"`

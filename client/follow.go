@@ -26,6 +26,8 @@ type EventOptions struct {
 type EventQuery struct {
 	// Return only events after this cursor. Empty starts with the first event.
 	After string
+	// The newest first: After goes on backwards. Tree, Tail and Wait must be unset.
+	Newest bool
 	// Without a cursor, return only events that are committed from now on.
 	Tail bool
 	// Also return the events of the runs below, merged into one order. They carry a Path.
@@ -39,6 +41,9 @@ type EventQuery struct {
 func (o EventQuery) query() url.Values {
 	q := url.Values{}
 	add(q, "after", o.After)
+	if o.Newest {
+		q.Set("order", "desc")
+	}
 	if o.Tree {
 		q.Set("tree", "true")
 	}

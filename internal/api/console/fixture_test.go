@@ -71,7 +71,7 @@ func (k *tokens) remove(token string) {
 
 // server is the console over a real store, and a worker that puts runs into states.
 type server struct {
-	*testing.T
+	testing.TB
 	url    string
 	tokens *tokens
 	reads  *query.Reader
@@ -89,20 +89,20 @@ type lines interface {
 	ThreadLines(ctx context.Context, tenant, thread string) (map[string]notice.Line, error)
 }
 
-func newServer(t *testing.T) *server {
+func newServer(t testing.TB) *server {
 	t.Helper()
 	return newServerWith(t, access.PublicURL{}, func(*session.Desk) {})
 }
 
 // newServerWith is a server that people reach at a public address, with other ways to sign in.
-func newServerWith(t *testing.T, public access.PublicURL, change func(*session.Desk)) *server {
+func newServerWith(t testing.TB, public access.PublicURL, change func(*session.Desk)) *server {
 	t.Helper()
 	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
 	store, _ := sqlitetest.Open(t, clock, random)
 	waker := &frontendtest.Waker{}
 	desk := webhooks.New(webhooks.Options{Store: store, Deliveries: store, Waker: waker, Clock: clock, Random: random})
 	front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: waker, Clock: clock, Random: random, Tool: describe})
-	s := &server{T: t, clock: clock, lines: store, waker: waker, reads: query.New(front), tokens: &tokens{known: map[string]access.Principal{}},
+	s := &server{TB: t, clock: clock, lines: store, waker: waker, reads: query.New(front), tokens: &tokens{known: map[string]access.Principal{}},
 		worker: frontendtest.Worker{Test: t, Store: store, Clock: clock, Random: random, Tenant: tenant, Who: true}}
 	for name, roles := range map[string][]access.Role{"anna": {access.Decide}, "rita": {access.Read}, "olga": {access.Admin}, "hugo": {access.Webhooks}} {
 		s.tokens.set(name+"-secret", access.Principal{Tenant: tenant, Name: name, Fingerprint: name + "-1", Roles: roles})

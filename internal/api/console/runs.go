@@ -58,7 +58,9 @@ type runView struct {
 	State, Took, Tokens, Cost string
 	Questions                 []row
 	Line                      []entryView
-	Compressed, Earlier       bool
+	Compressed                bool
+	Earlier                   string // the place before what is shown; empty at the beginning
+	Cut                       bool   // later entries are on other pages
 	Acts                      []string
 	Form, Key                 string
 }
@@ -69,12 +71,13 @@ type entryView struct {
 	Heading, Time string
 	Bar           int
 	Open          bool
+	Later         bool // its end is on another page
 }
 
-// mostEntries of a run are shown, the newest.
+// mostEvents of a run are shown on one page.
 const (
-	mostEntries = 200
-	long        = 3 * time.Second
+	mostEvents = 200
+	long       = 3 * time.Second
 )
 
 func (c *Console) run(w http.ResponseWriter, l look) error {
@@ -82,7 +85,10 @@ func (c *Console) run(w http.ResponseWriter, l look) error {
 	if err != nil {
 		return err
 	}
-	line, err := c.lineOf(l, run.ID)
+	before := l.URL.Query().Get("before")
+	line, earlier, err := timeline.Newest(before, func(before string) (wire.EventPage, error) {
+		return l.Events(run.ID, query.EventQuery{After: before, Order: query.OrderNewest, Limit: mostEvents})
+	})
 	if err != nil {
 		return err
 	}
@@ -96,11 +102,12 @@ func (c *Console) run(w http.ResponseWriter, l look) error {
 		v.Cost = cost.Cost.USD
 	}
 	v.Questions = questionsOf(run, now)
-	if v.Earlier = len(line.Entries) > mostEntries; v.Earlier {
-		line.Entries = line.Entries[len(line.Entries)-mostEntries:]
-	}
+	v.Earlier, v.Cut = earlier, before != ""
 	for _, e := range line.Entries {
 		shown := entryOf(e, now)
+		if v.Cut && shown.Open {
+			shown.Open, shown.Later, shown.Heading = false, true, say("line."+string(e.Kind))
+		}
 		v.Compressed = v.Compressed || e.Kind == timeline.Wait && now.Sub(e.From) > long
 		v.Line = append(v.Line, shown)
 	}
@@ -114,24 +121,6 @@ func questionsOf(run wire.Run, now time.Time) (rows []row) {
 		rows = append(rows, rowOf(wire.Approval{RunID: run.ID, ThreadID: run.ThreadID, Agent: run.Agent, AgentVersion: run.AgentVersion, Pending: p}, now))
 	}
 	return rows
-}
-
-// lineOf reads the whole journal of a run.
-func (c *Console) lineOf(l look, run string) (line timeline.Line, err error) {
-	for after := ""; ; {
-		page, err := l.Events(run, query.EventQuery{After: after, Limit: 1000})
-		if err != nil {
-			return line, err
-		}
-		for _, e := range page.Items {
-			if err := line.Push(e); err != nil {
-				return line, err
-			}
-		}
-		if after = page.Next; page.Done || len(page.Items) == 0 {
-			return line, nil
-		}
-	}
 }
 
 func entryOf(e timeline.Entry, now time.Time) entryView {

@@ -1,8 +1,10 @@
 package httpapi_test
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
@@ -111,5 +113,38 @@ func TestEventsFromTheTail(t *testing.T) {
 	call := decoded[wire.Call](t, s.send("GET", "/v1/runs/"+run.ID+"/calls/c1", "").text)
 	if call.ToolName != "refund" || string(call.Arguments) == "" {
 		t.Errorf("%+v", call)
+	}
+}
+
+// The newest events come first in pages alone: not in streams, and not with what only the oldest
+// first can have.
+func TestEventsNewestFirst(t *testing.T) {
+	s := newServer(t, settings{})
+	run := s.start()
+	s.worker.Works(run.ID, frontendtest.Answer{Text: "I look.", Calls: []frontendtest.Ran{{ID: "c1", Tool: "find", Arguments: []byte("{}")}}})
+	s.worker.Finish(run.ID, "done")
+	all, err := s.client.EventPage(t.Context(), run.ID, client.EventQuery{})
+	if err != nil || len(all.Items) < 3 {
+		t.Fatalf("%+v, %v", all, err)
+	}
+	var newest []client.Event
+	for after, done := "", false; !done; {
+		page, err := s.client.EventPage(t.Context(), run.ID, client.EventQuery{Newest: true, After: after, Limit: 2})
+		if err != nil {
+			t.Fatal(err)
+		}
+		newest, after, done = append(newest, page.Items...), page.Next, page.Done
+	}
+	slices.Reverse(newest)
+	if !slices.EqualFunc(newest, all.Items, func(a, b client.Event) bool { return a.Seq == b.Seq }) {
+		t.Errorf("%+v, want %+v", newest, all.Items)
+	}
+	for _, query := range []string{"order=desc&wait=5", "order=desc&from=tail", "order=desc&tree=true", "order=newest"} {
+		if got := s.send("GET", "/v1/runs/"+run.ID+"/events?"+query, "", header("Accept", "application/json")); got.StatusCode != 400 {
+			t.Errorf("%s: %d", query, got.StatusCode)
+		}
+	}
+	if got := s.send("GET", "/v1/runs/"+run.ID+"/events?order=desc", "", header("Accept", "text/event-stream")); got.StatusCode != 400 {
+		t.Errorf("a stream: %d", got.StatusCode)
 	}
 }

@@ -73,7 +73,7 @@ func (a *api) feedPage(w http.ResponseWriter, r *http.Request, q query.FeedQuery
 	if q.Limit, err = params.Number(values, "limit"); err != nil {
 		return err
 	}
-	if q.Tail, err = fromTail(values); err != nil {
+	if q.Tail, err = params.FromTail(values); err != nil {
 		return err
 	}
 	q.After, q.Wait = values.Get("after"), inTime(r, params.Seconds(wait))

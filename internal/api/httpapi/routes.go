@@ -96,6 +96,7 @@ var (
 	fromParam  = param{in: "query", name: "from", about: "`tail` returns only events committed from now on, if there is no cursor.", one: []string{"tail"}}
 	dataParam  = param{in: "query", name: "data", about: "`true` includes the bytes of images and documents.", one: []string{"true", "false"}}
 	orderParam = param{in: "query", name: "order", about: "`asc` (default): the oldest first. `desc`: the newest first, read without those before them. A cursor goes on in its order.", one: query.Orders}
+	eventOrder = param{in: "query", name: "order", about: "For pages. `asc` (default): the oldest first. `desc`: the newest first, without live events; `after` then returns what is before the cursor, and `done` says that the first event was read.", one: query.Orders}
 	lastParam  = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}
 
 	statusParam   = param{in: "query", name: "status", about: "Return only runs with this status.", one: query.RunStatuses}
@@ -220,9 +221,7 @@ func (a *api) runRoutes() []route {
 				"The stream ends after the events that end or suspend the run: `turn.ended` and the rest of its commit, including `run.status`. " +
 				"Reopened with `Last-Event-ID`, it continues after that event. At the end of a suspended run it stays open; at the end of a finished run it returns 204, " +
 				"so a browser's EventSource stops.",
-			params: []param{inQuery("after", "A cursor: return only later events."), fromParam, treeParam,
-				limitParam("100", 1000), waitSoLong,
-				followParam, lastParam},
+			params: []param{inQuery("after", "A cursor: return only later events."), eventOrder, fromParam, treeParam, limitParam("100", 1000), waitSoLong, followParam, lastParam},
 			answers: []answered{answers(200, wire.EventPage{}, "One page."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream: lines of `id`, `event` (the type) and `data` (one event as JSON), and comments that keep the connection open."},
 				answers(204, nil, "Streams: the run is done and you have read all of its events."),
@@ -305,10 +304,9 @@ func (a *api) threadRoutes() []route {
 			answers: []answered{started(202, "Accepted. Returns the run that receives the message."), started(200, "The key was used before with the same body.")},
 			codes:   append([]refusal.Code{refusal.CodeSchemaMismatch}, startCodes...), serve: a.sendMessage},
 		{method: http.MethodGet, path: "/v1/threads/{id}/events", name: "readThreadEvents", tag: "threads", title: "Read or stream a thread's events", roles: canRead,
-			about: "Returns the events of all runs of the thread, in order, as pages (`Accept: application/json`) or as a stream. A stream ends when the newest run is done or suspended; with `follow=true` it stays open for later runs. Reopened at its end, a stream waits for the next run.",
-			params: []param{inQuery("after", "A cursor: return only later events."), fromParam,
-				limitParam("100", 1000), waitSoLong, followParam, lastParam},
-			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` is set if the newest run is suspended or done; `done` is never set."),
+			about:  "Returns the events of all runs of the thread, in order, as pages (`Accept: application/json`) or as a stream. A stream ends when the newest run is done or suspended; with `follow=true` it stays open for later runs. Reopened at its end, a stream waits for the next run.",
+			params: []param{inQuery("after", "A cursor: return only later events."), eventOrder, fromParam, limitParam("100", 1000), waitSoLong, followParam, lastParam},
+			answers: []answered{answers(200, wire.EventPage{}, "One page. `waiting` is set if the newest run is suspended or done; `done` is set with `order=desc` alone."),
 				{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "A stream of events."},
 				{status: 307, headers: []string{"Location"}, about: "Streams have a separate address, as on AWS. `Location` names it; browsers follow it automatically."}},
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeThreadNotFound, problems.CodeTooManyStreams}, serve: a.threadEvents},

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"net/http"
-	"net/url"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
@@ -152,17 +151,6 @@ func (a *api) readGrown(r *http.Request, run string, q query.EventQuery) (wire.E
 	return treefeed.Reader{Runs: a.reads}.Grown(r.Context(), caller(r), run, q)
 }
 
-// fromTail says whether only new events are wanted.
-func fromTail(values url.Values) (bool, error) {
-	switch values.Get("from") {
-	case "":
-		return false, nil
-	case "tail":
-		return true, nil
-	}
-	return false, &refusal.Error{Code: refusal.CodeInvalid, Detail: "from must be tail or omitted"}
-}
-
 func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	values := r.URL.Query()
 	if values.Has("follow") {
@@ -176,12 +164,12 @@ func (a *api) eventPage(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return err
 	}
-	tail, err := fromTail(values)
+	order, tail, err := params.EventOrder(values)
 	if err != nil {
 		return err
 	}
 	page, err := a.readEvents(r, r.PathValue("id"),
-		query.EventQuery{After: values.Get("after"), Tail: tail, Limit: limit, Wait: inTime(r, params.Seconds(wait)), Live: wait > 0 && !a.buffered})
+		query.EventQuery{After: values.Get("after"), Order: order, Tail: tail, Limit: limit, Wait: inTime(r, params.Seconds(wait)), Live: wait > 0 && !a.buffered})
 	if err != nil {
 		return err
 	}

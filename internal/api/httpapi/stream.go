@@ -110,7 +110,7 @@ const bufferedLife = 20 * time.Second
 
 func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*openStream, error) {
 	values := r.URL.Query()
-	for _, name := range []string{"wait", "limit"} {
+	for _, name := range []string{"wait", "limit", "order"} {
 		if values.Has(name) {
 			return nil, &refusal.Error{Code: refusal.CodeInvalid, Detail: name + " applies to pages, not to streams; remove it, or send Accept: application/json"}
 		}
@@ -121,7 +121,7 @@ func (a *api) newStream(w http.ResponseWriter, r *http.Request, id string) (*ope
 		f.after = last
 	}
 	var err error
-	if f.tail, err = fromTail(values); err != nil {
+	if f.tail, err = params.FromTail(values); err != nil {
 		return nil, err
 	}
 	switch values.Get("follow") {

@@ -49,28 +49,67 @@ func CollectNewest[T any](ctx context.Context, r *Reader, h core.Head, at Newest
 	defer leave()
 	items, weight := []T{}, 0
 	full := func() bool { return len(items) >= limit || weight >= most }
-	for count := int64(firstPiece); at.Seq >= 1 && !full(); {
+	err = r.down(ctx, h, 1, at.Seq, func(s core.Segment) bool {
+		all := entries(s)
+		at.Read = min(at.Read, len(all))
+		for at.Read < len(all) && !full() {
+			one := all[len(all)-1-at.Read]
+			items, weight, at.Read = append(items, one), weight+weigh(one), at.Read+1
+		}
+		if at.Read == len(all) {
+			at = Newest{Seq: s.Seq - 1}
+		}
+		return !full()
+	})
+	return items, at, err
+}
+
+// CollectBefore is [Collect] in the other direction: it reads the entries before a place, down to
+// the segment from, the last entry first. The place that it returns is one for [Collect] too: what
+// it says is between the same entries in both directions.
+func CollectBefore[T any](ctx context.Context, r *Reader, h core.Head, at Cursor, from int64, limit, most int, entries func(core.Segment) []T, weigh func(T) int) ([]T, Cursor, error) {
+	leave, err := r.Pages.Take(ctx, h.Tenant)
+	if err != nil {
+		return nil, at, err
+	}
+	defer leave()
+	items, weight, to := []T{}, 0, at.Seq
+	if at.Read == 0 {
+		to--
+	}
+	err = r.down(ctx, h, from, to, func(s core.Segment) bool {
+		all := entries(s)
+		if s.Seq != at.Seq {
+			at = Cursor{Seq: s.Seq, Read: len(all)}
+		}
+		at.Read = min(at.Read, len(all))
+		for at.Read > 0 && len(items) < limit && weight < most {
+			at.Read--
+			items = append(items, all[at.Read])
+			weight += weigh(all[at.Read])
+		}
+		return len(items) < limit && weight < most
+	})
+	return items, at, err
+}
+
+// down visits the segments from..to, the last first, until visit says that it has enough.
+func (r *Reader) down(ctx context.Context, h core.Head, from, to int64, visit func(core.Segment) bool) error {
+	for count := int64(firstPiece); to >= from; {
 		var piece []core.Segment
-		err := r.Segments(ctx, h.Tenant, h.Thread, max(at.Seq-count+1, 1), at.Seq, func(s core.Segment) bool {
+		err := r.Segments(ctx, h.Tenant, h.Thread, max(to-count+1, from), to, func(s core.Segment) bool {
 			piece = append(piece, s)
 			return true
 		})
 		if err != nil {
-			return items, at, err
+			return err
 		}
 		for _, s := range slices.Backward(piece) {
-			all := entries(s)
-			at.Read = min(at.Read, len(all))
-			for at.Read < len(all) && !full() {
-				one := all[len(all)-1-at.Read]
-				items, weight, at.Read = append(items, one), weight+weigh(one), at.Read+1
+			if !visit(s) {
+				return nil
 			}
-			if at.Read < len(all) {
-				return items, at, nil
-			}
-			at = Newest{Seq: s.Seq - 1}
 		}
-		count = nextPiece(count, piece)
+		to, count = piece[0].Seq-1, nextPiece(count, piece)
 	}
-	return items, at, nil
+	return nil
 }

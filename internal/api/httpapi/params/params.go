@@ -57,6 +57,32 @@ func Period(values url.Values) (after, before time.Time, err error) {
 	return after, before, err
 }
 
+// FromTail says whether only new events are wanted.
+func FromTail(values url.Values) (bool, error) {
+	switch values.Get("from") {
+	case "":
+		return false, nil
+	case "tail":
+		return true, nil
+	}
+	return false, &refusal.Error{Code: refusal.CodeInvalid, Detail: "from must be tail or omitted"}
+}
+
+// EventOrder reads in which order a page has its events, and whether only new ones are wanted.
+// Pages with the newest first are of what was committed when they were asked for.
+func EventOrder(values url.Values) (order string, tail bool, err error) {
+	order = values.Get("order")
+	if order == query.OrderNewest {
+		for _, name := range []string{"from", "wait", "tree"} {
+			if values.Has(name) {
+				return order, false, &refusal.Error{Code: refusal.CodeInvalid, Detail: name + " doesn't apply to order=desc; remove one of them"}
+			}
+		}
+	}
+	tail, err = FromTail(values)
+	return order, tail, err
+}
+
 // PreferredWait reads "Prefer: wait=N". A preference that is not understood is none.
 func PreferredWait(r *http.Request) time.Duration {
 	for _, header := range r.Header.Values("Prefer") {
