@@ -54,16 +54,24 @@ func (d Access) shut() error {
 	return ErrForbidden
 }
 
-// dial opens every connection, including those of redirects. It looks up the name once and connects
-// to the addresses that it has checked, so that a DNS answer that changes a moment later has no
-// effect.
+// dial opens a connection for one request, or for one of its redirects.
 //
 // [http.Transport] keeps establishing a connection even after its request has ended, so that a
-// later request can use it. A guard keeps no connections, and a host that accepts them and stays
-// silent would hold each one forever, so a connection ends with its request.
+// later request can use it. This transport keeps no connections, and a host that accepts them and
+// stays silent would hold each one forever, so a connection ends with its request.
 func (g *Guard) dial(ctx context.Context, _, authority string) (net.Conn, error) {
 	d := ctx.Value(accessKey{}).(opened)
 	ctx = d.request
+	conn, err := g.connect(ctx, d.Access, authority)
+	if err == nil {
+		context.AfterFunc(ctx, func() { _ = conn.Close() })
+	}
+	return conn, err
+}
+
+// connect opens every connection. It looks up the name once and connects to the addresses that it
+// has checked, so that a DNS answer that changes a moment later has no effect.
+func (g *Guard) connect(ctx context.Context, d Access, authority string) (net.Conn, error) {
 	host, port := SplitAuthority("", authority)
 	addresses, err := g.addresses(ctx, host)
 	if err != nil {
@@ -71,18 +79,14 @@ func (g *Guard) dial(ctx context.Context, _, authority string) (net.Conn, error)
 	}
 	var allowed []netip.AddrPort
 	for _, a := range addresses {
-		if at := netip.AddrPortFrom(a, port); g.open(d.Access, host, at) && len(allowed) < mostAddresses {
+		if at := netip.AddrPortFrom(a, port); g.open(d, host, at) && len(allowed) < mostAddresses {
 			allowed = append(allowed, at)
 		}
 	}
 	if len(allowed) == 0 {
 		return nil, d.shut()
 	}
-	conn, err := g.dialOne(ctx, allowed)
-	if err == nil {
-		context.AfterFunc(ctx, func() { _ = conn.Close() })
-	}
-	return conn, err
+	return g.dialOne(ctx, allowed)
 }
 
 func (g *Guard) addresses(ctx context.Context, host string) ([]netip.Addr, error) {

@@ -41,11 +41,11 @@ type Guard struct {
 // maxHeader limits the headers of a response.
 const maxHeader = 64 << 10
 
-// New returns a guard. It keeps no connections, because a connection of one request must not carry
-// another, which may be allowed less. It uses no proxy, even if the environment configures one,
-// because the proxy would open the connections and only its own address could be checked. It
-// requests no compression, because a few bytes that unpack to very many would bypass every other
-// limit.
+// New returns a guard. As a transport, it keeps no connections, because a connection of one request
+// must not carry another, which may be allowed less; see [Guard.Keep]. It uses no proxy, even
+// if the environment configures one, because the proxy would open the connections and only its own
+// address could be checked. It requests no compression, because a few bytes that unpack to very
+// many would bypass every other limit.
 func New(o Options) *Guard {
 	if o.Lookup == nil {
 		o.Lookup = lookup

@@ -14,7 +14,7 @@ func confined(o Options) *http.Client {
 		own = *o.HTTP
 	}
 	if own.Transport == nil {
-		own.Transport = netguard.New(netguard.Options{Clock: o.Clock})
+		own.Transport = netguard.New(netguard.Options{Clock: o.Clock}).Keep(netguard.Access{})
 	}
 	own.CheckRedirect = func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }
 	own.Jar = nil

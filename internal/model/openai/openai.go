@@ -60,6 +60,8 @@ type Model struct {
 	// What the endpoint does not support. Every process learns it again, at the cost of one
 	// rejected request.
 	noUsageOption, noReasoning atomic.Bool
+
+	noEnd atomic.Bool // the endpoint leaves streams open after their last event
 }
 
 type header struct {

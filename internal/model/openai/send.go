@@ -23,8 +23,12 @@ const (
 	untilFirst = 5 * time.Minute
 	untilWhole = 15 * time.Minute
 	untilNext  = 2 * time.Minute
-	untilUsage = 10 * time.Second // after the finish reason, whatever else arrives
+	untilUsage = 10 * time.Second       // after the finish reason, whatever else arrives
+	untilEnd   = 100 * time.Millisecond // after the last event
 )
+
+// mostAfterEnd limits what is read after the last event of a stream.
+const mostAfterEnd = 4 << 10
 
 // mostLogged limits how much of an endpoint's error is logged.
 const mostLogged = 2000
@@ -57,7 +61,11 @@ func (c *call) ask(ctx context.Context) (core.Turn, error) {
 	}
 	a := newAnswer(&c.say, c.most)
 	a.done = func() { idle.last(untilUsage) }
-	if err := c.read(resp, body, a); !a.whole(err) {
+	err = c.read(resp, body, a)
+	if err == nil {
+		c.readEnd(ctx, body, idle)
+	}
+	if !a.whole(err) {
 		if cause := context.Cause(ctx); cause != nil {
 			err = cause
 		}
@@ -111,6 +119,20 @@ func (c *call) read(resp *http.Response, body io.Reader, a *answer) error {
 	}
 }
 
+// readEnd reads the end of a stream after its last event, because a connection whose response was
+// not read to the end is closed. The answer doesn't depend on it: an endpoint that has not ended
+// the stream after a moment is not waited for again.
+func (c *call) readEnd(ctx context.Context, body io.Reader, idle *idle) {
+	if c.noEnd.Load() {
+		return
+	}
+	idle.last(untilEnd)
+	_, err := io.CopyN(io.Discard, body, mostAfterEnd)
+	if err != io.EOF && ctx.Err() != nil && context.Cause(ctx) == errIdle {
+		c.noEnd.Store(true)
+	}
+}
+
 // wrapped returns the content of an event named error, with or without an enclosing object.
 func wrapped(data []byte) []byte {
 	var c chunk
@@ -143,7 +165,9 @@ func (c *call) request(ctx context.Context) *http.Request {
 }
 
 func (c *call) header() http.Header {
-	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}, "User-Agent": {"dormouse"}}
+	h := http.Header{"Content-Type": {"application/json"}, "Accept": {"text/event-stream"}, "User-Agent": {"dormouse"},
+		// not sent; it lets the transport repeat a request on a new connection
+		"X-Idempotency-Key": {}}
 	if c.o.Model.Whole {
 		h.Set("Accept", "application/json")
 	}

@@ -24,14 +24,21 @@ func (c *Caller) Peer(a agent.A2A) *http.Client {
 
 // Endpoint returns a client for the endpoint of a model, under the rules of [Caller.Client]. For a
 // private address the operator's permission is enough: the agent file names that one address, and
-// no argument can change it.
+// no argument can change it. Unlike other clients, it keeps connections, because each step of a run
+// asks the model.
 func (c *Caller) Endpoint(m agent.Model) *http.Client {
-	return c.client(true, agent.Definition{Model: m}.Secrets())
+	scheme, _ := target(m.BaseURL)
+	secrets := agent.Definition{Model: m}.Secrets()
+	return direct(c.guard.Keep(netguard.Access{Private: true, Clear: len(secrets) > 0 && scheme != "https"}))
 }
 
 func (c *Caller) client(private bool, secrets []string) *http.Client {
-	return &http.Client{Transport: narrow{caller: c, private: private, secret: len(secrets) > 0},
-		CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
+	return direct(narrow{caller: c, private: private, secret: len(secrets) > 0})
+}
+
+// direct returns a client that follows no redirect.
+func direct(by http.RoundTripper) *http.Client {
+	return &http.Client{Transport: by, CheckRedirect: func(*http.Request, []*http.Request) error { return http.ErrUseLastResponse }}
 }
 
 // narrow applies the restrictions of one server or endpoint to each request.

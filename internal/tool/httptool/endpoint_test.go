@@ -1,6 +1,7 @@
 package httptool
 
 import (
+	"io"
 	"net/http"
 	"net/netip"
 	"strings"
@@ -66,6 +67,30 @@ func TestTheEndpointOfAModelIsConnectedToWhereItWasLookedAt(t *testing.T) {
 	}
 	if len(w.dialled) != 1 || w.dialled[0].Addr().String() != publicAddress {
 		t.Errorf("dialled %v", w.dialled)
+	}
+}
+
+// TestOnlyTheEndpointOfAModelKeepsConnections: two definitions share none, since some servers
+// identify the caller once for each connection.
+func TestOnlyTheEndpointOfAModelKeepsConnections(t *testing.T) {
+	w := newWorld(t)
+	w.serve(publicAddress+":443", answering(200, "{}"))
+	c, base := w.caller(), "https://api.example.com/v1"
+	one, another := c.Endpoint(agent.Model{BaseURL: base}), c.Endpoint(agent.Model{BaseURL: base})
+	server := c.Client(agent.Server{URL: base})
+	for i, by := range []struct {
+		client *http.Client
+		dials  int
+	}{{one, 1}, {one, 1}, {another, 2}, {one, 2}, {server, 3}, {server, 4}, {one, 4}} {
+		resp, err := by.client.Get(base)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, _ = io.Copy(io.Discard, resp.Body)
+		resp.Body.Close()
+		if len(w.dialled) != by.dials {
+			t.Errorf("request %d: %d connections, want %d", i, len(w.dialled), by.dials)
+		}
 	}
 }
 

@@ -4,9 +4,9 @@
 // requests that may be repeated. It does not decide whether a call may run; package agent defines
 // which requests exist.
 //
-// Connections are opened by package netguard, and each one carries a single request. On a reused
-// connection that the server has closed, [http.Transport] would silently repeat a request that must
-// not be repeated.
+// Connections are opened by package netguard, and each one of a tool carries a single request. On a
+// reused connection that the server has closed, [http.Transport] would silently repeat a request
+// that must not be repeated.
 package httptool
 
 import (
@@ -56,7 +56,7 @@ type Caller struct {
 	guard *netguard.Guard
 }
 
-// New returns a caller. Between calls it holds no connection.
+// New returns a caller. Between calls of tools it holds no connection.
 func New(o Options) *Caller {
 	if o.Secrets == nil {
 		o.Secrets = secret.Environment(os.Getenv)
