@@ -55,7 +55,7 @@ are as the server reports them; the list price includes the time of the step fun
 			return run(cmd.Context(), a, f.Options)
 		},
 	}
-	cmd.AddCommand(sleepersCommand(a))
+	cmd.AddCommand(sleepersCommand(a), fairCommand(a))
 	set := cmd.Flags()
 	set.StringSliceVar(&f.steps, "steps", []string{"10", "100", "1000"}, "`NUMBERS` of steps per run")
 	set.StringSliceVar(&f.results, "results", []string{"2000", "200", "20000"}, "`BYTES` of each tool result")

@@ -7,13 +7,13 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"path/filepath"
 	"strings"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
@@ -28,7 +28,7 @@ func (b *bench) fill(ctx context.Context, dir string) error {
 		sum += waiting
 	}
 	for i, waiting := range b.Waiting {
-		s := store{waiting: waiting, total: waiting + b.Rounds*b.Decisions + spare, place: place{filepath.Join(dir, fmt.Sprint(i))}}
+		s := store{waiting: waiting, total: waiting + b.Rounds*b.Decisions + spare, Place: served.Place{Dir: filepath.Join(dir, fmt.Sprint(i))}}
 		if err := s.prepare(b.model); err != nil {
 			return err
 		}
@@ -52,22 +52,17 @@ func (b *bench) fill(ctx context.Context, dir string) error {
 var token = access.NewToken([access.TokenBytes]byte{})
 
 func (s store) prepare(m *model) error {
-	if err := os.MkdirAll(s.agents(), 0o700); err != nil {
-		return err
-	}
 	grant := access.Grant{Principal: access.Principal{Name: "anna", Tenant: access.Tenant, Roles: []access.Role{access.Admin}}, Hash: access.HashOf(token)}
-	return errors.Join(
-		os.WriteFile(filepath.Join(s.agents(), "sleeper.yaml"), fmt.Appendf(nil, agentFile, m.url()), 0o600),
-		os.WriteFile(s.tokens(), []byte(grant.Line()+"\n"), 0o600))
+	return s.Prepare(map[string]string{"sleeper": fmt.Sprintf(agentFile, m.url())}, grant)
 }
 
 // first lets the server execute the run that is copied, and returns its thread.
 func (b *bench) first(ctx context.Context, s store) (thread string, err error) {
-	server, err := b.start(ctx, s.place)
+	server, err := b.start(ctx, s.Place)
 	if err != nil {
 		return "", err
 	}
-	defer func() { err = errors.Join(err, server.stop()) }()
+	defer func() { err = errors.Join(err, server.Stop()) }()
 	run, err := server.api.StartRun(ctx, client.StartRequest{Agent: "sleeper", Input: core.Encode(request)}, "")
 	if err != nil {
 		return "", err
@@ -84,7 +79,7 @@ const batch = 2000
 // copy writes all other runs, and returns when the first one began. They began during the two days
 // before it, so their reminders are due tomorrow.
 func (b *bench) copy(ctx context.Context, s store, thread string, written func(int)) (born int64, err error) {
-	db, err := sqlite.Open(ctx, s.file(), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}, Sync: dbfile.SyncOff})
+	db, err := sqlite.Open(ctx, s.File(), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}, Sync: dbfile.SyncOff})
 	if err != nil {
 		return 0, err
 	}
@@ -127,7 +122,7 @@ func text(r *rand.Rand, n int) string {
 
 // weigh reads how much space each table and index takes.
 func (s *store) weigh(ctx context.Context) (err error) {
-	db, err := sql.Open("sqlite", dbfile.DataSource(s.file(), url.Values{"mode": {"ro"}}))
+	db, err := sql.Open("sqlite", dbfile.DataSource(s.File(), url.Values{"mode": {"ro"}}))
 	if err != nil {
 		return err
 	}

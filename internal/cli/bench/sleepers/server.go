@@ -1,7 +1,6 @@
 package sleepers
 
 import (
-	"bufio"
 	"context"
 	"encoding/json"
 	"errors"
@@ -9,65 +8,32 @@ import (
 	"io"
 	"net/http"
 	"net/url"
-	"os"
-	"os/exec"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 )
 
 // server is a process that serves a store, and its caller.
 type server struct {
-	cmd  *exec.Cmd
-	log  *strings.Builder
-	url  string
-	web  *http.Client
+	*served.Server
 	api  *client.Client
 	took time.Duration // from the start of the process to its first page of the inbox
 }
 
 // start starts a server, and returns once it answers.
-func (b *bench) start(ctx context.Context, p place) (*server, error) {
-	args := append(b.Program[1:len(b.Program):len(b.Program)], "dev", "--json", "--watch=false", "--strict", "--addr", "127.0.0.1:0",
-		"--agents", p.agents(), "--data", p.data(), "--tokens", p.tokens(), "--allow-private-hosts", b.model.addr)
-	s := &server{cmd: exec.CommandContext(ctx, b.Program[0], args...), log: new(strings.Builder), web: &http.Client{}}
-	s.cmd.Stderr = s.log
-	s.cmd.Cancel = func() error { return s.cmd.Process.Signal(os.Interrupt) }
-	s.cmd.WaitDelay = 20 * time.Second
-	out, err := s.cmd.StdoutPipe()
+func (b *bench) start(ctx context.Context, p served.Place) (*server, error) {
+	process, err := served.Start(ctx, b.Program, p, b.model.addr)
 	if err != nil {
 		return nil, err
 	}
-	began := time.Now()
-	if err := s.cmd.Start(); err != nil {
-		return nil, err
-	}
-	var started struct{ URL string }
-	lines := bufio.NewReader(out)
-	if line, err := lines.ReadBytes('\n'); err != nil || json.Unmarshal(line, &started) != nil {
-		return nil, errors.Join(fmt.Errorf("the server did not start: %s", s.log), s.stop())
-	}
-	s.url = started.URL
-	s.api = client.New(s.url, client.WithToken(token), client.WithRetries(0), client.WithHTTPClient(s.web))
+	s := &server{Server: process, api: client.New(process.URL, client.WithToken(token), client.WithRetries(0), client.WithHTTPClient(process.Web))}
 	if _, err := s.page(ctx, ""); err != nil {
-		return nil, errors.Join(err, s.stop())
+		return nil, errors.Join(err, s.Stop())
 	}
-	s.took = time.Since(began)
+	s.took = time.Since(process.Began)
 	return s, nil
-}
-
-// stop asks the server to stop, and waits until it has.
-func (s *server) stop() error {
-	s.web.CloseIdleConnections()
-	if s.cmd.Process.Signal(os.Interrupt) != nil { // not every system can
-		s.cmd.Process.Kill()
-	}
-	if err := s.cmd.Wait(); err != nil {
-		return fmt.Errorf("the server: %w: %s", err, s.log)
-	}
-	return nil
 }
 
 // pageSize is how many runs a page of the inbox has.
@@ -79,12 +45,12 @@ func (s *server) page(ctx context.Context, cursor string) (next string, err erro
 	if cursor != "" {
 		query.Set("cursor", cursor)
 	}
-	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url+"/v1/approvals?"+query.Encode(), nil)
+	r, err := http.NewRequestWithContext(ctx, http.MethodGet, s.URL+"/v1/approvals?"+query.Encode(), nil)
 	if err != nil {
 		return "", err
 	}
 	r.Header.Set("Authorization", "Bearer "+token)
-	answer, err := s.web.Do(r)
+	answer, err := s.Web.Do(r)
 	if err != nil {
 		return "", err
 	}
@@ -98,16 +64,4 @@ func (s *server) page(ctx context.Context, cursor string) (next string, err erro
 	}
 	io.Copy(io.Discard, answer.Body)
 	return page.Next, nil
-}
-
-// memory returns the resident memory of the server in bytes; 0 where it is not known.
-func (s *server) memory() float64 {
-	status, _ := os.ReadFile(fmt.Sprintf("/proc/%d/status", s.cmd.Process.Pid))
-	for line := range strings.Lines(string(status)) {
-		if kilobytes, ok := strings.CutPrefix(line, "VmRSS:"); ok {
-			n, _ := strconv.ParseFloat(strings.Fields(kilobytes)[0], 64)
-			return n * 1024
-		}
-	}
-	return 0
 }

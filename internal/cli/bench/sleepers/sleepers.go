@@ -8,7 +8,8 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
+
+	"github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 )
 
 // Options are what is measured. Waiting, Rounds, Decisions and Program are required.
@@ -83,18 +84,10 @@ func (b *bench) progress(what string, done, of int) {
 type store struct {
 	waiting, total int   // total has those that decisions use up
 	born           int64 // when the last one began
-	place
+	served.Place
 	space map[string]float64 // bytes per run of each table and index
 	bytes float64            // of the file, per run
 }
-
-// place is where a server keeps its files.
-type place struct{ dir string }
-
-func (p place) agents() string { return filepath.Join(p.dir, "agents") }
-func (p place) data() string   { return filepath.Join(p.dir, "data") }
-func (p place) tokens() string { return filepath.Join(p.dir, "tokens") }
-func (p place) file() string   { return filepath.Join(p.data(), "dormouse.db") }
 
 // chosen are the numbers of the runs that a round decides, spread over the store. No round has one
 // of another round.

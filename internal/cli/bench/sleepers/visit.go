@@ -28,11 +28,11 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 	if v.sweeps, err = sweeps(ctx, s); err != nil {
 		return v, err
 	}
-	server, err := b.start(ctx, s.place)
+	server, err := b.start(ctx, s.Place)
 	if err != nil {
 		return v, err
 	}
-	defer func() { err = errors.Join(err, server.stop()) }()
+	defer func() { err = errors.Join(err, server.Stop()) }()
 	v.start = ms(server.took)
 	cursor := ""
 	for range deepPage - 1 {
@@ -56,7 +56,7 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 		}
 		v.decisions = append(v.decisions, ms(took))
 	}
-	v.memory = server.memory()
+	v.memory = server.Memory()
 	return v, nil
 }
 
@@ -84,7 +84,7 @@ func (b *bench) decide(ctx context.Context, server *server, s store, i int) (tim
 // sweeps runs the sweep of a server that has nothing to wake. No server is running: this process
 // opens the store.
 func sweeps(ctx context.Context, s store) (took []float64, err error) {
-	db, err := sqlite.Open(ctx, s.file(), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
+	db, err := sqlite.Open(ctx, s.File(), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
 	if err != nil {
 		return nil, err
 	}
