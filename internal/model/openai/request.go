@@ -4,8 +4,10 @@ import (
 	"encoding/json"
 	"fmt"
 	"maps"
+	"slices"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/jsonappend"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 )
@@ -33,12 +35,12 @@ func (m *Model) compose(p engine.Prompt) (*call, error) {
 // body returns the request as JSON with its members sorted by name, so that equal prompts produce
 // equal bytes.
 func (c *call) body() []byte {
-	body := maps.Clone(c.further)
-	if body == nil {
-		body = map[string]json.RawMessage{}
+	body := map[string]json.RawMessage{}
+	for name, raw := range c.further {
+		body[name] = core.Encode(raw) // as the file has it, with spaces
 	}
 	maps.Copy(body, c.params)
-	body["messages"] = core.Encode(c.messages())
+	body["messages"] = nil
 	delete(body, "tools")
 	if tools := c.tools(); len(tools) > 0 {
 		body["tools"] = core.Encode(tools)
@@ -55,7 +57,41 @@ func (c *call) body() []byte {
 	if c.asksUsage() {
 		body["stream_options"] = json.RawMessage(`{"include_usage":true}`)
 	}
-	return core.Encode(body)
+	return c.written(body)
+}
+
+// written writes the members of a request. The conversation, which is most of it, is written in its
+// place and not copied there.
+func (c *call) written(members map[string]json.RawMessage) []byte {
+	out := append(make([]byte, 0, c.size()), '{')
+	for i, name := range slices.Sorted(maps.Keys(members)) {
+		if i > 0 {
+			out = append(out, ',')
+		}
+		out = append(jsonappend.Text(out, name), ':')
+		if name != "messages" {
+			out = append(out, members[name]...)
+			continue
+		}
+		out = jsonappend.List(out, c.messages(), func(out []byte, m message) []byte { return jsonappend.Value(out, map[string]any(m)) })
+	}
+	return append(out, '}')
+}
+
+// size estimates how long the request is.
+func (c *call) size() int {
+	const names, rest = 150, 4 << 10
+	n := rest + len(c.prompt.Instructions)
+	for _, m := range c.prompt.Messages {
+		n += names
+		for _, p := range m.Parts {
+			n += len(p.Text) + len(p.Data)/3*4
+		}
+		for _, call := range m.Calls {
+			n += names + len(call.Arguments)
+		}
+	}
+	return n + n/16
 }
 
 func (c *call) asksUsage() bool { return !c.o.Model.Whole && !c.noUsageOption.Load() }
