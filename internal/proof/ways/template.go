@@ -1,5 +1,6 @@
 // Package ways makes and checks the ways to deploy beside SAM: the construct for the AWS CDK in
-// deploy/cdk. It has what the SAM translator makes of template.yaml, so that there is one template.
+// deploy/cdk and the Terraform module in deploy/terraform. Both have what the SAM translator
+// makes of template.yaml, so that there is one template.
 package ways
 
 import (

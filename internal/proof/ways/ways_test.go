@@ -82,10 +82,15 @@ func golden(t *testing.T, file string, want []byte) {
 	}
 }
 
-func TestTheConstructHoldsTheTemplate(t *testing.T) {
+func TestWhatIsGeneratedHoldsTheTemplate(t *testing.T) {
 	cloud := expanded(t, nil)
 	golden(t, cdk+"/lib/template.json", cloud)
 	golden(t, cdk+"/lib/props.ts", []byte(Props(parsed(t, cloud))))
+	if *update { // otherwise the checker looks
+		if said, err := checker(t)("generate", module, nil); err != nil {
+			t.Errorf("%v: %s", err, said)
+		}
+	}
 }
 
 // deployments are parameters that together make every condition true and false.
@@ -99,8 +104,51 @@ var deployments = map[string]map[string]string{
 		"StreamConcurrency": "7", "ApiConcurrency": "8", "DecisionConcurrency": "9", "PublicUrl": "https://desk.example", "EventBusName": "default",
 		"NoticeTopicArn": "arn:aws:sns:us-east-1:123456789012:notices", "NoticeMailFrom": "desk@example.com", "NoticeMailIdentity": "example.com",
 		"AlarmTopicArn": "arn:aws:sns:us-east-1:123456789012:alarms", "Tracing": "On", "DeletionProtection": "true", "Rollout": "Canary10Percent5Minutes",
-		"StepTimeout": "300", "StepMemory": "256", "Policy": "deny: [pay]\n# ${AWS::Region} ${!x}", "TenantDayCost": "12.50", "LogRetentionDays": "400", "Version": "v1"},
-	"without streams": {"Streams": "Off", "AlarmEmail": "ops@example.com", "LiveText": "Off"},
+		"StepTimeout": "300", "StepMemory": "256", "Policy": "deny: [pay]\n# ${AWS::Region} ${!x}", "TenantDayCost": "12.50", "LogRetentionDays": "400", "Version": "v1", "MonthlyBudget": "100"},
+	"without streams": {"Streams": "Off", "AlarmEmail": "ops@example.com", "LiveText": "Off", "ExistingTable": "restored"},
+}
+
+func TestDeploymentsMakeEveryConditionTrueAndFalse(t *testing.T) {
+	seen := map[string]map[bool]bool{}
+	for name := range deployments {
+		cloud := parsed(t, expanded(t, parametersOf(t, name)))
+		r, err := cloud.Resolver(template.Deployment{Stack: "try", Region: "us-east-1", Account: "123456789012", Parameters: parametersOf(t, name)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		conditions, _ := cloud.Get("Conditions").(map[string]any)
+		for condition := range conditions {
+			holds, err := r.Holds(condition)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if seen[condition] == nil {
+				seen[condition] = map[bool]bool{}
+			}
+			seen[condition][holds] = true
+		}
+	}
+	for condition, values := range seen {
+		if len(values) != 2 {
+			t.Errorf("%s is the same in all deployments; add a parameter to them", condition)
+		}
+	}
+}
+
+// parametersOf are the parameters of a deployment that the template has.
+func parametersOf(t *testing.T, deployment string) map[string]string {
+	t.Helper()
+	text, err := os.ReadFile(source)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := maps.Clone(deployments[deployment])
+	for name := range all {
+		if _, there := parsed(t, text).Parameter(name); !there {
+			delete(all, name)
+		}
+	}
+	return all
 }
 
 // differences are of the construct's resources from the template's, and why they are right.
@@ -126,7 +174,8 @@ func TestADifferenceIsFound(t *testing.T) {
 
 func TestTheConstructDeploysWhatTheTemplateDoes(t *testing.T) {
 	built(t)
-	for name, parameters := range deployments {
+	for name := range deployments {
+		parameters := parametersOf(t, name)
 		t.Run(name, func(t *testing.T) {
 			cloud := parsed(t, expanded(t, parameters))
 			d := template.Deployment{Stack: "try", Region: "us-east-1", Account: "123456789012", Parameters: parameters}
@@ -142,11 +191,16 @@ func TestTheConstructDeploysWhatTheTemplateDoes(t *testing.T) {
 	}
 }
 
-// built skips the test unless .ci/ways has built the construct.
+// built skips the test unless .ci/ways has built the construct as it is.
 func built(t *testing.T) {
 	t.Helper()
-	if _, err := os.Stat(cdk + "/dist/test/synth.js"); err != nil {
-		t.Skip("the construct is not built; .ci/ways builds and tests it")
+	program, err := os.Stat(cdk + "/dist/test/synth.js")
+	props, missing := os.Stat(cdk + "/lib/props.ts")
+	if missing != nil {
+		t.Fatal(missing)
+	}
+	if err != nil || program.ModTime().Before(props.ModTime()) {
+		t.Skip("the construct is not built, or was before it changed; .ci/ways builds and tests it")
 	}
 }
 
@@ -154,16 +208,8 @@ func built(t *testing.T) {
 func synthesized(t *testing.T, cloud template.Template, parameters map[string]string) []byte {
 	t.Helper()
 	props := map[string]any{}
-	for name, value := range parameters {
-		p, _ := cloud.Parameter(name)
-		switch p.Type {
-		case "CommaDelimitedList":
-			props[camel(name)] = strings.Split(value, ",")
-		case "Number":
-			props[camel(name)] = json.Number(value)
-		default:
-			props[camel(name)] = value
-		}
+	for name, value := range typed(cloud, parameters) {
+		props[camel(name)] = value
 	}
 	if props["version"] == nil {
 		props["version"] = "devel"

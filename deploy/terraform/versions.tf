@@ -1,0 +1,11 @@
+# Generated from template.yaml by .ci/ways update; do not edit.
+
+terraform {
+  required_version = ">= 1.9"
+  required_providers {
+    aws = {
+      source  = "hashicorp/aws"
+      version = ">= 6.29, < 7"
+    }
+  }
+}
