@@ -10,6 +10,8 @@ import (
 type Health struct {
 	Status  string `json:"status"`  // [HealthOK] or [HealthFailing]
 	Version string `json:"version"` // the version of the program
+	// A digest of the policy over all agents, such as "sha256:1f0c…", or "none".
+	Policy string `json:"policy,omitempty"`
 	// What is wrong with the store. "full": reads work, writes are refused. "failing": the disk
 	// returns errors. "damaged": a part of the stored data is damaged. "gone": the data
 	// directory was moved, removed or replaced. Empty if the store works.

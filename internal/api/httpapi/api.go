@@ -111,6 +111,7 @@ type Options struct {
 	Storage func() Storage
 
 	Version string       // shown by /healthz
+	Policy  string       // digest of the policy in force, shown by /healthz
 	Logger  *slog.Logger // of what is answered as internal; nil discards
 
 	// Access gets one line for each request, with the request's context and without anything
@@ -158,6 +159,7 @@ type api struct {
 	limits    Limits
 	stopping  <-chan struct{}
 	version   string
+	policy    string
 	storage   func() Storage // may be nil
 	unserved  requestlog.Unserved
 	log       *slog.Logger
@@ -171,7 +173,7 @@ func New(opts Options) (http.Handler, error) {
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, public: opts.PublicURL, watched: opts.Watched, buffered: opts.Buffered, limits: limits,
 		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.StartsPerSecond), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
-		stopping: opts.Stopping, version: opts.Version, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
+		stopping: opts.Stopping, version: opts.Version, policy: opts.Policy, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
 	}

@@ -16,7 +16,7 @@ type Storage struct {
 // any other trouble of the store takes it out of service, so that a load balancer or a supervisor
 // notices by the status alone.
 func (a *api) health(w http.ResponseWriter, r *http.Request) error {
-	health, status := wire.Health{Status: wire.HealthOK, Version: a.version}, http.StatusOK
+	health, status := wire.Health{Status: wire.HealthOK, Version: a.version, Policy: a.policy}, http.StatusOK
 	if a.storage != nil {
 		now := a.storage()
 		health.Storage, health.LogBytes = now.Trouble, now.LogBytes

@@ -18,7 +18,9 @@ import (
 
 func TestHealthSaysWhetherTheStoreCanBeReliedOn(t *testing.T) {
 	var now httpapi.Storage
-	s := newServer(t, settings{options: func(o *httpapi.Options) { o.Storage = func() httpapi.Storage { return now } }})
+	s := newServer(t, settings{options: func(o *httpapi.Options) {
+		o.Storage, o.Policy = func() httpapi.Storage { return now }, "sha256:0123456789abcdef"
+	}})
 	for trouble, want := range map[string]int{"": 200, wire.StorageFull: 200, wire.StorageFailing: 503, wire.StorageDamaged: 503, wire.StorageGone: 503} {
 		now = httpapi.Storage{Trouble: trouble, LogBytes: 4120}
 		got := s.send("GET", "/healthz", "")
@@ -27,7 +29,7 @@ func TestHealthSaysWhetherTheStoreCanBeReliedOn(t *testing.T) {
 			t.Fatal(got.text)
 		}
 		status := map[int]string{200: wire.HealthOK, 503: wire.HealthFailing}[want]
-		if got.StatusCode != want || health != (wire.Health{Status: status, Version: "v1.2.3", Storage: trouble, LogBytes: 4120}) {
+		if got.StatusCode != want || health != (wire.Health{Status: status, Version: "v1.2.3", Policy: "sha256:0123456789abcdef", Storage: trouble, LogBytes: 4120}) {
 			t.Errorf("%q: %d %s", trouble, got.StatusCode, got.text)
 		}
 	}

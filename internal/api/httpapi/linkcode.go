@@ -13,9 +13,6 @@ import (
 // SendCode mails a one-time code to one address. After an error it may have been sent.
 type SendCode func(ctx context.Context, to, code string) error
 
-// actionCode asks for a one-time code. It answers nothing.
-const actionCode = "code"
-
 // codeSent is the code of the answer when a one-time code was sent.
 const codeSent = "code_sent"
 

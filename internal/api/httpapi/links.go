@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkform"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
@@ -176,7 +177,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	d, shown, err := readVerdict(w, r, &l.Question, asked)
+	d, shown, err := linkform.ReadVerdict(w, r, &l.Question, asked)
 	if l.Call != nil && onlyLooks(r, err) {
 		return a.showQuestion(w, r, l, l.Looked(), "")
 	}
@@ -190,7 +191,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err := a.readRecord(r, &l); err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	if d.Action == actionCode {
+	if d.Action == linkform.ActionCode {
 		return a.sendCode(w, r, l)
 	}
 	if err := a.signIn(r, &l, shown); err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/google/jsonschema-go/jsonschema"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkform"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -162,7 +163,7 @@ func describe(s *shapes, rt route) operation {
 		op.RequestBody = &requestBody{Required: !rt.body.optional,
 			Content: map[string]content{mediaJSON: {Schema: s.alternatives(rt.body.of), Examples: examplesOf(rt.name)}}}
 		if rt.body.form != nil {
-			op.RequestBody.Content[mediaForm] = content{Schema: s.alternatives(rt.body.form)}
+			op.RequestBody.Content[linkform.MediaForm] = content{Schema: s.alternatives(rt.body.form)}
 		}
 	}
 	for _, a := range rt.answers {

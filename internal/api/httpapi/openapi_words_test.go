@@ -1043,6 +1043,7 @@ var members = map[string]member{
 	"Health.storage": {"What is wrong with the store. `full`: reads work, writes are refused. `failing`: the disk returns errors. `damaged`: a part of the stored data is damaged. " +
 		"`gone`: the data directory was moved, removed or replaced. Omitted if the store works.", enumOf(wire.StorageFull, wire.StorageFailing, wire.StorageDamaged, wire.StorageGone)},
 	"Health.version":   {"The version of the program.", nil},
+	"Health.policy":    {"A digest of the policy over all agents, such as `sha256:1f0c…`, or `none`. It is the same for policies that mean the same.", nil},
 	"Health.log_bytes": {"Bytes of the write-ahead log that haven't been copied to the main database file. A log that keeps growing can't be copied.", nil},
 }
 

@@ -42,6 +42,7 @@ type Options struct {
 	// Protocols makes the protocols of chat clients, which sign with these keys; nil for none
 	Protocols func(access.LinkSource) []httpapi.Protocol
 	Version   string
+	Policy    string       // digest of the policy in force
 	Logger    *slog.Logger // for faults and for one line per request
 	// Metrics count the answers that are failures of the function; nil counts nothing
 	Metrics *emf.Metrics
@@ -116,7 +117,7 @@ func (o Options) served(part httpapi.Part) httpapi.Options {
 		spoken = o.Protocols(keys)
 	}
 	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: keys, Protocols: spoken, SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
-		StreamURL: o.Access.StreamURL, Watched: o.Watched, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Logger: log, Access: log}
+		StreamURL: o.Access.StreamURL, Watched: o.Watched, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Policy: o.Policy, Logger: log, Access: log}
 }
 
 // keys reads the keys of links; nil where nothing is signed.

@@ -33,6 +33,9 @@ type Settings struct {
 	SlackAPI  string           // the address of a double of Slack, in tests
 }
 
+// PolicyDigest identifies the policy that the function applies.
+func (s Settings) PolicyDigest() string { return agent.PolicyDigest(s.Policy, s.Asking) }
+
 // policyVariable holds the text of a policy file, in the form of `dormouse dev --policy`.
 const policyVariable = "DORMOUSE_POLICY"
 

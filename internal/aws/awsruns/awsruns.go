@@ -24,7 +24,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (any, erro
 		return nil, err
 	}
 	o := awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Public: s.Public, Watched: f.Watched(),
-		Protocols: spoken(f, s.Settings), Version: s.Version, Logger: f.Logger, Metrics: f.Metrics}
+		Protocols: spoken(f, s.Settings), Version: s.Version, Policy: s.PolicyDigest(), Logger: f.Logger, Metrics: f.Metrics}
 	if s.Access.Stream {
 		return awsapi.Streams(o)
 	}

@@ -1,4 +1,5 @@
-package httpapi
+// Package linkform reads the answers to approval links: forms of their pages, and verdicts in JSON.
+package linkform
 
 import (
 	"mime"
@@ -16,14 +17,14 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// readVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about. What
+// ReadVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about. What
 // was typed into the form is kept in the question, so that the page can show it again; proof, which
 // is the access token or the code that the link asks for, is not.
-func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (d wire.Decision, proof string, err error) {
+func ReadVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (d wire.Decision, proof string, err error) {
 	var v wire.Verdict
 	var by string
 	var unseen bool
-	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == mediaForm {
+	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == MediaForm {
 		v, proof, err = readForm(w, r, q, call)
 		// the page never sends a form without the fingerprint
 		by, unseen = linkpage.Renderer, v.Shown == ""
@@ -31,7 +32,7 @@ func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 		err = bodies.Read(w, r, &v)
 		proof = v.Code
 	}
-	if err == nil && v.Action == actionCode {
+	if err == nil && v.Action == ActionCode {
 		return wire.Decision{Action: v.Action}, "", nil
 	}
 	if err == nil && v.Action != "resume" && v.Action != "cancel" {
@@ -52,7 +53,11 @@ func readVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: by}, proof, err
 }
 
-const mediaForm = "application/x-www-form-urlencoded"
+// MediaForm is the media type of forms.
+const MediaForm = "application/x-www-form-urlencoded"
+
+// ActionCode asks for a one-time code. It answers nothing.
+const ActionCode = "code"
 
 func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, proof string, err error) {
 	form, err := readFields(w, r, slices.Concat(formFields, linkpage.FieldsOf(call), []string{"token", "code", "arguments"}))
