@@ -4,13 +4,10 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"os"
-	"path/filepath"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/chromedp/cdproto/emulation"
 	"github.com/chromedp/chromedp"
 	"github.com/chromedp/chromedp/kb"
 
@@ -21,7 +18,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/ops"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -157,48 +153,3 @@ const axe = `(async () => {
 	const found = await axe.run(document, { resultTypes: ["violations"] });
 	return found.violations.map((v) => v.id + ": " + v.nodes.map((n) => n.html).join(" ")).join("\n");
 })()`
-
-// Every page fits a narrow screen without scrolling sideways, and axe has nothing to say about it,
-// in light and in dark.
-func TestPagesAreForEveryone(t *testing.T) {
-	source, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
-	if err != nil {
-		t.Fatalf("run .ci/browser, which installs axe-core: %v", err)
-	}
-	s := serve(t, withConsole)
-	ctx := browser(t)
-	run := s.waits(payment)
-	hard := s.waitsFor(wire.StartRequest{Agent: "desk", Input: core.Encode(strings.Repeat("long", 60) + " \u202e and odd")},
-		frontendtest.Call{Tool: strings.Repeat("tool", 15), Message: strings.Repeat("why", 60), Arguments: json.RawMessage(`{"` + strings.Repeat("n", 90) + `":"` + strings.Repeat("v", 3000) + `","b":"\u202e12"}`)})
-	ended := s.waits(payment)
-	s.denies(ended)
-	s.worker.Finish(ended.ID, "Nothing was paid.")
-	paths := []string{"/", "/runs", "/runs?status=done", "/runs/none", "/signin", "/chat", "/agents", "/operate", "/chat/" + hard.ThreadID, "/chat/" + ended.ThreadID}
-	for _, r := range []wire.Run{run, hard, ended} {
-		paths = append(paths, "/runs/"+r.ID, "/questions/"+r.Pending[0].Suspension.ID)
-	}
-	for _, scheme := range []string{"light", "dark"} {
-		for _, width := range []int64{320, 1280} {
-			_, err := chromedp.Call(ctx, emulation.SetEmulatedMedia, emulation.SetEmulatedMediaParams{Features: []*emulation.MediaFeature{{Name: "prefers-color-scheme", Value: scheme}}})
-			if err == nil {
-				err = chromedp.Do(ctx, chromedp.EmulateViewport(width, 844))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			for _, path := range paths {
-				s.openConsole(ctx, path)
-				wide, err := chromedp.Run(ctx, chromedp.Evaluate[int](`document.documentElement.scrollWidth`))
-				if err != nil || int64(wide) > width {
-					t.Errorf("%s in %s at %d px is %d px wide, %v", path, scheme, width, wide, err)
-				}
-				do(t, ctx, chromedp.Evaluate[chromedp.Void](string(source)+";void 0"))
-				found, err := chromedp.Run(ctx, chromedp.Evaluate[string](axe, chromedp.EvalAwaitPromise))
-				if err != nil || found != "" {
-					t.Errorf("%s in %s at %d px: %v\n%s", path, scheme, width, err, found)
-				}
-				s.picture(ctx, fmt.Sprintf("%s-%s-%d.png", strings.ReplaceAll(strings.Trim(path, "/"), "/", "-"), scheme, width))
-			}
-		}
-	}
-}

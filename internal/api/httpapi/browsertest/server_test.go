@@ -25,6 +25,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
@@ -35,7 +36,7 @@ type server struct {
 	url    string
 	client *client.Client
 	worker frontendtest.Worker
-	clock  *frontendtest.Clock
+	clock  engine.Clock
 	keys   access.LinkKeys
 	posted chan struct{} // one for each form that was answered
 	codes  []string      // that were sent
@@ -48,9 +49,14 @@ type server struct {
 
 func serve(t *testing.T, change ...func(*httpapi.Options)) *server {
 	t.Helper()
+	return serveAt(t, frontendtest.NewClock(), change...)
+}
+
+func serveAt(t *testing.T, clock engine.Clock, change ...func(*httpapi.Options)) *server {
+	t.Helper()
 	listener := httptest.NewUnstartedServer(nil)
 	address := "http://" + listener.Listener.Addr().String()
-	clock, random := frontendtest.NewClock(), &frontendtest.Random{}
+	random := &frontendtest.Random{}
 	db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "dormouse.db"), sqlite.Options{Clock: clock, Random: random, Sync: dbfile.SyncOff})
 	if err != nil {
 		t.Fatal(err)
@@ -60,7 +66,8 @@ func serve(t *testing.T, change ...func(*httpapi.Options)) *server {
 	s := &server{t: t, clock: clock, keys: keys}
 	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: anyAgent{}, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
 		Tool: func(context.Context, string, core.Record, string) (wire.ToolDetails, error) { return s.details, nil }})
-	options := httpapi.Options{Frontend: front, Clock: clock, Version: "v1.2.3", Links: keys, Codes: func(_ context.Context, _, code string) error {
+	hooks := webhooks.New(webhooks.Options{Store: db, Deliveries: db, Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
+	options := httpapi.Options{Frontend: front, Webhooks: hooks, Clock: clock, Version: "v1.2.3", Links: keys, Codes: func(_ context.Context, _, code string) error {
 		s.codes = append(s.codes, code)
 		return nil
 	}}
@@ -181,7 +188,8 @@ func browser(t *testing.T) context.Context {
 		t.Skip("needs Chromium: .ci/browser runs it")
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:], chromedp.ExecPath(os.Getenv("DORMOUSE_BROWSER")), chromedp.NoSandbox, chromedp.DisableGPU,
-		chromedp.UserDataDir(t.TempDir()), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
+		chromedp.Env("FONTCONFIG_FILE="+fonts(t)), chromedp.Flag("font-render-hinting", "none"), chromedp.Flag("disable-lcd-text", true), chromedp.Flag("force-color-profile", "srgb"),
+		chromedp.Flag("hide-scrollbars", true), chromedp.UserDataDir(t.TempDir()), chromedp.Flag("host-resolver-rules", "MAP * ~NOTFOUND, EXCLUDE 127.0.0.1"), chromedp.Flag("disable-quic", true), chromedp.Flag("disable-component-update", true))
 	ctx, end := context.WithTimeout(t.Context(), patience)
 	t.Cleanup(end)
 	ctx, stop := chromedp.NewExecAllocator(ctx, options...)
