@@ -63,11 +63,11 @@ iam = {"Auth": "IAM"}
 jwt = {"Auth": "JWT", "JwtIssuer": "https://issuer.example", "JwtAudience": "dormouse", "AlarmEmail": "ops@example.com", "IntakeAgent": "desk", "StepTimeout": "900"}
 # Stacks with the conditions of resources that hold in them, and templates that must be refused.
 strict = {"Auth": "IAM", "Streams": "Off", "SubnetIds": "subnet-0a,subnet-0b", "SecurityGroupIds": "sg-0c", "KmsKeyArn": "arn:aws:kms:us-east-1:000000000000:key/1",
-          "PermissionsBoundaryArn": "arn:aws:iam::000000000000:policy/bound", "DecisionConcurrency": "20"}
+          "PermissionsBoundaryArn": "arn:aws:iam::000000000000:policy/bound", "DecisionConcurrency": "20", "ExistingTable": "restored", "MonthlyBudget": "50", "AlarmTopicArn": "arn:aws:sns:us-east-1:000000000000:ops"}
 console = {"Auth": "IAM", "SignInIssuer": "https://issuer.example", "SignInClientId": "desk", "SecretsPath": "/desk/"}
-off = {"Jwt": False, "MakesTopic": False, "TakesEvents": False, "HasStreams": True, "HasKey": False, "InVpc": False, "HasConsole": False}
+off = {"Jwt": False, "MakesTopic": False, "TakesEvents": False, "HasStreams": True, "HasKey": False, "InVpc": False, "HasConsole": False, "MakesTable": True, "HasBudget": False}
 stacks = [("iam", iam, off), ("jwt", jwt, off | {"Jwt": True, "MakesTopic": True, "TakesEvents": True}),
-          ("strict", strict, off | {"HasStreams": False, "HasKey": True, "InVpc": True}), ("console", console, off | {"HasConsole": True})]
+          ("strict", strict, off | {"HasStreams": False, "HasKey": True, "InVpc": True, "MakesTable": False, "HasBudget": True}), ("console", console, off | {"HasConsole": True})]
 broken = [no_alias, no_key, no_condition, no_output]
 
 s3.create_bucket(Bucket="templates")

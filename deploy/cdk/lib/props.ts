@@ -71,6 +71,13 @@ export interface Parameters {
    */
   readonly eventBusName?: string;
   /**
+   * The name of a table of this account and region, restored from a backup, that the stack uses. If
+   * empty, the stack makes its own. A table that the stack made before is kept.
+   *
+   * @default ''
+   */
+  readonly existingTable?: string;
+  /**
    * With Auth=IAM: the roles of callers, as ARN=ROLE,ROLE separated by semicolons, such as
    * arn:aws:sts::123456789012:assumed-role/approver/*=decide,read. A caller that no ARN matches can
    * only read, so if this is empty, no caller can start a run.
@@ -137,6 +144,14 @@ export interface Parameters {
    * @default 30
    */
   readonly logRetentionDays?: 1 | 3 | 5 | 7 | 14 | 30 | 60 | 90 | 120 | 180 | 365 | 400 | 731 | 1827 | 3653;
+  /**
+   * The dollars that the whole account may cost in a month before AlarmTopicArn or AlarmEmail hears
+   * of it: at 80 % spent, and when more than 100 % is forecast. The topic's policy must let
+   * budgets.amazonaws.com publish. 0 makes no budget.
+   *
+   * @default 0
+   */
+  readonly monthlyBudget?: number;
   /**
    * The kinds of notices for EventBusName and NoticeTopicArn.
    *
@@ -265,6 +280,13 @@ export interface Parameters {
    */
   readonly securityGroupIds?: string[];
   /**
+   * The partitions of the index of due work. Each takes about a thousand writes per second. The
+   * sweep reads 64 partitions in any case, so that no change of this number loses an entry.
+   *
+   * @default '16'
+   */
+  readonly shards?: '16' | '32' | '64';
+  /**
    * With SignInIssuer: the id of this stack at the provider. The parameter OIDC_CLIENT_SECRET under
    * SecretsPath has its secret.
    *
@@ -375,8 +397,8 @@ export interface Parameters {
   /**
    * The version that /healthz shows. Change it whenever you change Policy, Prices, Origins,
    * PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName,
-   * SubnetIds, SecurityGroupIds, or a parameter whose name begins with Notice or SignIn. Otherwise
-   * the change doesn't reach the functions. "make deploy" does so.
+   * SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with
+   * Notice or SignIn. Otherwise the change doesn't reach the functions. "make deploy" does so.
    *
    * @default the version of this package
    */
@@ -394,6 +416,7 @@ export const parameterNames = {
   decisionConcurrency: 'DecisionConcurrency',
   deletionProtection: 'DeletionProtection',
   eventBusName: 'EventBusName',
+  existingTable: 'ExistingTable',
   iamRoles: 'IAMRoles',
   intakeAgent: 'IntakeAgent',
   intakeConcurrency: 'IntakeConcurrency',
@@ -404,6 +427,7 @@ export const parameterNames = {
   liveText: 'LiveText',
   logLevel: 'LogLevel',
   logRetentionDays: 'LogRetentionDays',
+  monthlyBudget: 'MonthlyBudget',
   noticeKinds: 'NoticeKinds',
   noticeMailFrom: 'NoticeMailFrom',
   noticeMailIdentity: 'NoticeMailIdentity',
@@ -423,6 +447,7 @@ export const parameterNames = {
   secretsKeyArn: 'SecretsKeyArn',
   secretsPath: 'SecretsPath',
   securityGroupIds: 'SecurityGroupIds',
+  shards: 'Shards',
   signInClientId: 'SignInClientId',
   signInIssuer: 'SignInIssuer',
   signInRoles: 'SignInRoles',

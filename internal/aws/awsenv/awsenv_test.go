@@ -80,6 +80,12 @@ permissions:
 // pair is two processes of one stack.
 func pair(t *testing.T) (one, other awsenv.Front) {
 	t.Helper()
+	return pairInto(t, new(bytes.Buffer))
+}
+
+// pairInto writes the log lines and metrics of both to out.
+func pairInto(t *testing.T, out *bytes.Buffer) (one, other awsenv.Front) {
+	t.Helper()
 	double := awsdouble.New(awsdouble.Options{})
 	server := httptest.NewServer(double)
 	t.Cleanup(server.Close)
@@ -90,9 +96,9 @@ func pair(t *testing.T) (one, other awsenv.Front) {
 	must(t, err)
 	s, err := awsenv.Read(environment(map[string]string{"AWS_ENDPOINT_URL": server.URL, "DORMOUSE_WAKE_QUEUE_URL": *queue.QueueUrl}))
 	must(t, err)
-	one, err = awsenv.NewFront(s, register, new(bytes.Buffer))
+	one, err = awsenv.NewFront(s, register, out)
 	must(t, err)
-	other, err = awsenv.NewFront(s, register, new(bytes.Buffer))
+	other, err = awsenv.NewFront(s, register, out)
 	must(t, err)
 	return one, other
 }

@@ -28,7 +28,7 @@ func NewFront(s Settings, register Register, out io.Writer) (Front, error) {
 		return Front{}, err
 	}
 	desk := webhooks.New(webhooks.Options{Store: p.Store, Deliveries: p.Store, Waker: p.Waker, Clock: p.Clock, Random: p.Random})
-	return Front{parts: p, Frontend: p.NewFrontend(), Webhooks: desk}, nil
+	return Front{parts: p, Frontend: p.countedFrontend(), Webhooks: desk}, nil
 }
 
 // Watched returns what is called when a reader is sent to a stream; nil where there is no live
@@ -42,12 +42,19 @@ func (f Front) Watched() func(ctx context.Context, tenant, id string) {
 
 // NewFrontend does not watch the table: a held read polls it. The function that streams reads live
 // text.
-func (p parts) NewFrontend() *frontend.Frontend {
+func (p parts) NewFrontend() *frontend.Frontend { return p.frontendOn(p.Store) }
+
+// countedFrontend counts the runs that it starts.
+func (p parts) countedFrontend() *frontend.Frontend {
+	return p.frontendOn(countedStarts{p.Store, p.Metrics, p.Logger})
+}
+
+func (p parts) frontendOn(store frontend.Store) *frontend.Frontend {
 	var live frontend.Live
 	if p.Live != nil && p.Access.Stream {
 		live = p.Live
 	}
-	return frontend.New(frontend.Options{Live: live, Store: p.Store, Links: p.Store, Catalog: p.Agents.Catalog(), Waker: p.Waker, Clock: p.Clock, Random: p.Random,
+	return frontend.New(frontend.Options{Live: live, Store: store, Links: p.Store, Catalog: p.Agents.Catalog(), Waker: p.Waker, Clock: p.Clock, Random: p.Random,
 		Describe: p.Agents.Describe, Tool: p.Agents.Tool, Check: p.Agents.Check, Accepts: p.Agents.Accepts, Starters: p.Agents.Starters, Narrow: p.Agents.Narrow,
 		DayBudget: p.Agents.DayBudget, TenantDay: p.tenantDay, Asking: p.asking})
 }

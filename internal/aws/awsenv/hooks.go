@@ -19,5 +19,5 @@ func NewHooks(s Settings, register Register, out io.Writer) (Hooks, error) {
 	if err != nil {
 		return Hooks{}, err
 	}
-	return Hooks{parts: p, Frontend: p.NewFrontend()}, nil
+	return Hooks{parts: p, Frontend: p.countedFrontend()}, nil
 }

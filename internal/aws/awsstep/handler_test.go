@@ -194,7 +194,7 @@ func TestAPanicCostsItsMessageAloneAnAttempt(t *testing.T) {
 		t.Fatal(err)
 	}
 	r.want("again", r.invoke(t.Context(), raw), []string{"m1"})
-	r.want("metrics", r.metrics(), map[string]float64{"StepErrors": 1, "Steps": 1, "Commits": 0, "ToolCalls": 0, "InputTokens": 0, "OutputTokens": 0})
+	r.want("metrics", r.metrics(), map[string]float64{"StepErrors": 1, "Steps": 1, "EmptySteps": 1, "Commits": 0, "ToolCalls": 0, "InputTokens": 0, "OutputTokens": 0})
 }
 
 func TestWhatIsNotOursComesAgainUntilItIsADeadLetter(t *testing.T) {

@@ -64,10 +64,19 @@ func (i *invocation) account(r engine.Report, err error) {
 	if r.Run == "" {
 		return
 	}
+	if err == nil && empty(r) {
+		i.Counts.Add(emf.EmptySteps, 1)
+	}
 	i.work(r)
 	i.Log.Info("step", "run", r.Run, "thread", r.Thread, "step", r.Step, "epoch", r.Epoch, "attempt", r.Attempt, "outcome", r.Outcome,
 		"status", r.Status.String(), "commits", r.Commits, "asked", r.Asked, "bodies", r.Bodies,
 		"input_tokens", r.InputTokens, "output_tokens", r.OutputTokens)
+}
+
+// empty says that a step did nothing but claim its run and release it. One now and then is usual:
+// the wake-up of a signal that another step took. Many are a circle.
+func empty(r engine.Report) bool {
+	return r.Outcome == engine.Released && r.Commits <= 1 && !r.Asked && r.Bodies == 0 && r.End == nil && r.Waited == 0 && r.Decided == 0
 }
 
 // work counts the work on a run that was claimed.

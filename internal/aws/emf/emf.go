@@ -26,7 +26,9 @@ const (
 	Steps      Name = "Steps"      // activations that released their run or were fenced
 	StepErrors Name = "StepErrors" // messages returned because their step failed
 	// wake-ups without a run to claim: stale, or another worker has the run
-	ClaimsLost   Name = "ClaimsLost"
+	ClaimsLost Name = "ClaimsLost"
+	// steps that claimed a run and released it, and did nothing else
+	EmptySteps   Name = "EmptySteps"
 	Takeovers    Name = "Takeovers"    // runs taken over from an owner that crashed
 	Commits      Name = "Commits"      // writes of a head by its owner
 	ModelCalls   Name = "ModelCalls"   //
@@ -49,9 +51,11 @@ const (
 // does not fail, as Lambda sees it.
 const ServerErrors Name = "ServerErrors"
 
+// RunsStarted are the runs that callers, webhooks and the intake queue started.
+const RunsStarted Name = "RunsStarted"
+
 // Metrics of the intake queue.
 const (
-	RunsStarted Name = "RunsStarted"
 	// messages returned because the thread or the store is busy
 	IntakeBusy Name = "IntakeBusy"
 	IntakeDead Name = "IntakeDead" // messages moved to the dead letters
@@ -88,7 +92,7 @@ const (
 
 // Names returns all metrics.
 func Names() []Name {
-	return []Name{Steps, StepErrors, ClaimsLost, Takeovers, Commits, ModelCalls, ToolCalls, InputTokens, OutputTokens, Waits, WaitSeconds,
+	return []Name{Steps, StepErrors, ClaimsLost, EmptySteps, Takeovers, Commits, ModelCalls, ToolCalls, InputTokens, OutputTokens, Waits, WaitSeconds,
 		RunsDone, RunsFailed, Unreadable, RunsStarted, IntakeBusy, IntakeDead, IntakeErrors, NoticesDelivered, NoticeFailures, NoticesDead, Overdue, SweepFailures, OldestDueSeconds,
 		ReadUnits, WriteUnits, WakeLagSeconds, DecisionToStepSeconds, ServerErrors}
 }

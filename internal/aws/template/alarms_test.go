@@ -41,6 +41,12 @@ var alarmChecks = []check{
 		{"      MetricName: WakeLagSeconds\n", "      MetricName: WaitSeconds\n"},
 		{"      MetricName: DecisionToStepSeconds\n", "      MetricName: WaitSeconds\n"},
 		{"      Threshold: 60\n", "      Threshold: 600\n"}}},
+	{"work that goes round in a circle rings, and a month's bill too if asked for", circleWrongs, []breakage{
+		{"MetricName: EmptySteps", "MetricName: Commits"},
+		{"> 3 * (FILL(steps, 0) - FILL(empty, 0))", "> 0"},
+		{"  HasBudget: !Not [!Equals [!Ref MonthlyBudget, 0]]", "  HasBudget: !Equals [!Ref MonthlyBudget, 0]"},
+		{"    Type: AWS::Budgets::Budget\n    Condition: HasBudget\n", "    Type: AWS::Budgets::Budget\n"},
+		{"Amount: !Ref MonthlyBudget", "Amount: 10"}}},
 	{"every alarm says what it means, and goes to who is named", actionWrongs, []breakage{
 		{"AlarmActions: !If [HasTopic, [!Ref AlarmTopicArn], ", "AlarmActions: !If [HasTopic, [!Ref AlarmTopic], "},
 		{"      AlarmDescription: The HTTP API answers with 5xx.\n", ""}}},
@@ -201,6 +207,25 @@ func slowWrongs(t Template) (wrong []string) {
 		if len(a) != 1 || a[0].Get("ExtendedStatistic") != "p95" || a[0].Get("Threshold") != 60 || a[0].Get("Period") != 60 {
 			wrong = append(wrong, string(metric)+" must have an alarm at 60 s for one in twenty of a minute")
 		}
+	}
+	return wrong
+}
+
+func circleWrongs(t Template) (wrong []string) {
+	of := map[string]string{}
+	for _, m := range List(t.Resource("LoopsAlarm").Get("Metrics")) {
+		of[fmt.Sprint(member(m, "Id"))] = fmt.Sprint(member(m, "MetricStat", "Metric", "MetricName"), member(m, "Expression"))
+	}
+	const idle = "FILL(lost, 0) + FILL(empty, 0) > "
+	for id, want := range map[string]string{"lost": string(emf.ClaimsLost) + "<nil>", "empty": string(emf.EmptySteps) + "<nil>", "steps": string(emf.Steps) + "<nil>",
+		"loops": "<nil>IF(" + idle + "500, IF(" + idle + "3 * (FILL(steps, 0) - FILL(empty, 0)), 1, 0), 0)"} {
+		if of[id] != want {
+			wrong = append(wrong, fmt.Sprintf("LoopsAlarm: %s is %s, and must be %s", id, of[id], want))
+		}
+	}
+	b := t.Resource("Budget")
+	if as(t.Get("Conditions", "HasBudget")) != `{"Fn::Not":[{"Fn::Equals":[{"Ref":"MonthlyBudget"},0]}]}` || b.Condition() != "HasBudget" || refOf(b.Get("Budget", "BudgetLimit", "Amount")) != "MonthlyBudget" {
+		wrong = append(wrong, "there must be a budget of MonthlyBudget dollars if that isn't 0, and only then")
 	}
 	return wrong
 }

@@ -17,7 +17,7 @@ var environmentChecks = []check{
 	{"each function has the variables that it needs, and no others", variableWrongs, []breakage{
 		{"          DORMOUSE_STREAM: \"1\"\n", ""},
 		{"DORMOUSE_INTAKE_AGENT", "DORMOUSE_INTAKE_AGENTS"},
-		{"        DORMOUSE_TABLE: !Ref Table\n", ""},
+		{"        DORMOUSE_TABLE: !If [MakesTable, !Ref Table, !Ref ExistingTable]\n", ""},
 		{"          DORMOUSE_STREAM: \"1\"\n", "          DORMOUSE_STREAM: \"1\"\n          DORMOUSE_POLICY: !Ref Policy\n"}}},
 	{"the program reads every variable that is set, and every one that it reads is set somewhere", readWrongs, []breakage{
 		{"          DORMOUSE_ORIGINS: !Join [\",\", !Ref Origins]\n", ""},
@@ -56,7 +56,7 @@ var (
 			"DORMOUSE_NOTICE_TOPIC_ARN", "DORMOUSE_NOTICE_MAIL_FROM"}, callers...),
 		"SweepFunction": {},
 	}
-	everywhere = []string{"DORMOUSE_TABLE", "DORMOUSE_WAKE_QUEUE_URL", "DORMOUSE_NOTIFY_QUEUE_URL", "DORMOUSE_STACK", "DORMOUSE_VERSION"}
+	everywhere = []string{"DORMOUSE_TABLE", "DORMOUSE_WAKE_QUEUE_URL", "DORMOUSE_NOTIFY_QUEUE_URL", "DORMOUSE_STACK", "DORMOUSE_VERSION", "DORMOUSE_SHARDS"}
 )
 
 // environment is what a function finds set, unresolved. Secrets of tools are whoever deploys it's

@@ -12,8 +12,8 @@ import (
 var rightsChecks = []check{
 	{"no right has a wildcard", wildcardWrongs, []breakage{
 		{"Action: [dynamodb:Query]", "Action: [\"dynamodb:*\"]"},
-		{"Resource: !Sub \"${Table.Arn}/index/due\"", "Resource: !Sub \"${Table.Arn}/index/*\""},
-		{"Resource: !Sub \"${Table.Arn}/index/due\"", "NotResource: !GetAtt WakeQueue.Arn"},
+		{"table/${Name}/index/due\"", "table/${Name}/index/*\""},
+		{"Resource: !Sub [\"arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}/index/due\", {Name: !If [MakesTable, !Ref Table, !Ref ExistingTable]}]", "NotResource: !GetAtt WakeQueue.Arn"},
 		{"parameter${SecretsPath}*", "parameter/*"},
 		{"parameter${SecretsPath}SLACK_*", "parameter${SecretsPath}S*"},
 		{"Resource: !Ref ToolFunctions", "Resource: \"*\""},
@@ -229,8 +229,11 @@ func target(v any) string {
 	if name := refOf(v); name != "" {
 		return name
 	}
+	if named := List(member(v, "Fn::Sub")); len(named) == 2 && as(member(named[1], "Name")) == chosenTable {
+		return strings.Replace(fmt.Sprint(named[0]), "arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}", "Table", 1)
+	}
 	text, _ := member(v, "Fn::Sub").(string)
-	return strings.Replace(text, "${Table.Arn}", "Table", 1)
+	return text
 }
 
 func grantWrongs(t Template) (wrong []string) {

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 
@@ -25,6 +26,30 @@ var tableChecks = []check{
 		{"    DeletionPolicy: RetainExceptOnCreate\n", ""},
 		{"    UpdateReplacePolicy: Retain\n", ""},
 		{"DeletionProtectionEnabled: !If [Protected, true, false]", "DeletionProtectionEnabled: false"}}},
+	{"where the stack is given a table, it makes none, and everything is about that one", givenTableWrongs, []breakage{
+		{"    Condition: MakesTable\n", ""},
+		{"        DORMOUSE_TABLE: !If [MakesTable, !Ref Table, !Ref ExistingTable]\n", "        DORMOUSE_TABLE: !Ref Table\n"},
+		{"Value: !If [MakesTable, !Ref Table, !Ref ExistingTable]}, {Name: GlobalSecondaryIndexName, Value: due}", "Value: !Ref Table}, {Name: GlobalSecondaryIndexName, Value: due}"},
+		{"table/${Name}/index/due\", {Name: !If [MakesTable, !Ref Table, !Ref ExistingTable]}", "table/${Name}/index/due\", {Name: !Ref Table}"},
+		{"\"TableName\", \"${TableName}\"", "\"TableName\", \"${Table}\""}}},
+}
+
+// chosenTable is the name of the table: the stack's own, or the one that it is given.
+const chosenTable = `{"Fn::If":["MakesTable",{"Ref":"Table"},{"Ref":"ExistingTable"}]}`
+
+func givenTableWrongs(t Template) (wrong []string) {
+	if t.Resource("Table").Condition() != "MakesTable" || as(t.Get("Conditions", "MakesTable")) != `{"Fn::Equals":[{"Ref":"ExistingTable"},""]}` {
+		wrong = append(wrong, "the table must be made if ExistingTable is empty, and only then")
+	}
+	for _, section := range []string{"Globals", "Resources", "Outputs"} {
+		walk("", withoutChoice("MakesTable", t.Get(section)), func(key string, v any) {
+			text, is := v.(string)
+			if refOf(v) == "Table" || attributeOf(v, "Arn") == "Table" || is && strings.Contains(text, "${Table") && !strings.Contains(text, "${TableName}") {
+				wrong = append(wrong, fmt.Sprintf("%s: %v is about the table that the stack makes, and must be about the chosen one", section, v))
+			}
+		})
+	}
+	return wrong
 }
 
 // schemaWrongs compares with [dynamo.Schema], each as a set of lines.

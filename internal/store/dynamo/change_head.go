@@ -12,8 +12,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// setDue sets when the sweep checks the thread; 0 removes the entry from the index. The shard of a
-// thread never changes, so an unchanged due time costs no write of the index.
+// setDue sets when the sweep checks the thread; 0 removes the entry from the index. The shard
+// changes only with their number, so an unchanged due time costs no write of the index.
 func (s *Store) setDue(u *update, due int64) {
 	if due == 0 {
 		u.remove(attrDue)

@@ -64,7 +64,7 @@ type shardReader struct {
 const leastPage = 25
 
 func (s *Store) shards() []*shardReader {
-	shards := make([]*shardReader, s.o.Shards)
+	shards := make([]*shardReader, s.o.Reads)
 	for i := range shards {
 		shards[i] = &shardReader{name: shardName(i)}
 	}

@@ -27,15 +27,15 @@ type API interface {
 
 var _ API = (*dynamodb.Client)(nil)
 
-// Options configure a store. All but Shards and AtOnce are required.
+// Options configure a store. All but Shards, Reads and AtOnce are required.
 type Options struct {
 	Table  string
 	Clock  engine.Clock  // for the expiry of keys and the pauses before retries
 	Random engine.Random // for keys that sign links and the jitter of retries
 
-	// Shards is the number of partitions of the index of due entries; 0 means 4. It may rise
-	// and must never fall: a sweep with fewer shards does not see the entries of the others.
-	Shards int
+	// Shards is the number of partitions of the index of due entries that are written to; 0
+	// means 4. Reads is how many the sweep reads, and at least Shards: it sees no other entry.
+	Shards, Reads int
 
 	// AtOnce is how many requests of a sweep are under way at once; 0 means 16.
 	AtOnce int
@@ -67,7 +67,7 @@ func New(api API, o Options) *Store {
 	if o.Shards <= 0 {
 		o.Shards = usualShards
 	}
-	o.Bound, o.AtOnce = cmp.Or(o.Bound, notice.Most), cmp.Or(o.AtOnce, usualAtOnce)
+	o.Reads, o.Bound, o.AtOnce = max(o.Reads, o.Shards), cmp.Or(o.Bound, notice.Most), cmp.Or(o.AtOnce, usualAtOnce)
 	return &Store{api: api, o: o, clock: o.Clock, random: o.Random}
 }
 

@@ -40,7 +40,7 @@ type Random interface {
 func Open(s Settings, out io.Writer) Parts {
 	units := meter.New(s.DynamoDB())
 	wake, lines := sqsqueue.NewWake(s.SQS(), s.WakeQueue), sqsqueue.NewWake(s.SQS(), s.NotifyQueue)
-	table := dynamo.Options{Table: s.Table, Clock: machine.Clock{}, Random: machine.Random{}}
+	table := dynamo.Options{Table: s.Table, Shards: s.Shards, Reads: mostShards, Clock: machine.Clock{}, Random: machine.Random{}}
 	var live *livetext.Text
 	if s.LiveText > 0 {
 		live = livetext.New(livetext.Options{API: units, Table: s.Table, Clock: machine.Clock{}, Pause: s.LiveText})

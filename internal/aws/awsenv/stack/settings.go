@@ -21,6 +21,7 @@ import (
 // Settings are the settings in the environment. Fields that a function does not use may be empty.
 type Settings struct {
 	Table     string
+	Shards    int    // partitions of the table's index of due entries
 	WakeQueue string // URL of the queue with the wake-ups of runs
 	// URL of the queue with the wake-ups of delivery lines
 	NotifyQueue string
@@ -105,6 +106,7 @@ func Read(getenv func(string) string) (Settings, error) {
 	r := &reader{getenv: getenv}
 	s := Settings{
 		Table:       r.need("DORMOUSE_TABLE", "the name of the stack's table"),
+		Shards:      r.shards("DORMOUSE_SHARDS"),
 		WakeQueue:   r.needURL("DORMOUSE_WAKE_QUEUE_URL", "the URL of the stack's queue of wake-ups"),
 		NotifyQueue: r.needURL("DORMOUSE_NOTIFY_QUEUE_URL", "the URL of the stack's queue of deliveries"),
 		Stack:       r.or("DORMOUSE_STACK", "dormouse"),
@@ -139,6 +141,26 @@ func megabytes(text string) int {
 		return 0 // outside Lambda
 	}
 	return n << 20
+}
+
+// usualShards are those of a stack that names no other number. The sweep reads mostShards in any
+// case: it sees what was written when the number was another, or is again after a rollback.
+const (
+	usualShards = 16
+	mostShards  = 64
+)
+
+// shards reads a number of partitions that the sweep can read.
+func (r *reader) shards(name string) int {
+	v := r.getenv(name)
+	if v == "" {
+		return usualShards
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 1 || n > mostShards {
+		r.say("%s is %q; set it to a number from 1 to %d", name, v, mostShards)
+	}
+	return n
 }
 
 // reader collects the errors.

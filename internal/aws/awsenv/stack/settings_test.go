@@ -36,7 +36,7 @@ func with(more map[string]string) func(string) string {
 
 func TestTheLeastThatAFunctionNeeds(t *testing.T) {
 	s, err := stack.Read(with(nil))
-	want := stack.Settings{Table: "table", WakeQueue: "https://sqs.eu-central-1.amazonaws.com/123456789012/wake",
+	want := stack.Settings{Table: "table", Shards: 16, WakeQueue: "https://sqs.eu-central-1.amazonaws.com/123456789012/wake",
 		NotifyQueue: "https://sqs.eu-central-1.amazonaws.com/123456789012/notify", Stack: "dormouse", Version: "devel",
 		Function: "dormouse", Region: "eu-central-1", Credentials: stack.Credentials{KeyID: "AKIAEXAMPLE", Secret: "secret"}}
 	if diff := cmp.Diff(want, s, cmp.AllowUnexported(access.PublicURL{})); err != nil || diff != "" {

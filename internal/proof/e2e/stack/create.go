@@ -17,8 +17,10 @@ import (
 // Create makes the table and the queues on servers, and returns by logical id where each queue is.
 // Dead-letter queues are made before those that name them.
 func (s *Stack) Create(ctx context.Context, db *dynamodb.Client, queues *sqs.Client) (map[string]string, error) {
-	if err := s.createTable(ctx, db); err != nil {
-		return nil, fmt.Errorf("table %s: %w", s.Table.Name, err)
+	if !s.Table.Given {
+		if err := s.createTable(ctx, db); err != nil {
+			return nil, fmt.Errorf("table %s: %w", s.Table.Name, err)
+		}
 	}
 	urls := map[string]string{}
 	for _, dead := range []bool{true, false} {
@@ -76,7 +78,10 @@ func (k Key) schema() []types.KeySchemaElement {
 
 // Delete takes away what Create made. What is not there is fine.
 func (s *Stack) Delete(ctx context.Context, db *dynamodb.Client, queues *sqs.Client, urls map[string]string) error {
-	_, err := db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &s.Table.Name})
+	var err error
+	if !s.Table.Given {
+		_, err = db.DeleteTable(ctx, &dynamodb.DeleteTableInput{TableName: &s.Table.Name})
+	}
 	if _, gone := errors.AsType[*types.ResourceNotFoundException](err); gone {
 		err = nil
 	}

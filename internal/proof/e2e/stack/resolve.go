@@ -29,6 +29,9 @@ func Resolve(cloud []byte, o Options) (*Stack, error) {
 			return nil, fmt.Errorf("%s: %w", res.ID, err)
 		}
 	}
+	if given := o.Parameters["ExistingTable"]; given != "" {
+		b.s.Table = Table{Name: given, Given: true}
+	}
 	if b.s.Table.Name == "" {
 		return nil, errors.New("the template has no table")
 	}

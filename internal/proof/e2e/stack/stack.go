@@ -40,6 +40,7 @@ type Table struct {
 	Key        Key
 	Indexes    []Index
 	TTL        string // the attribute; "" for none
+	Given      bool   // it is there already: the template makes none
 }
 
 // Key names a partition key and, if there is one, a sort key.

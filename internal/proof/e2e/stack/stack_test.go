@@ -154,6 +154,20 @@ func TestTheRealTemplateIsReadForEitherKindOfCallers(t *testing.T) {
 	}
 }
 
+func TestAGivenTableIsNotMade(t *testing.T) {
+	o := options
+	o.Python = python(t)
+	o.Parameters = map[string]string{"ExistingTable": "restored"}
+	s, err := Read(t.Context(), "../../../../template.yaml", o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	same(t, "table", s.Table, Table{Name: "restored", Given: true})
+	for id, f := range s.Functions {
+		same(t, id, f.Environment["DORMOUSE_TABLE"], "restored")
+	}
+}
+
 func TestATemplateThatSAMRefusesIsSaidWithItsReason(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "template.yaml")
 	text := "Resources:\n  F:\n    Type: AWS::Serverless::Function\n    Properties: {Runtime: provided.al2023}\n"
