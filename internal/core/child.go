@@ -71,8 +71,17 @@ func (r Record) Tree() TreeUsage {
 	return own.Plus(r.Below)
 }
 
-// SchemaOf is the form in which a head is stored: the oldest that has what is in it.
+// SchemaOf is the form in which a head is stored: the oldest that has what is in it and in its
+// journal.
 func SchemaOf(h Head) int {
+	if h.Seq > 0 {
+		return SchemaPacked
+	}
+	return LeastSchema(h)
+}
+
+// LeastSchema is the oldest form that has what is in a head. Its journal may take a newer one.
+func LeastSchema(h Head) int {
 	if h.knowsHolds() {
 		return SchemaHold
 	}

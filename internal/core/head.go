@@ -15,9 +15,11 @@ const (
 	// a run whose start supplied tools, context or state, with or without a family
 	SchemaSupplied = 3
 	SchemaHold     = 4 // a run with a decision that was held, or withdrawn
+	// a run with a journal, whose segments may be packed; all others include it
+	SchemaPacked = 5
 
 	// SchemaVersion is the newest form that this program reads. It writes that of [SchemaOf].
-	SchemaVersion = SchemaHold
+	SchemaVersion = SchemaPacked
 )
 
 // Head is the one small record of a thread: what is true now. Nothing in it grows with the age of
@@ -279,9 +281,9 @@ const (
 // what never goes back goes on from h. The input is its first signal; version is the definition it
 // is pinned to.
 func (h Head) Succeed(version string, input Signal, now int64) Head {
-	return Head{
+	next := Head{
 		Identity: Identity{Tenant: h.Tenant, Thread: h.Thread, Run: RunID(h.Thread, h.Rev+1), Agent: h.Agent, Version: version,
-			Schema: SchemaAlone, Idem: h.Idem},
+			Idem: h.Idem},
 		Position:     Position{Epoch: h.Epoch + 1, Rev: h.Rev + 1, CID: h.CID, Seq: h.Seq, Seg: h.Seg, Ev: h.Ev, Sigs: h.Sigs + 1},
 		Ownership:    Ownership{Claim: h.Claim},
 		Conversation: Conversation{LastUserMessage: h.LastUserMessage},
@@ -289,4 +291,6 @@ func (h Head) Succeed(version string, input Signal, now int64) Head {
 		Origin:       Origin{Born: now, At: now, Seq0: h.Seq, Ev0: h.Ev},
 		Inbox:        map[string]Signal{KeyStart: input},
 	}
+	next.Schema = SchemaOf(next)
+	return next
 }

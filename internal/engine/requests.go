@@ -163,7 +163,7 @@ type SignalRequest struct {
 	NobodyWaits bool
 
 	// Seen: no one has claimed the run, Sigs is still as much, and its schema is none above
-	// [core.SchemaHold], which it becomes. So no owner has seen the inbox without Signal, a
+	// [core.SchemaPacked], which it becomes. So no owner has seen the inbox without Signal, a
 	// decision that is held, and every later one knows what a hold is. Nil: no condition.
 	Seen *int64
 

@@ -76,7 +76,7 @@ func TestWhatAStartSuppliesIsThereInEveryStep(t *testing.T) {
 			t.Errorf("the journal says %s", e.Data)
 		}
 	}
-	if h := r.head(); h.Schema != core.SchemaSupplied {
+	if h := r.head(); h.Schema != core.SchemaPacked {
 		t.Errorf("the head has schema %d", h.Schema)
 	}
 }
@@ -112,7 +112,7 @@ func TestTheRunOfAQueuedMessageHasWhatTheRunBeforeWasGiven(t *testing.T) {
 	r.wantRun(core.RunDone, core.NaturalEnd)
 	r.wantAsked(3)
 	r.wantBrought("the next run")
-	if h := r.head(); h.Supplied != digest || h.Schema != core.SchemaSupplied || h.Run == core.RunID(r.thread, 0) {
+	if h := r.head(); h.Supplied != digest || h.Schema != core.SchemaPacked || h.Run == core.RunID(r.thread, 0) {
 		t.Errorf("the next run has %q, schema %d", h.Supplied, h.Schema)
 	}
 }

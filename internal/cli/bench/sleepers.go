@@ -26,7 +26,7 @@ func sleepersCommand(a *cmdline.App) *cobra.Command {
 		Long: `Fill a store with runs that wait for an approval, each with a deadline and a reminder.
 Start a server on it, and measure decisions, the inbox, a sweep, the start, memory and
 disk space. The stores take turns, --rounds times; figures are medians. All files are
-temporary. A waiting run takes about 4 KB.`,
+temporary. A waiting run takes about 2 KB.`,
 		Example: `  dormouse bench sleepers
   dormouse bench sleepers --waiting 1000,100000,1000000 --dir /mnt/big --json`,
 		Args: cmdline.Takes(0, 0),

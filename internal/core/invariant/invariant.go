@@ -71,7 +71,7 @@ func CheckWritten(h core.Head) error {
 
 // checkFamily checks what a run knows of the runs above and below it.
 func checkFamily(h core.Head) error {
-	if least := core.SchemaOf(h); least > max(h.Schema, core.SchemaAlone) {
+	if least := core.LeastSchema(h); least > max(h.Schema, core.SchemaAlone) {
 		return broken(SchemaTooOld, "run %s would be stored as schema %d, and has what takes schema %d", h.Run, h.Schema, least)
 	}
 	for _, key := range slices.Sorted(maps.Keys(h.Out)) {

@@ -171,7 +171,7 @@ func testFamilyFollowed(t *storeTest) {
 		req.Next.Family, req.Next.Held = testFamily(), nil
 		old := t.commit(req)
 		follow := old.Succeed("sha256:1", message("again"), 2000)
-		if follow.Schema != core.SchemaAlone {
+		if follow.Schema != core.SchemaOf(follow) {
 			t.Fatalf("the next run has schema %d", follow.Schema)
 		}
 		w, err := t.store.Start(t.Context(), engine.StartRequest{Head: follow, Prior: &old, Owned: old.Open(), Seen: old.Sigs, Due: 9000})

@@ -20,7 +20,7 @@ func holds(h core.Head, id string) engine.SignalRequest {
 func testHoldWithdrawn(t *storeTest) {
 	h := t.waiting(thread)
 	want, req := h.Clone(), holds(h, "d1")
-	want.Inbox, want.Sigs, want.Due, want.Schema = map[string]core.Signal{asked: req.Signal}, h.Sigs+1, 9500, core.SchemaHold
+	want.Inbox, want.Sigs, want.Due, want.Schema = map[string]core.Signal{asked: req.Signal}, h.Sigs+1, 9500, core.SchemaPacked
 	t.equal("head", t.signal(req), want)
 	older := claimOf(h, "old", 2000)
 	older.Schema = core.SchemaSupplied

@@ -30,7 +30,7 @@ func testSuppliedOlderProgram(t *storeTest) {
 	t.must(err)
 	follow.Due = 9000
 	t.equal("the next head", w.Head, follow)
-	if follow.Supplied != "" || follow.Schema != core.SchemaAlone {
+	if follow.Supplied != "" || follow.Schema != core.SchemaOf(follow) {
 		t.Errorf("the next run has %q and schema %d", follow.Supplied, follow.Schema)
 	}
 }

@@ -306,7 +306,7 @@ func (m *Memory) Signal(_ context.Context, req engine.SignalRequest) (engine.Wri
 		h.Inbox[one.Suspension] = one.Signal
 	}
 	if req.Seen != nil {
-		h.Schema = core.SchemaHold
+		h.Schema = core.SchemaPacked
 	}
 	if req.Undoes != nil {
 		delete(h.Inbox, req.Undoes.Suspension)
@@ -329,7 +329,7 @@ func accepts(h core.Head, req engine.SignalRequest) bool {
 		(req.MaxMessages == 0 || len(h.Inbox) < req.MaxMessages) &&
 		(req.Suspension == "" || call.Status == core.CallSuspended && call.Sus == req.Suspension) &&
 		(req.Late == "" || timed) &&
-		(req.Seen == nil || h.Lease == 0 && h.Sigs == *req.Seen && h.Schema <= core.SchemaHold) &&
+		(req.Seen == nil || h.Lease == 0 && h.Sigs == *req.Seen && h.Schema <= core.SchemaPacked) &&
 		(req.Undoes == nil || isHeld(h, *req.Undoes)) &&
 		(req.Vote == nil || takes(h.Votes[req.Suspension], req.Vote))
 }

@@ -1,81 +1,35 @@
 package dynamo
 
 import (
-	"bytes"
-	"compress/flate"
 	"context"
 	"crypto/sha256"
-	"errors"
 	"fmt"
-	"io"
-	"sync"
 	"unicode/utf8"
 
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/bodyform"
 )
 
-// Attributes of a body: it is in one of the first two, or in pieces.
+// Attributes of a body: it is in that of one of the forms of bodyform, or in pieces.
 const (
-	attrBody     = "body" // as it is
-	attrDeflated = "z"    // compressed
+	attrBody = bodyform.Plain
 	// attrPieces is the number of pieces; their keys consist of the item's key, the set's name
 	// and a number
 	attrPieces = "pieces"
 	attrSet    = "set"
-	attrForm   = "form" // which of the first two the pieces contain
+	attrForm   = "form" // which form the pieces are of
 	attrPiece  = "piece"
 )
 
-const (
-	// is not compressed: the rest of the capacity unit would be wasted anyway
-	smallBody = 512
-	mostInOne = 350 * 1024 // of an item's 400 KB; the rest is for its other attributes
-)
-
-// pack returns a body as it is stored, and the attribute for that form.
-func pack(body []byte) (form string, packed []byte) {
-	if len(body) > smallBody {
-		if deflated := deflate(body); len(deflated) < len(body) {
-			return attrDeflated, deflated
-		}
-	}
-	return attrBody, body
-}
-
-// deflaters are compressors between two uses: a new one takes 800 KB, for a body of a few.
-var deflaters sync.Pool
-
-func deflate(body []byte) []byte {
-	var out bytes.Buffer
-	var err error
-	w, used := deflaters.Get().(*flate.Writer)
-	if used {
-		w.Reset(&out)
-	} else {
-		w, err = flate.NewWriter(&out, flate.DefaultCompression)
-	}
-	if err == nil {
-		_, err = w.Write(body)
-	}
-	if err = errors.Join(err, w.Close()); err != nil {
-		// neither the level nor the buffer can fail
-		panic("dynamo: compressing in memory: " + err.Error())
-	}
-	deflaters.Put(w)
-	return out.Bytes()
-}
-
-func unpack(form string, packed []byte) ([]byte, error) {
-	if form != attrDeflated {
-		return packed, nil
-	}
-	return io.ReadAll(flate.NewReader(bytes.NewReader(packed)))
-}
+// mostInOne is the part of an item's 400 KB that a body may take; the rest is for its other
+// attributes.
+const mostInOne = 350 * 1024
 
 // packedAttribute uses text where possible, so that a person can read it in the console.
 func packedAttribute(form string, packed []byte) types.AttributeValue {
-	if form == attrBody && utf8.Valid(packed) {
+	if form == bodyform.Plain && utf8.Valid(packed) {
 		return text(string(packed))
 	}
 	return bytesOf(packed)
@@ -85,7 +39,11 @@ func packedAttribute(form string, packed []byte) types.AttributeValue {
 // item stays unchanged. Pieces are stored first, under a name derived from their content: a reader
 // that finds the item finds all its pieces, and two writers cannot mix theirs.
 func (s *Store) putOnce(ctx context.Context, doing string, it item, body []byte) error {
-	form, packed := pack(body)
+	form, packed := bodyform.Pack(body)
+	return s.putPacked(ctx, doing, it, form, packed)
+}
+
+func (s *Store) putPacked(ctx context.Context, doing string, it item, form string, packed []byte) error {
 	if len(packed) <= mostInOne {
 		it[form] = packedAttribute(form, packed)
 	} else if err := s.putPieces(ctx, doing, it, form, packed); err != nil {
@@ -145,12 +103,15 @@ func bodyOf(it item, piece func(sk string) ([]byte, error)) ([]byte, error) {
 	}
 	switch {
 	case form != "":
-	case it[attrDeflated] != nil:
-		form, packed = attrDeflated, bytesAt(it, attrDeflated)
+	case it[bodyform.Compact] != nil:
+		form, packed = bodyform.Compact, bytesAt(it, bodyform.Compact)
+	case it[bodyform.Deflated] != nil:
+		form, packed = bodyform.Deflated, bytesAt(it, bodyform.Deflated)
 	default:
-		packed = append(bytesAt(it, attrBody), textAt(it, attrBody)...)
+		packed = append(bytesAt(it, bodyform.Plain), textAt(it, bodyform.Plain)...)
 	}
-	body, err := unpack(form, packed)
+	at, _ := threadOf(textAt(it, attrPK)) // of a segment
+	body, err := bodyform.Unpack(form, packed, at.Thread)
 	if err != nil {
 		return nil, unreadable("item "+keyOf(it).String(), err)
 	}

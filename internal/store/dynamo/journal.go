@@ -10,6 +10,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/bodyform"
 )
 
 // Attributes of a segment. Its number and its stamp are in its key.
@@ -30,7 +31,8 @@ func (s *Store) putSegment(ctx context.Context, tenant, thread string, seg core.
 	it[attrW], it[attrPrev] = number(int64(seg.W)), number(int64(seg.Prev))
 	s.putInFeed(it, tenant, thread, seg)
 	seg.Seq, seg.W, seg.Prev = 0, 0, 0
-	return s.putOnce(ctx, "storing a segment", it, core.Encode(seg))
+	form, packed := bodyform.PackSegment(core.Encode(seg), thread)
+	return s.putPacked(ctx, "storing a segment", it, form, packed)
 }
 
 // Segments implements [engine.Store] and frontend.Store.
@@ -148,7 +150,7 @@ func assemble(stored []item, pieces map[string][]byte) error {
 		if err != nil {
 			return err
 		}
-		it[attrBody] = bytesOf(body)
+		it[bodyform.Plain] = bytesOf(body)
 	}
 	return nil
 }
@@ -164,7 +166,7 @@ func segmentSeq(it item) int64 {
 
 func readSegment(it item) (core.Segment, error) {
 	var segment core.Segment
-	if err := json.Unmarshal(bytesAt(it, attrBody), &segment); err != nil {
+	if err := json.Unmarshal(bytesAt(it, bodyform.Plain), &segment); err != nil {
 		return core.Segment{}, unreadable(fmt.Sprintf("segment %d", segmentSeq(it)), err)
 	}
 	segment.Seq, segment.W, segment.Prev = segmentSeq(it), core.Stamp(numberAt(it, attrW)), core.Stamp(numberAt(it, attrPrev))

@@ -109,7 +109,7 @@ func requireMore(u *update, req engine.SignalRequest) {
 // holds adds what is conditional for a decision that is held, or withdrawn.
 func holds(u *update, req engine.SignalRequest) {
 	if req.Seen != nil {
-		u.set(attrSchema, number(core.SchemaHold))
+		u.set(attrSchema, number(core.SchemaPacked))
 		u.require("attribute_not_exists({lease}) AND {sigs} = " + u.value("seen", number(*req.Seen)) + " AND {v} <= :v")
 	}
 	if held := req.Undoes; held != nil {

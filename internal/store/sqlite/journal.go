@@ -12,7 +12,7 @@ import (
 func (db *DB) Segments(ctx context.Context, tenant, thread string, from, to int64) (segments []core.Segment, err error) {
 	const query = "SELECT seq, w, prev, body FROM segments WHERE tenant = ? AND thread = ? AND seq BETWEEN ? AND ? ORDER BY seq"
 	err = db.read(ctx, func(s dbfile.Scanner) error {
-		segment, err := tables.ScanSegment(s)
+		segment, err := tables.ScanSegment(s, thread)
 		segments = append(segments, segment)
 		return err
 	}, query, tenant, thread, from, to)

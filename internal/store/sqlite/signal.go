@@ -66,7 +66,7 @@ func (t *tx) signal(req engine.SignalRequest, value string, together []string, n
 	}
 	schema := 0
 	if req.Seen != nil {
-		schema = core.SchemaHold
+		schema = core.SchemaPacked
 	}
 	head, _, err := t.change(countSignal, req.Due, schema, req.Tenant, req.Thread)
 	if err != nil {
@@ -85,7 +85,7 @@ func holdArgs(req engine.SignalRequest) []any {
 	if req.Undoes != nil {
 		undoes = *req.Undoes
 	}
-	return []any{seen, core.SchemaHold, undoes.Suspension, undoes.ID, undoes.Until}
+	return []any{seen, core.SchemaPacked, undoes.Suspension, undoes.ID, undoes.Until}
 }
 
 // signalTogether stores the other decisions of a batch. If one is refused, it removes those before

@@ -55,7 +55,7 @@ func TestWhatATenantHasStoredIsCounted(t *testing.T) {
 	}
 	bytes = want("a payload", 2, bytes+1000, bytes+1000)
 	step(t, db, 1)
-	bytes = want("a step", 2, bytes+400, bytes+1200)
+	bytes = want("a step", 2, bytes+50, bytes+1200)
 	prior := finish(t, db, "thr_b", "finisher")
 	bytes = want("a run is done", 1, bytes, bytes)
 	next := newHead("thr_b")

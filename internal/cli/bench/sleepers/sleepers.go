@@ -39,6 +39,9 @@ func Run(ctx context.Context, o Options) (report Report, err error) {
 	if err != nil {
 		return report, err
 	}
+	if dir, err = filepath.Abs(dir); err != nil {
+		return report, err
+	}
 	defer func() { err = errors.Join(err, os.RemoveAll(dir)) }()
 	m, err := startModel()
 	if err != nil {

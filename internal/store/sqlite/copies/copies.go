@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/txfile"
 )
 
@@ -40,6 +41,8 @@ const (
 	segments = "tenant, thread, seq, w, prev, body, feed, marks"
 	// where the columns that tell what was drawn are among those of heads
 	thread, claim, born, calls = 1, 14, 21, 23
+	// and where the body is among those of segments
+	body = 5
 )
 
 // Of reads a thread that waits for one answer. It has rows in the tables of heads and segments
@@ -55,6 +58,11 @@ func Of(ctx context.Context, db *sqlite.DB, tenant, name string) (t Template, er
 	}
 	if len(found) != 1 {
 		return t, fmt.Errorf("copies: there is no thread %s", name)
+	}
+	for _, s := range t.segments {
+		if s[body], err = tables.UnpackBody(s[body], name); err != nil {
+			return t, err
+		}
 	}
 	t.head = found[0]
 	asked := suspension.FindStringSubmatch(t.head[calls].(string))
@@ -101,7 +109,9 @@ func (t Template) write(tx *txfile.Tx, d Drawn) error {
 		return err
 	}
 	for _, s := range t.segments {
-		if _, err := tx.Exec(insert("segments", segments), c.row(s)...); err != nil {
+		row := c.row(s)
+		row[body] = tables.PackBody([]byte(row[body].(string)), "thr_"+d.Thread)
+		if _, err := tx.Exec(insert("segments", segments), row...); err != nil {
 			return err
 		}
 	}

@@ -307,7 +307,7 @@ func (e *examination) journal(ctx context.Context, h core.Head) error {
 	chain := []core.Segment{}
 	var unreadable []string
 	err = dbfile.EachRow(rows, func(s dbfile.Scanner) error {
-		segment, err := tables.ScanSegment(s)
+		segment, err := tables.ScanSegment(s, h.Thread)
 		if errors.Is(err, engine.ErrUnreadable) {
 			unreadable = append(unreadable, err.Error())
 			return nil

@@ -24,5 +24,8 @@ var linkCodes string
 //go:embed pushes.sql
 var pushes string
 
+//go:embed packed.sql
+var packed string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes}
+var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes, packed}
