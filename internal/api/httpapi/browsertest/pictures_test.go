@@ -79,8 +79,8 @@ func (v view) look(t *testing.T, ctx context.Context) {
 	}
 }
 
-// kept are the views that a picture is kept of. In the others, everything is in the same place as in
-// the one of the same width, and axe measures the colours.
+// kept are the views that a picture is kept of. In the others, everything is in the same place as
+// in the one of the same width, and axe measures the colours.
 func (v view) kept() bool {
 	return v.scheme == "light" && v.width == 390 || v.scheme == "dark" && v.width == 1280
 }

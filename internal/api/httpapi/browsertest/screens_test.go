@@ -303,7 +303,7 @@ func TestEveryScreen(t *testing.T) {
 	keepsOnly(t, names)
 }
 
-// fitsNarrow demands that the page is not wider than 320 px, nor than a screen of 1,280 px at 200 %.
+// fitsNarrow demands that the page is not wider than 320 px, nor than 1,280 px at 200 %.
 func fitsNarrow(t *testing.T, ctx context.Context) {
 	t.Helper()
 	for width, scale := range map[int64]float64{320: 1, 640: 2} {

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 
 	"github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 )
