@@ -45,6 +45,7 @@ type Service struct {
 	mu sync.Mutex
 
 	functions map[string]*pool
+	stopped   map[string]bool
 	kills     kills
 	counts    counts
 }
@@ -65,7 +66,7 @@ func New(o Options) *Service {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	return &Service{o: o, functions: map[string]*pool{}, kills: kills{random: rand.New(rand.NewPCG(o.Seed, 1))}}
+	return &Service{o: o, functions: map[string]*pool{}, stopped: map[string]bool{}, kills: kills{random: rand.New(rand.NewPCG(o.Seed, 1))}}
 }
 
 // Add makes a function known. Nothing is started before it is called.
@@ -121,11 +122,29 @@ type Reply struct {
 func (s *Service) Invoke(ctx context.Context, function string, event []byte) (*Reply, error) {
 	s.mu.Lock()
 	p, there := s.functions[function]
+	stopped := s.stopped[function]
 	s.mu.Unlock()
+	if stopped {
+		return nil, fmt.Errorf("%s is throttled: its reserved concurrency is 0", function)
+	}
 	if !there {
 		return nil, fmt.Errorf("there is no function %q", function)
 	}
 	return p.invoke(ctx, event)
+}
+
+// Stop lets a function be called no more, or again. Invocations that run go on.
+func (s *Service) Stop(function string, stopped bool) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.stopped[function] = stopped
+}
+
+// Stopped says whether a function is stopped.
+func (s *Service) Stopped(function string) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.stopped[function]
 }
 
 // Build compiles the function in dir, a directory of the module, for this machine as it would be

@@ -48,7 +48,9 @@ type Options struct {
 	Seed        uint64
 	// of messages that are given to the function twice at once; nil is none
 	Double func(id string) bool
-	Logger *slog.Logger
+	// the functions are stopped, and what calls them is off, until an operator changes that
+	Stopped bool
+	Logger  *slog.Logger
 }
 
 // Pace makes waits shorter than the template has them, so that a proof does not take hours: a step
@@ -78,10 +80,12 @@ type Platform struct {
 	Issuer    *Issuer
 	Binaries  map[string]string // by the directory that the template names
 
-	o       Options
-	stop    context.CancelFunc
-	running sync.WaitGroup
-	doors   []*http.Server
+	o        Options
+	life     context.Context
+	mappings map[string]*mapping // by logical id
+	stop     context.CancelFunc
+	running  sync.WaitGroup
+	doors    []*http.Server
 	// where function URLs are on this machine, by what AWS would call them
 	urls map[string]string
 }
@@ -89,8 +93,9 @@ type Platform struct {
 // Start builds the functions, makes table and queues, and lets everything run. The caller closes
 // it.
 func Start(ctx context.Context, o Options) (p *Platform, err error) {
-	p = &Platform{o: o, urls: map[string]string{}, Binaries: map[string]string{}}
+	p = &Platform{o: o, urls: map[string]string{}, mappings: map[string]*mapping{}, Binaries: map[string]string{}}
 	ctx, p.stop = context.WithCancel(ctx)
+	p.life = ctx
 	defer func() {
 		if err != nil {
 			err = errors.Join(err, p.Close())
@@ -204,6 +209,7 @@ func (p *Platform) addFunctions() error {
 		if err != nil {
 			return err
 		}
+		p.Lambda.Stop(f.Name, p.o.Stopped)
 		if err := p.Lambda.Add(lambda.Function{Name: f.Name, Binary: binary, Timeout: f.Timeout, Memory: f.Memory,
 			ARN:         "arn:aws:lambda:" + servers.Region + ":" + servers.Account + ":function:" + f.Name + ":live",
 			Environment: p.environment(f, own)}); err != nil {
@@ -250,7 +256,10 @@ func (p *Platform) callers(ctx context.Context) {
 		}
 		poller := &lambda.Poller{Service: p.Lambda, SQS: p.SQS, Queue: p.QueueURLs[m.Queue], ARN: p.Stack.Queues[m.Queue].ARN, Function: p.Stack.Functions[m.Function].Name,
 			Batch: m.BatchSize, ReportItems: m.ReportItemFailures, Concurrency: concurrency, Region: servers.Region, Logger: p.o.Logger, Double: p.o.Double}
-		p.running.Go(func() { poller.Run(ctx) })
+		p.mappings[m.ID] = &mapping{poller: poller, function: m.Function}
+		if !p.o.Stopped {
+			p.mappings[m.ID].on(ctx)
+		}
 	}
 	for _, s := range p.Stack.Schedules {
 		every := s.Every
@@ -274,6 +283,11 @@ func (p *Platform) Close() error {
 		err = errors.Join(err, p.Lambda.Close())
 	}
 	p.running.Wait()
+	for _, m := range p.mappings {
+		if m.off != nil {
+			<-m.ended
+		}
+	}
 	return err
 }
 

@@ -58,8 +58,9 @@ type Target struct {
 
 	// Own starts another stack on the same servers, with parameters of the template. Its
 	// functions are those of the example refund-desk, which a program of one's own brings
-	// along. The caller closes it. nil as Platform is.
-	Own func(ctx context.Context, parameters map[string]string) (*platform.Platform, error)
+	// along. With stopped, nothing runs until an operator starts it. The caller closes it. nil
+	// as Platform is.
+	Own func(ctx context.Context, parameters map[string]string, stopped bool) (*platform.Platform, error)
 
 	Recordings string // file; "" for made-up ones
 	// tools that people are asked about, with commas between them; "" for GateOfRecordings or
@@ -80,7 +81,7 @@ type suite struct {
 }
 
 // all are the suites, in the order they run: what is quick and tells most comes first.
-var all = []suite{{"doors", doors}, {"demo", demo}, {"notices", notices}, {"iam", signed}, {"intake", intakeQueue}, {"same", same}, {"replay", replayRecordings}, {"torture", tortureStack}}
+var all = []suite{{"doors", doors}, {"demo", demo}, {"notices", notices}, {"iam", signed}, {"restore", restored}, {"intake", intakeQueue}, {"same", same}, {"replay", replayRecordings}, {"torture", tortureStack}}
 
 // Names are those of all suites.
 func Names() []string {
