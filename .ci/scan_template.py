@@ -46,6 +46,8 @@ def reference(name):
         name = name.removesuffix(".Arn")
         kind = resources[name]["Type"]
         return "arn:aws:" + ARNS[kind] + name + (":log-stream:stream" if kind == "AWS::Logs::LogGroup" else "")
+    if resources.get(name, {}).get("Type") == "AWS::DynamoDB::Table":
+        return name
     return PSEUDO.get(name) or SAMPLES[name]
 
 
@@ -64,7 +66,8 @@ def resolved(value):
         if name == "Fn::GetAtt":
             return reference(argument)
         if name == "Fn::Sub":
-            return re.sub(r"\$\{([^}]+)\}", lambda found: reference(found[1]), argument)
+            text, own = argument if isinstance(argument, list) else (argument, {})
+            return re.sub(r"\$\{([^}]+)\}", lambda found: resolved(own[found[1]]) if found[1] in own else reference(found[1]), text)
         if name == "Fn::If":
             return resolved(argument[1])
     return {name: resolved(one) for name, one in value.items()}

@@ -149,9 +149,9 @@ export interface Parameters {
    * of it: at 80 % spent, and when more than 100 % is forecast. The topic's policy must let
    * budgets.amazonaws.com publish. 0 makes no budget.
    *
-   * @default 0
+   * @default '0'
    */
-  readonly monthlyBudget?: number;
+  readonly monthlyBudget?: string;
   /**
    * The kinds of notices for EventBusName and NoticeTopicArn.
    *

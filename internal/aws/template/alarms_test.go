@@ -44,7 +44,7 @@ var alarmChecks = []check{
 	{"work that goes round in a circle rings, and a month's bill too if asked for", circleWrongs, []breakage{
 		{"MetricName: EmptySteps", "MetricName: Commits"},
 		{"> 3 * (FILL(steps, 0) - FILL(empty, 0))", "> 0"},
-		{"  HasBudget: !Not [!Equals [!Ref MonthlyBudget, 0]]", "  HasBudget: !Equals [!Ref MonthlyBudget, 0]"},
+		{"  HasBudget: !Not [!Equals [!Ref MonthlyBudget, \"0\"]]", "  HasBudget: !Equals [!Ref MonthlyBudget, \"0\"]"},
 		{"    Type: AWS::Budgets::Budget\n    Condition: HasBudget\n", "    Type: AWS::Budgets::Budget\n"},
 		{"Amount: !Ref MonthlyBudget", "Amount: 10"}}},
 	{"every alarm says what it means, and goes to who is named", actionWrongs, []breakage{
@@ -224,7 +224,7 @@ func circleWrongs(t Template) (wrong []string) {
 		}
 	}
 	b := t.Resource("Budget")
-	if as(t.Get("Conditions", "HasBudget")) != `{"Fn::Not":[{"Fn::Equals":[{"Ref":"MonthlyBudget"},0]}]}` || b.Condition() != "HasBudget" || refOf(b.Get("Budget", "BudgetLimit", "Amount")) != "MonthlyBudget" {
+	if as(t.Get("Conditions", "HasBudget")) != `{"Fn::Not":[{"Fn::Equals":[{"Ref":"MonthlyBudget"},"0"]}]}` || b.Condition() != "HasBudget" || refOf(b.Get("Budget", "BudgetLimit", "Amount")) != "MonthlyBudget" {
 		wrong = append(wrong, "there must be a budget of MonthlyBudget dollars if that isn't 0, and only then")
 	}
 	return wrong
