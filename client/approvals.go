@@ -160,6 +160,7 @@ type Suspension struct {
 	Message string `json:"message,omitempty"`
 	// The JSON Schema of the result.
 	ResponseSchema json.RawMessage `json:"response_schema,omitempty"`
+	Withdrawn      []string        `json:"withdrawn,omitempty"` // ids of decisions
 }
 
 // Approval is an entry of the inbox: a suspended call, of any kind, and its run.

@@ -89,19 +89,18 @@ type Outcome struct {
 
 // OutcomeDecision is the decision that settled a suspension.
 type OutcomeDecision struct {
-	Action string `json:"action"`          // the action of the decision
-	Error  string `json:"error,omitempty"` // the error that became the call's result
-	// True if no one answered in time, and the policy approves then.
-	Silent bool   `json:"silent,omitempty"`
-	Reason string `json:"reason,omitempty"` // the reason of the decision
+	DecisionID string `json:"decision_id"`      // for [Client.Withdraw]
+	Action     string `json:"action"`           // the action of the decision
+	Error      string `json:"error,omitempty"`  // the error that became the call's result
+	Silent     bool   `json:"silent,omitempty"` // approved by the deadline, without an answer
+	Reason     string `json:"reason,omitempty"` // the reason of the decision
 	// Who decided: "token:" and the token's name, "link:" and the recipient, or "deadline".
 	// Empty if callers have no names. Records of earlier versions have "message" if a message
 	// answered.
-	By  string `json:"by,omitempty"`
-	Via string `json:"via,omitempty"` // the entry point, as in "decision.recorded"
-	At  Time   `json:"at"`            // when the decision was made
-	// Whether the decision took effect. Nil until the run has processed it.
-	Applied *bool `json:"applied,omitempty"`
+	By      string `json:"by,omitempty"`
+	Via     string `json:"via,omitempty"`     // the entry point, as in "decision.recorded"
+	At      Time   `json:"at"`                // when the decision was made
+	Applied *bool  `json:"applied,omitempty"` // it took effect; nil: not known yet
 }
 
 // MakeLink creates an approval link for one recipient. Only this answer has the Link itself. Each

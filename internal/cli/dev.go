@@ -145,6 +145,9 @@ func (f *serverFlags) read(o *local.Options) error {
 	if o.SignIn, err = f.signIn.read(f.public != "", o.TokensFile != ""); err != nil {
 		return err
 	}
+	if o.Limits.Hold < 0 || o.Limits.Hold > time.Minute || o.Limits.Hold%time.Second != 0 {
+		return cmdline.Usagef("--undo is %v; it must be whole seconds up to 60s, and 0 turns it off", o.Limits.Hold)
+	}
 	o.Names.Tenants, err = readTenantNames(f.tenantNames)
 	return err
 }
@@ -184,6 +187,7 @@ func (f *serverFlags) add(cmd *cobra.Command, o *local.Options) {
 	flags.StringVar(&o.Prices, "prices", "", "YAML `FILE` of prices per million tokens, for models without a price in their agent files")
 	flags.StringVar(&o.Names.Product, "product-name", "", "`NAME` of this service on approval pages (default Dormouse)")
 	flags.StringArrayVar(&f.tenantNames, "tenant-name", nil, "name of a tenant on approval pages, as `TENANT=NAME`; repeatable (default: its id)")
+	flags.DurationVar(&o.Limits.Hold, "undo", 8*time.Second, "how long an answer given in the console or by a link can be undone before it takes effect; 0 turns it off")
 	flags.BoolVar(&o.Watch, "watch", o.Watch, "reload agent files when they change; new runs use the new version")
 	flags.StringVar(&f.public, "public-url", "", "public `URL` of the server, the start of every approval link, such as https://desk.example.com/dormouse (default: links are paths)")
 	f.mail.add(cmd)

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/frontend/storecall"
@@ -101,9 +102,10 @@ func CanEdit(call core.SuspendedCall) error {
 
 // DecideByLink answers the suspension of the caller's link, once: the link is the name of the
 // decision, so the same answer again is the same decision, and another answer, or another link, is
-// another one.
+// another one. After a withdrawal, d.DecisionID tells the answer from those before; see
+// [holds.ByLink].
 func (f *Frontend) DecideByLink(ctx context.Context, c Caller, d wire.Decision) (wire.DecisionAnswer, error) {
-	d.Target, d.DecisionID = c.Link.Suspension, c.Link.ID
+	d.Target, d.DecisionID = c.Link.Suspension, holds.ByLink(*c.Link, c.By, d.DecisionID)
 	switch {
 	case !core.IsNull(d.Arguments) && !c.Link.Edit:
 		return wire.DecisionAnswer{}, refusal.New(refusal.CodeWrongKind, "this link can't edit arguments; omit arguments, or ask for a link that can")
@@ -113,9 +115,8 @@ func (f *Frontend) DecideByLink(ctx context.Context, c Caller, d wire.Decision) 
 		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotAnApprover, "this link is answered with an access token")
 	case c.Link.Require == engine.RequireSignIn && c.By == LinkCaller(*c.Link).By:
 		return wire.DecisionAnswer{}, refusal.New(refusal.CodeNotAnApprover, "this link is answered by a person who has signed in")
-	case c.Link.Require == engine.RequireToken, c.Link.Require == engine.RequireSignIn:
-		sum := core.Digest([]byte(c.By))
-		d.DecisionID += "-" + sum[len(sum)-12:] // several people may have the link
+	case c.Link.Require == engine.RequireCode && d.Hold > 0:
+		return wire.DecisionAnswer{}, refusal.New(refusal.CodeHoldUnavailable, "an answer with a one-time code can't be held; send it without hold")
 	}
 	return f.Decide(ctx, c, c.Link.Run, d)
 }

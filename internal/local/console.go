@@ -24,5 +24,5 @@ func (o Options) console(reads *query.Reader, acts *frontend.Frontend, deliverie
 	if desk.Anyone = known == nil; !desk.Anyone {
 		desk.Tokens, desk.Accounts = known, o.accounts()
 	}
-	return console.New(console.Options{Reads: reads, Acts: acts, Numbers: ops.New(acts, deliveries), Deliveries: deliveries, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names, Logger: o.Logger})
+	return console.New(console.Options{Reads: reads, Acts: acts, Numbers: ops.New(acts, deliveries), Deliveries: deliveries, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names, Hold: o.Limits.Hold, Logger: o.Logger})
 }

@@ -27,6 +27,7 @@ import (
 	"net/url"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/console/session"
@@ -60,6 +61,7 @@ type Reads interface {
 // Acts is what forms are sent on to. Its contracts are those of [frontend.Frontend].
 type Acts interface {
 	DecideSuspension(ctx context.Context, c frontend.Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error)
+	Withdraw(ctx context.Context, c frontend.Caller, sus, decision string) (wire.DecisionAnswer, error)
 	Start(ctx context.Context, c frontend.Caller, key string, req wire.StartRequest) (frontend.Started, error)
 	Message(ctx context.Context, c frontend.Caller, thread, key string, req wire.MessageRequest) (frontend.Started, error)
 	Cancel(ctx context.Context, c frontend.Caller, run string) (wire.Run, error)
@@ -67,7 +69,7 @@ type Acts interface {
 	Retry(ctx context.Context, c frontend.Caller, run, key string) (frontend.Started, error)
 }
 
-// Options are what the pages are served with. All but Public, Names, Streams and Logger are
+// Options are what the pages are served with. All but Public, Names, Hold, Streams and Logger are
 // required.
 type Options struct {
 	Reads      Reads
@@ -78,8 +80,9 @@ type Options struct {
 	Clock      engine.Clock
 	Public     access.PublicURL
 	Names      httpapi.Names
-	Streams    string       // the address of streams, if that is not the server's own
-	Logger     *slog.Logger // of sign-ins that fail; nil discards
+	Hold       time.Duration // for how long an answer can be taken back; 0: it is final
+	Streams    string        // the address of streams, if that is not the server's own
+	Logger     *slog.Logger  // of sign-ins that fail; nil discards
 }
 
 // Console is the pages.

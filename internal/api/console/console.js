@@ -1,6 +1,6 @@
 // What a page of the console does on top of what it does without a script: it hears what happens
 // while it is open, writes times in the reader's zone, says when there is no connection, and moves
-// by keys. It decides nothing: no key and no event answers a question.
+// by keys. It decides nothing: no key and no event answers a question; one key takes an answer back.
 "use strict";
 
 const $ = (id) => document.getElementById(id);
@@ -104,14 +104,21 @@ const happened = {
     if (fresh.delete(question)) countNews();
     for (const row of rowOf("question", question)) gone(row, event.data.by ? say("answered", { by: event.data.by.replace(/^[a-z]+:/, "") }) : say("done"));
     if (page.question === question) answered();
-    if (page.run === event.run_id) drawNews(say("more"));
+    if (page.run === event.run_id) more();
   },
   "run.status"(event) {
     for (const row of rowOf("of", event.run_id)) gone(row, say("ended"));
     if (page.of === event.run_id && page.question) answered();
-    if (page.run === event.run_id) drawNews(say("more"));
+    if (page.run === event.run_id) more();
   },
 };
+
+// more: the run of this page has gone on. A page that only says what became of a question is drawn
+// again at once.
+function more() {
+  if (page.page === "outcome" && sending === null) return location.reload();
+  drawNews(say("more"));
+}
 
 // answered: the question on this page was answered elsewhere, or here and shown again.
 function answered() {
@@ -119,6 +126,23 @@ function answered() {
   page.answered = "";
   drawButtons();
   drawNews(say("late"));
+}
+
+// An answer that is held: the seconds are counted down from what the server said, whatever the clock
+// here says, and then the page shows what has become of it.
+const held = $("held");
+if (held) {
+  const end = performance.now() + Number(held.dataset.left);
+  const settled = 1500; // for what starts then to be stored
+  const count = setInterval(() => {
+    const left = end - performance.now();
+    if (left > 0) return ($("left").textContent = Math.ceil(left / 1000));
+    if (sending !== null) return;
+    clearInterval(count);
+    if ($("undo")) $("undo").disabled = true;
+    held.textContent = say("starts");
+    setTimeout(() => sending === null && location.reload(), settled);
+  }, 250);
 }
 
 function listen() {
@@ -167,7 +191,7 @@ function hearSpeech() {
 if (page.speaks) hearSpeech();
 if (news) news.addEventListener("click", () => location.reload());
 
-// Keys. None answers by itself: they move, open and focus.
+// Keys. None answers by itself: they move, open and focus, and one takes an answer back.
 const off = "console-keys-off";
 let waitsForSecond = false;
 
@@ -187,6 +211,7 @@ const keys = {
   a: () => focus($("yes")),
   d: () => focus($("reason")),
   e: () => focus(document.querySelector("button[value=change]")),
+  z: () => $("undo") && $("undo").click(),
   "/": () => focus(document.querySelector("[role=search] input")),
   g: () => (waitsForSecond = true),
   "?": () => $("help").showModal(),

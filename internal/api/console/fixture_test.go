@@ -104,7 +104,7 @@ func newServerWith(t testing.TB, public access.PublicURL, change func(*session.D
 	front := frontend.New(frontend.Options{Store: store, Catalog: frontendtest.NewCatalog("desk"), Waker: waker, Clock: clock, Random: random, Tool: describe})
 	s := &server{TB: t, clock: clock, lines: store, waker: waker, reads: query.New(front), tokens: &tokens{known: map[string]access.Principal{}},
 		worker: frontendtest.Worker{Test: t, Store: store, Clock: clock, Random: random, Tenant: tenant, Who: true}}
-	for name, roles := range map[string][]access.Role{"anna": {access.Decide}, "rita": {access.Read}, "olga": {access.Admin}, "hugo": {access.Webhooks}} {
+	for name, roles := range map[string][]access.Role{"anna": {access.Decide}, "bert": {access.Decide}, "rita": {access.Read}, "olga": {access.Admin}, "hugo": {access.Webhooks}} {
 		s.tokens.set(name+"-secret", access.Principal{Tenant: tenant, Name: name, Fingerprint: name + "-1", Roles: roles})
 	}
 	keys := access.LinkKeys{[]byte("a key of the tests, of 32 bytes.")}
@@ -112,7 +112,7 @@ func newServerWith(t testing.TB, public access.PublicURL, change func(*session.D
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	change(sessions)
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public,
-		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}})}})
+		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}, Hold: 8 * time.Second})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -146,14 +146,14 @@ func (c *Console) nav(l look, here string) []navItem {
 
 // liveWords are the sentences of the script.
 var liveWords = func() (all []word) {
-	for _, name := range []string{"one", "many", "more", "late", "answered", "done", "ended", "sending"} {
+	for _, name := range []string{"one", "many", "more", "late", "answered", "done", "ended", "starts", "sending"} {
 		all = append(all, word{name, say("live." + name)})
 	}
 	return all
 }()
 
 // keyViews are the keys as the page of help lists them.
-var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")}, {"e", say("keys.change")},
+var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")}, {"e", say("keys.change")}, {"z", say("keys.undo")},
 	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"g c", say("keys.chat")}, {"g a", say("keys.agents")}, {"g o", say("keys.operate")}, {"?", say("keys.help")}}
 
 // secure lets a page load its own style and script and nothing else, talk to its own server and to

@@ -5,14 +5,19 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkform"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/answer"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -24,8 +29,13 @@ func (c *Console) question(w http.ResponseWriter, l look) error {
 		return err
 	case waits == nil:
 		above := ""
-		if l.URL.Query().Has("late") {
+		switch asked := l.URL.Query(); {
+		case asked.Has("late"):
 			above = say("outcome.late")
+		case asked.Has("kept") && became.AppliesAt == nil:
+			above = say("outcome.kept")
+		case asked.Has("final") && became.AppliesAt == nil:
+			above = say("outcome.final")
 		}
 		return c.outcome(w, l, http.StatusOK, *became, above)
 	}
@@ -34,7 +44,7 @@ func (c *Console) question(w http.ResponseWriter, l look) error {
 
 // asked is the question as the page of a link draws it, too.
 func (c *Console) asked(a wire.Approval) linkpage.Question {
-	return linkpage.Question{Product: c.Names.ProductName(), Call: &a.Pending, Edit: true,
+	return linkpage.Question{Product: c.Names.ProductName(), Call: &a.Pending, Edit: true, Hold: int(c.Hold / time.Second),
 		Run: wire.Run{ID: a.RunID, ThreadID: a.ThreadID, Agent: a.Agent, AgentVersion: a.AgentVersion, Metadata: a.Metadata, StartedBy: a.StartedBy}}
 }
 
@@ -57,7 +67,14 @@ func (c *Console) outcome(w http.ResponseWriter, l look, status int, o wire.Outc
 		}
 	}
 	l.run = o.RunID // the page says when the run has gone on
-	return c.writeBody(w, l, status, "outcome", template.HTML(linkpage.Outcome(o, above, links.String())))
+	u := linkpage.Undo{Now: c.Clock.Now(), Mine: o.Decision != nil && o.Decision.By == l.Caller().By && o.Decision.Via != core.ViaLink}
+	if u.Mine = u.Mine && l.who.May(canDecide...); u.Mine && o.AppliesAt != nil {
+		var err error
+		if u.Form, err = c.Sessions.FormOf(l.Context(), l.session); err != nil {
+			return err
+		}
+	}
+	return c.writeBody(w, l, status, "outcome", template.HTML(linkpage.Outcome(o, u, above, links.String())))
 }
 
 // answer sends the form on as a decision, and the browser to what became of the question. The
@@ -69,11 +86,17 @@ func (c *Console) answer(w http.ResponseWriter, l look) error {
 	if err != nil {
 		return err
 	}
-	waits, _, err := c.Reads.Suspension(l.Context(), l.Caller(), sus)
-	if err != nil {
-		return err
+	if form.Get("action") == linkform.Withdraw {
+		return c.undo(w, l, sus, form.Get("decision_id"))
 	}
-	if waits == nil {
+	waits, became, err := c.Reads.Suspension(l.Context(), l.Caller(), sus)
+	switch {
+	case err != nil:
+		return err
+	case waits == nil && repeats(form, became.Decision, l.Caller().By):
+		c.seeOther(w, "/questions/"+sus)
+		return nil
+	case waits == nil:
 		c.seeOther(w, "/questions/"+sus+"?late")
 		return nil
 	}
@@ -90,9 +113,59 @@ func (c *Console) answer(w http.ResponseWriter, l look) error {
 	case v.Shown == "":
 		return c.ask(w, l, http.StatusConflict, q, say("question.changed"))
 	}
-	d := wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: linkpage.Renderer}
-	if _, err := c.Acts.DecideSuspension(l.Context(), l.Caller(), sus, d); err != nil {
+	return c.decide(w, l, q, v)
+}
+
+// repeats says whether a form is the answer of this person that was stored: a button pressed twice.
+// Of an answer with values, that isn't known.
+func repeats(form url.Values, d *wire.OutcomeDecision, by string) bool {
+	for name := range form {
+		if !slices.Contains([]string{"action", "reason", "shown", "hold", "withdrawn"}, name) && form.Get(name) != "" {
+			return false
+		}
+	}
+	return d != nil && d.By == by && d.Action == form.Get("action") && d.Reason == strings.TrimSpace(form.Get("reason"))
+}
+
+// decide stores an answer. One that can't be held takes effect at once, as the page said that it
+// might: an answer isn't lost because the run is busy.
+func (c *Console) decide(w http.ResponseWriter, l look, q linkpage.Question, v wire.Verdict) error {
+	sus := l.PathValue("suspension")
+	d := wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: linkpage.Renderer, Hold: v.Hold}
+	if v.Withdrawn > 0 {
+		d.DecisionID = nextID(sus, d, v.Withdrawn)
+	}
+	stored, err := holds.OrAtOnce(d, true, func(d wire.Decision) (wire.DecisionAnswer, error) {
+		return c.Acts.DecideSuspension(l.Context(), l.Caller(), sus, d)
+	})
+	switch {
+	case err != nil:
 		return c.again(w, l, q, err)
+	case d.Hold > 0 && stored.AppliesAt == nil:
+		c.seeOther(w, "/questions/"+sus+"?final")
+		return nil
+	}
+	c.seeOther(w, "/questions/"+sus)
+	return nil
+}
+
+// nextID is the id of an answer after some were withdrawn. A copy of a form that was drawn before
+// has the id of an answer that was withdrawn, and stores nothing.
+func nextID(sus string, d wire.Decision, withdrawn int) string {
+	in := answer.Input{Suspension: sus, Action: d.Action, Result: d.Result, Arguments: d.Arguments, Reason: d.Reason}
+	return "again-" + strconv.Itoa(withdrawn) + "-" + in.Digest()
+}
+
+// undo takes back an answer of this person that is held, and shows the question, or what became of
+// it.
+func (c *Console) undo(w http.ResponseWriter, l look, sus, decision string) error {
+	_, err := c.Acts.Withdraw(l.Context(), l.Caller(), sus, decision)
+	if e, known := problems.Refused(err); known && problems.Of(e.Code).Status == http.StatusConflict {
+		c.seeOther(w, "/questions/"+sus+"?kept")
+		return nil
+	}
+	if err != nil {
+		return err
 	}
 	c.seeOther(w, "/questions/"+sus)
 	return nil
@@ -122,6 +195,8 @@ func (c *Console) again(w http.ResponseWriter, l look, q linkpage.Question, err 
 		if now != nil {
 			return c.ask(w, l, status, c.asked(*now), say("question.changed"))
 		}
+	case e.Code == refusal.CodeDecisionWithdrawn:
+		return c.ask(w, l, status, q, linkpage.Spent)
 	case slices.Contains(correctable, e.Code):
 		return c.ask(w, l, status, q, say("question.refused", "detail", e.Detail))
 	case status != http.StatusConflict:

@@ -150,6 +150,7 @@ type api struct {
 	hooks     *hooks.Receiver
 	protocols []Protocol
 	names     Names
+	hold      time.Duration
 	public    access.PublicURL
 	tops      paths.Tops
 	fixed     paths.Fixed
@@ -171,7 +172,7 @@ type api struct {
 func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.orDefaults()
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
-		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, public: opts.PublicURL, watched: opts.Watched, buffered: opts.Buffered, limits: limits,
+		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, hold: opts.Limits.Hold, public: opts.PublicURL, watched: opts.Watched, buffered: opts.Buffered, limits: limits,
 		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.StartsPerSecond), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
 		stopping: opts.Stopping, version: opts.Version, policy: opts.Policy, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {

@@ -9,6 +9,9 @@ import (
 
 // Limits bound what this process does for callers at once. A zero member means its default.
 type Limits struct {
+	// for how long answers on pages can be taken back. 0: they are final
+	Hold time.Duration
+
 	Streams       int // open streams of all tenants; 2,000
 	TenantStreams int // open streams of one tenant; 500: each open page of the console has one
 	// between the comments that keep a silent stream open; 15 seconds

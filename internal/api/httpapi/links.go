@@ -4,7 +4,9 @@ import (
 	"errors"
 	"net/http"
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkform"
@@ -16,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -30,7 +33,7 @@ type question struct {
 // openLink checks a link's signature, its record and its creator's permission, and then reads its
 // question. A refusal reveals nothing about the call.
 func (a *api) openLink(r *http.Request) (l question, err error) {
-	l.Product, l.Ready = a.names.ProductName(), r.URL.Query().Get("answer")
+	l.Hold, l.Product, l.Ready = int(a.hold/time.Second), a.names.ProductName(), r.URL.Query().Get("answer")
 	l.link, err = access.OpenSigned(r.Context(), a.links, func(keys access.LinkKeys) (access.Link, error) { return keys.Open(r.PathValue("token"), a.clock.Now()) })
 	if l.link.Tenant != "" {
 		l.Tenant, requestlog.Of(r).Tenant = a.names.TenantName(l.link.Tenant), l.link.Tenant
@@ -162,7 +165,8 @@ func (a *api) showOutcome(w http.ResponseWriter, r *http.Request, l question, st
 	if !wantsPage(r) {
 		return a.writeJSON(w, r, status, o)
 	}
-	l.Write(w, status, linkpage.Outcome(o, above, ""))
+	mine := o.Decision != nil && o.Decision.By == l.caller.By && strings.HasPrefix(o.Decision.DecisionID, l.record.ID)
+	l.Write(w, status, linkpage.Outcome(o, linkpage.Undo{Now: a.clock.Now(), Mine: mine}, above, ""))
 	return nil
 }
 
@@ -177,7 +181,7 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	d, shown, err := linkform.ReadVerdict(w, r, &l.Question, asked)
+	d, err := linkform.Read(w, r, &l.Question, asked)
 	if l.Call != nil && onlyLooks(r, err) {
 		return a.showQuestion(w, r, l, l.Looked(), "")
 	}
@@ -191,25 +195,58 @@ func (a *api) answerLink(w http.ResponseWriter, r *http.Request) error {
 	if err := a.readRecord(r, &l); err != nil {
 		return a.linkRefused(w, r, l, err)
 	}
-	if d.Action == linkform.ActionCode {
+	if d.Action == linkform.Code {
 		return a.sendCode(w, r, l)
 	}
-	if err := a.signIn(r, &l, shown); err != nil {
+	if err := a.signIn(r, &l, d.Proof); err != nil {
 		return a.answerRefused(w, r, l, err)
 	}
-	if err := a.verify(r, &l, shown); err != nil {
+	if d.Action == linkform.Withdraw {
+		return a.undoByLink(w, r, l, d.DecisionID)
+	}
+	if err := a.verify(r, &l, d.Proof); err != nil {
 		return a.answerRefused(w, r, l, err)
 	}
-	answer, err := a.front.DecideByLink(r.Context(), l.caller, d)
+	answer, err := a.decideByLink(r, l, d)
 	if err != nil {
 		return a.answerRefused(w, r, l, err)
 	}
 	answer.Status = decidedStatus(answer)
-	if !wantsPage(r) {
+	switch {
+	case !wantsPage(r):
 		return a.writeJSON(w, r, answer.Status, answer)
+	case answer.AppliesAt != nil:
+		return a.showOutcome(w, r, l, answer.Status, "")
 	}
-	l.Write(w, answer.Status, linkpage.Answered(d, answer))
+	l.Write(w, answer.Status, linkpage.Answered(d.Decision, answer))
 	return nil
+}
+
+// decideByLink stores the decision. One of a page that can't be held takes effect at once, as the
+// page said that it might: an answer isn't lost because the run is busy.
+func (a *api) decideByLink(r *http.Request, l question, d linkform.Answer) (wire.DecisionAnswer, error) {
+	if d.DecisionID = ""; d.Withdrawn > 0 {
+		d.DecisionID = strconv.Itoa(d.Withdrawn)
+	}
+	return holds.OrAtOnce(d.Decision, wantsPage(r), func(d wire.Decision) (wire.DecisionAnswer, error) {
+		return a.front.DecideByLink(r.Context(), l.caller, d)
+	})
+}
+
+// undoByLink takes back the held answer of this link, and of no other.
+func (a *api) undoByLink(w http.ResponseWriter, r *http.Request, l question, decision string) error {
+	answer, err := a.front.Withdraw(r.Context(), l.caller, l.link.Suspension, decision)
+	e, known := problems.Refused(err)
+	switch {
+	case wantsPage(r) && known && problems.Of(e.Code).Status == http.StatusConflict:
+		return a.showOutcome(w, r, l, http.StatusConflict, linkpage.TooLate)
+	case err != nil:
+		return a.linkRefused(w, r, l, err)
+	case wantsPage(r):
+		return a.showLink(w, r)
+	}
+	answer.Status = http.StatusOK
+	return a.writeJSON(w, r, answer.Status, answer)
 }
 
 // askedBy is the call that the link is about, whether it still waits or not: the same form sent
@@ -258,6 +295,8 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	case l.Call != nil && e.Code == refusal.CodeChanged:
 		l.Typed.Del("action") // an edit of what was asked before
 		return a.showQuestion(w, r, l, p.Status, changedText)
+	case l.Call != nil && e.Code == refusal.CodeDecisionWithdrawn:
+		return a.showQuestion(w, r, l, p.Status, linkpage.Spent)
 	case l.Call != nil && slices.Contains(answeredAgain, e.Code):
 		return a.showQuestion(w, r, l, p.Status, "Nothing was stored: "+e.Detail)
 	case p.Status == http.StatusConflict || l.Code && slices.Contains(answeredAgain, e.Code):

@@ -163,7 +163,7 @@ func describe(s *shapes, rt route) operation {
 		op.RequestBody = &requestBody{Required: !rt.body.optional,
 			Content: map[string]content{mediaJSON: {Schema: s.alternatives(rt.body.of), Examples: examplesOf(rt.name)}}}
 		if rt.body.form != nil {
-			op.RequestBody.Content[linkform.MediaForm] = content{Schema: s.alternatives(rt.body.form)}
+			op.RequestBody.Content[linkform.Media] = content{Schema: s.alternatives(rt.body.form)}
 		}
 	}
 	for _, a := range rt.answers {

@@ -37,7 +37,7 @@ var requests = map[reflect.Type]bool{
 }
 
 var needed = map[string]bool{"StartRequest.agent": true, "StartRequest.input": true, "MessageRequest.input": true, "Decision.target": true,
-	"Decisions.decisions": true, "Verdict.action": true, "VerdictForm.action": true, "VerdictForm.shown": true, "LinkRequest.target": true, "LinkRequest.for": true, "AskRequest.title": true, "AskCallback.url": true, "AskCallback.secret": true,
+	"Decisions.decisions": true, "Verdict.action": true, "VerdictForm.action": true, "LinkRequest.target": true, "LinkRequest.for": true, "AskRequest.title": true, "AskCallback.url": true, "AskCallback.secret": true,
 	"ClientTool.name": true, "ContextItem.value": true, "NotifyTarget.name": true, "NotifyTarget.on": true,
 	"WebhookRequest.on": true, "EndpointRequest.endpoint": true, "RedriveRequest.endpoint": true}
 

@@ -177,7 +177,8 @@ var verdictCodes = []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpire
 	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
 	refusal.CodeInvalidArguments, problems.CodeUnauthorized, problems.CodeRoleRequired, problems.CodeForbidden, problems.CodeRateLimited,
 	refusal.CodeCodeRequired, refusal.CodeCodeWrong, refusal.CodeCodeExpired, refusal.CodeTooManyCodes, refusal.CodeCodeNotSent, refusal.CodeCodeLocked,
-	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended}
+	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeNotSuspended,
+	refusal.CodeHoldUnavailable, refusal.CodeDecisionWithdrawn, refusal.CodeDecisionApplied, refusal.CodeDecisionNotFound, refusal.CodeNotYourDecision}
 
 // hookCodes are the errors of starts, messages and decisions, and of what comes before them.
 var hookCodes = slices.Concat([]refusal.Code{refusal.CodeInvalidSignature, refusal.CodeHookNotFound, refusal.CodeHookMismatch, refusal.CodeHookUnavailable},
@@ -344,7 +345,7 @@ func (a *api) linkRoutes() []route {
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome."), page(200)},
 			codes:   []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpired, problems.CodeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.showLink},
 		{method: http.MethodPost, path: "/v1/approvals/{token}", name: "answerLink", tag: "decisions", title: "Answer an approval link", link: true,
-			about: "Approves, answers or denies. Repeating the answer has no further effect. The decision is recorded under the name `link:` followed by the recipient (`for`), with the link's id and creator. If the call needs an answer, send `result` too; the page has a form made from the response schema. With `require: token`, the decision is that of the token in the `Authorization` header or on the page. With `require: code`, send `action: code` first: a one-time code is mailed to the link's address (202 `code_sent`). Then answer with `code`. Only links with `edit` take `arguments`. Grants require a token and `decide`.",
+			about: "Approves, answers or denies. Repeating the answer has no further effect. The decision is recorded under the name `link:` followed by the recipient (`for`), with the link's id and creator. If the call needs an answer, send `result` too; the page has a form made from the response schema. With `require: token`, the decision is that of the token in the `Authorization` header or on the page. With `require: code`, send `action: code` first: a one-time code is mailed to the link's address (202 `code_sent`). Then answer with `code`. Only links with `edit` take `arguments`. Grants require a token and `decide`. An answer with `hold` can be taken back by the same link: send `action: withdraw` and its `decision_id`, which the outcome has. To answer once more, send the number of `withdrawn` decisions of the suspension.",
 			body:  &body{of: wire.Verdict{}, form: wire.VerdictForm{}},
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`)."), page(200), page(202)},

@@ -9,7 +9,11 @@ type VerdictForm struct {
 	Action string `json:"action"`
 	Reason string `json:"reason,omitempty"`
 	Result string `json:"result,omitempty"`
-	Shown  string `json:"shown"`
+	Shown  string `json:"shown,omitempty"`
+	// as in a [Verdict]
+	Hold       string `json:"hold,omitempty"`
+	Withdrawn  string `json:"withdrawn,omitempty"`
+	DecisionID string `json:"decision_id,omitempty"`
 	// an object, as text; of links that allow to edit
 	Arguments string `json:"arguments,omitempty"`
 	Token     string `json:"token,omitempty"` // of links that ask for one
@@ -17,7 +21,7 @@ type VerdictForm struct {
 }
 
 // Verdict is what is sent to an approval's link: action must be resume (approve),
-// cancel (deny), or code (send a one-time code).
+// cancel (deny), withdraw (take back a held answer), or code (send a one-time code).
 type Verdict struct {
 	Action string `json:"action"`
 	Reason string `json:"reason,omitempty"`
@@ -30,4 +34,11 @@ type Verdict struct {
 	Code string `json:"code,omitempty"`
 	// the fingerprint of the question that was shown
 	Shown string `json:"shown,omitempty"`
+	// for how many seconds the answer is held
+	Hold int `json:"hold,omitempty"`
+	// how many decisions on the suspension had been withdrawn when it was read. An answer that
+	// was withdrawn can't be sent once more under the same number.
+	Withdrawn int `json:"withdrawn,omitempty"`
+	// with withdraw: the decision that is taken back
+	DecisionID string `json:"decision_id,omitempty"`
 }

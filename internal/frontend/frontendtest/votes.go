@@ -2,6 +2,7 @@ package frontendtest
 
 import (
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 )
 
@@ -35,4 +36,19 @@ func (w Worker) stageOf(sus string) vote.Stage {
 	}
 	call, _, _ := core.FindSuspended(segments[0], sus)
 	return call.Asked()
+}
+
+// drainWithdrawn journals that a held decision was taken back.
+func drainWithdrawn(c *commit, s core.Signal, value []byte) {
+	call := c.head.Calls[s.Call]
+	hold.Note(&call, s.ID)
+	c.head.Calls[s.Call] = call
+	c.event(core.EventDecisionWithdrawn, hold.Event(s, value))
+}
+
+func btoi(is bool) int {
+	if is {
+		return 1
+	}
+	return 0
 }

@@ -121,13 +121,6 @@ func (w Worker) drain(c *commit) []string {
 	return keys
 }
 
-func btoi(is bool) int {
-	if is {
-		return 1
-	}
-	return 0
-}
-
 func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 	value := []byte(s.Value)
 	if s.Ref != "" {
@@ -160,6 +153,8 @@ func (w Worker) drainOne(c *commit, key string, s core.Signal) {
 		delete(c.head.TimedOut, rec.Suspension)
 		c.event(core.EventDecisionRecorded, rec)
 		c.say(core.Message{Role: core.RoleSystem, Parts: core.TextParts("an answer came late")})
+	case core.SignalWithdrawn:
+		drainWithdrawn(c, s, value)
 	case core.SignalVote:
 		w.drainVote(c, key, s, w.resume(value))
 	case core.SignalDecision:

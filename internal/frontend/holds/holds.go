@@ -41,6 +41,31 @@ type Holds struct {
 // By is who decided: a principal, by a link if that is not empty.
 type By struct{ Principal, Link string }
 
+// ByLink is the id of a decision by a link. Several people may have a link that asks who answers.
+// take tells an answer from those of the link that were withdrawn; empty for the first.
+func ByLink(l engine.Link, by, take string) string {
+	id := l.ID
+	if l.Require == engine.RequireToken || l.Require == engine.RequireSignIn {
+		sum := core.Digest([]byte(by))
+		id += "-" + sum[len(sum)-12:]
+	}
+	if take != "" {
+		id += "-again-" + take
+	}
+	return id
+}
+
+// OrAtOnce decides, and if the decision can't be held and its caller agrees, decides without a
+// hold. Under the same id, it is the same decision.
+func OrAtOnce(d wire.Decision, agrees bool, decide func(wire.Decision) (wire.DecisionAnswer, error)) (wire.DecisionAnswer, error) {
+	answer, err := decide(d)
+	if e, is := errors.AsType[*refusal.Error](err); is && e.Code == refusal.CodeHoldUnavailable && agrees {
+		d.Hold = 0
+		return decide(d)
+	}
+	return answer, err
+}
+
 // Store stores a held decision. The run is woken when the hold is over, and not later than it
 // would have been anyway.
 func (s Holds) Store(ctx context.Context, h core.Head, req engine.SignalRequest) (engine.Written, error) {

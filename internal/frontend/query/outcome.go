@@ -117,5 +117,5 @@ func noteOutcome(e core.Event, first bool, o *wire.Outcome) error {
 }
 
 func verdictOf(r core.Resume, by, via string) *wire.OutcomeDecision {
-	return &wire.OutcomeDecision{Action: r.Action.String(), Error: r.Error, Reason: r.Reason, By: by, Via: via, At: wire.Millis(r.UpdatedAt)}
+	return &wire.OutcomeDecision{DecisionID: r.DecisionID, Action: r.Action.String(), Error: r.Error, Reason: r.Reason, By: by, Via: via, At: wire.Millis(r.UpdatedAt)}
 }

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
+	"github.com/dormouse-dev/dormouse/internal/core/hold"
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
@@ -118,6 +119,7 @@ func (v *Viewer) few(ctx context.Context, p journal.Place, seqs []int64) (map[in
 
 func (v *Viewer) shownCall(ctx context.Context, p journal.Place, found map[int64]core.Segment, w journal.WaitingCall) (wire.Pending, error) {
 	shown := PendingOf(w)
+	shown.Suspension.Withdrawn = hold.Withdrawn(p.Head, w.CallID, w.Suspension.ID)
 	shown.Fingerprint = core.Fingerprint(p.Head.Tenant, p.Record.Run, p.Record.Version, w.SuspendedCall)
 	if w.Counted() {
 		votes, err := v.Votes(ctx, p, w.SuspendedCall)

@@ -1,4 +1,5 @@
-// Package linkform reads the answers to approval links: forms of their pages, and verdicts in JSON.
+// Package linkform reads what is sent to the address of an approval link: the form of its page, or
+// JSON of a program.
 package linkform
 
 import (
@@ -17,26 +18,41 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// ReadVerdict reads a form of the page, or a [wire.Verdict]. call is what the link asks about. What
-// was typed into the form is kept in the question, so that the page can show it again; proof, which
-// is the access token or the code that the link asks for, is not.
-func ReadVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (d wire.Decision, proof string, err error) {
-	var v wire.Verdict
+// Actions of a link that answer nothing.
+const (
+	Code     = "code"     // asks for a one-time code
+	Withdraw = "withdraw" // takes back an answer that is held
+)
+
+// Media is the media type of the form of a page.
+const Media = "application/x-www-form-urlencoded"
+
+// Answer is what was sent to a link.
+type Answer struct {
+	wire.Decision
+	// how many decisions on the question had been withdrawn when it was read
+	Withdrawn int
+	// the access token or the code that the link asks for. It is not kept in the question.
+	Proof string
+}
+
+// Read reads a form of the page, or a [wire.Verdict]. call is what the link asks about. What was
+// typed into the form is kept in the question, so that the page can show it again.
+func Read(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (Answer, error) {
+	v, proof, err := verdict(w, r, q, call)
+	a := Answer{Withdrawn: v.Withdrawn, Proof: proof}
+	if err == nil && (v.Action == Code || v.Action == Withdraw) {
+		a.Decision = wire.Decision{Action: v.Action, DecisionID: v.DecisionID}
+		return a, nil
+	}
 	var by string
 	var unseen bool
-	if media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type")); media == MediaForm {
-		v, proof, err = readForm(w, r, q, call)
+	if isForm(r) {
 		// the page never sends a form without the fingerprint
 		by, unseen = linkpage.Renderer, v.Shown == ""
-	} else {
-		err = bodies.Read(w, r, &v)
-		proof = v.Code
-	}
-	if err == nil && v.Action == ActionCode {
-		return wire.Decision{Action: v.Action}, "", nil
 	}
 	if err == nil && v.Action != "resume" && v.Action != "cancel" {
-		err = &refusal.Error{Code: refusal.CodeBadAction, Detail: "action must be resume (approve) or cancel (deny), or code for a link that asks for one"}
+		err = &refusal.Error{Code: refusal.CodeBadAction, Detail: "action must be resume (approve) or cancel (deny), withdraw for an answer that is held, or code for a link that asks for one"}
 	}
 	if err == nil && unseen {
 		err = &refusal.Error{Code: refusal.CodeChanged, Detail: "the form lacks shown, the fingerprint of its question; open the link again"}
@@ -50,14 +66,22 @@ func ReadVerdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, c
 	if v.Shown == "" {
 		by = ""
 	}
-	return wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: by}, proof, err
+	a.Decision = wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: by, Hold: v.Hold}
+	return a, err
 }
 
-// MediaForm is the media type of forms.
-const MediaForm = "application/x-www-form-urlencoded"
+func isForm(r *http.Request) bool {
+	media, _, _ := mime.ParseMediaType(r.Header.Get("Content-Type"))
+	return media == Media
+}
 
-// ActionCode asks for a one-time code. It answers nothing.
-const ActionCode = "code"
+func verdict(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, proof string, err error) {
+	if isForm(r) {
+		return readForm(w, r, q, call)
+	}
+	err = bodies.Read(w, r, &v)
+	return v, v.Code, err
+}
 
 func readForm(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (v wire.Verdict, proof string, err error) {
 	form, err := readFields(w, r, slices.Concat(formFields, linkpage.FieldsOf(call), []string{"token", "code", "arguments"}))
@@ -100,4 +124,5 @@ func readFields(w http.ResponseWriter, r *http.Request, fields []string) (url.Va
 // pageField is the form of the names that a page gives the fields of an answer.
 var pageField = lazyregexp.New(`^f[0-9]+(\.[0-9]+)?$`)
 
-var formFields = []string{"action", "reason", "result", "shown"}
+// formFields are those of every page; those of the pages alone are not listed to callers.
+var formFields = []string{"action", "reason", "result", "shown", "hold", "withdrawn", "decision_id"}

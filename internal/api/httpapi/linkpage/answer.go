@@ -32,7 +32,8 @@ func formOf(call *wire.Pending) (f Form, has bool) {
 // can show it again.
 func (q *Question) Read(form url.Values, call *wire.Pending) (v wire.Verdict, err error) {
 	q.Typed = form
-	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown")}
+	v = wire.Verdict{Action: form.Get("action"), Reason: strings.TrimSpace(form.Get("reason")), Shown: form.Get("shown"),
+		Hold: number(form.Get("hold")), Withdrawn: number(form.Get("withdrawn")), DecisionID: form.Get("decision_id")}
 	fields, has := formOf(call)
 	switch {
 	case v.Action == actionEdit, v.Action == actionChange, v.Action == actionCompare, v.Action == core.ActionResume.String() && form.Has("arguments"):

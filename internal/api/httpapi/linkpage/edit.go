@@ -273,8 +273,9 @@ func (v questionView) difference(m *markup) {
 	v.signIn(m)
 	v.oneTime(m)
 	m.add(`<div class="answers"><button id="yes" class="yes" name="action" value="edit">Approve with this change</button>`,
-		`<button class="send" name="action" value="change">Back</button></div>`,
-		`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form></section></main>`)
+		`<button class="send" name="action" value="change">Back</button></div>`)
+	v.final(m)
+	m.add(`</form></section></main>`)
 }
 
 // differences writes all rows of both texts: what was asked for and is gone, or is another value

@@ -44,7 +44,8 @@ func (v questionView) form(m *markup) {
 	if v.Edit && v.OnlyDenies == "" && Edits(v.Pending) {
 		m.add(`<button class="send" name="action" value="change">Change, then approve</button>`)
 	}
-	m.add(`<p class="final">Your answer is final. If you are unsure, close the page; nothing will happen.</p></form>`)
+	v.final(m)
+	m.add(`</form>`)
 }
 
 // begin opens a form. Its first button is the one that Enter presses, and decides nothing. It must
@@ -58,6 +59,7 @@ func (v questionView) begin(m *markup, enter tag) {
 		m.words(v.Form)
 		m.add(`">`)
 	}
+	v.takes(m)
 	m.add(`<button name="action" value="`, enter, `" hidden>Look</button>`)
 }
 

@@ -10,9 +10,17 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
+// What a page says above an answer that could not be taken back, and above the question after a
+// copy of such an answer was sent.
+const (
+	TooLate = "It was too late to undo your answer."
+	Spent   = "You took this answer back before. Nothing was stored; answer on this page."
+)
+
 // Outcome says what became of a call: who answered what and when, that time ran out, or that the
-// question is gone. The HTML below it, such as links, is the caller's.
-func Outcome(o wire.Outcome, above, below string) string {
+// question is gone. While the answer is held, it can be taken back. The HTML below it, such as
+// links, is the caller's.
+func Outcome(o wire.Outcome, u Undo, above, below string) string {
 	var b strings.Builder
 	b.WriteString("<main>\n")
 	if above != "" {
@@ -20,7 +28,7 @@ func Outcome(o wire.Outcome, above, below string) string {
 	}
 	switch o.State {
 	case query.OutcomeAnswered:
-		answeredOutcome(&b, o)
+		answeredOutcome(&b, o, u)
 	case query.OutcomeTimedOut:
 		timedOutOutcome(&b, o)
 	default:
@@ -30,7 +38,14 @@ func Outcome(o wire.Outcome, above, below string) string {
 	return b.String()
 }
 
-func answeredOutcome(b *strings.Builder, o wire.Outcome) {
+func answeredOutcome(b *strings.Builder, o wire.Outcome, u Undo) {
+	if o.AppliesAt != nil {
+		var m markup
+		held(&m, o, u)
+		fmt.Fprintf(b, "%s\n<p>Answered by %s on %s.</p>\n", m.String(), shown(answerer(o.Decision)), moment(o.Decision.At))
+		reasonOf(b, o)
+		return
+	}
 	said := "Yes"
 	switch {
 	case o.Decision.Error != "":
@@ -41,10 +56,14 @@ func answeredOutcome(b *strings.Builder, o wire.Outcome) {
 		said = "With a result"
 	}
 	fmt.Fprintf(b, "<h1>Answered: %s</h1>\n<p>Answered by %s on %s.</p>\n", said, shown(answerer(o.Decision)), moment(o.Decision.At))
+	reasonOf(b, o)
+	fmt.Fprintf(b, "<p>%s</p>\n", shown(consequence(o)))
+}
+
+func reasonOf(b *strings.Builder, o wire.Outcome) {
 	if o.Decision.Reason != "" {
 		fmt.Fprintf(b, "<p>Reason: %s</p>\n", shown(o.Decision.Reason))
 	}
-	fmt.Fprintf(b, "<p>%s</p>\n", shown(consequence(o)))
 }
 
 func timedOutOutcome(b *strings.Builder, o wire.Outcome) {

@@ -16,9 +16,9 @@ func TestEveryPageHasAMain(t *testing.T) {
 		"refused":  Refused("This link has expired", "the link has expired", ""),
 		"accepted": Answered(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(refusal.CodeAccepted)}),
 		"repeated": Answered(wire.Decision{Action: "resume"}, wire.DecisionAnswer{Code: string(refusal.CodeAlreadyDecided)}),
-		"gone":     Outcome(wire.Outcome{Tool: "pay"}, "Your answer was not used.", ""),
-		"late":     Outcome(wire.Outcome{Tool: "pay", State: query.OutcomeTimedOut}, "", ""),
-		"answered": Outcome(wire.Outcome{Tool: "pay", State: query.OutcomeAnswered, Decision: &wire.OutcomeDecision{Action: "cancel"}}, "", ""),
+		"gone":     Outcome(wire.Outcome{Tool: "pay"}, Undo{}, "Your answer was not used.", ""),
+		"late":     Outcome(wire.Outcome{Tool: "pay", State: query.OutcomeTimedOut}, Undo{}, "", ""),
+		"answered": Outcome(wire.Outcome{Tool: "pay", State: query.OutcomeAnswered, Decision: &wire.OutcomeDecision{Action: "cancel"}}, Undo{}, "", ""),
 	}
 	for name, page := range pages {
 		if body := strings.TrimSpace(page); !strings.HasPrefix(body, "<main>") || !strings.HasSuffix(body, "</main>") {

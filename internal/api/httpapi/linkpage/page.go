@@ -44,6 +44,8 @@ type Question struct {
 	OnlyReads bool
 	// what the form has to carry besides, of a person who has signed in to the console
 	Form string
+	// for how many seconds an answer is held; 0: it is final
+	Hold int
 
 	edited json.RawMessage // what was typed into the page of an edit
 }
@@ -90,7 +92,7 @@ func Answered(d wire.Decision, answer wire.DecisionAnswer) string {
 		said = "Your result"
 	}
 	if answer.Code == string(refusal.CodeAccepted) {
-		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your decision is recorded. You can close this page.</p></main>\n", said)
+		return fmt.Sprintf("<main><h1>%s</h1>\n<p>Your decision is recorded, and is final. You can close this page.</p></main>\n", said)
 	}
 	return fmt.Sprintf("<main><h1>%s</h1>\n<p>You gave this decision before. It is applied once.</p></main>\n", said)
 }

@@ -34,11 +34,13 @@ type questionView struct {
 
 	SignInAt, Person, OnlyDenies, Form string // as in [Question]
 
+	hold int // for how many seconds this answer can be held
+
 	edited json.RawMessage // as in [Question]
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies, Form: l.Form, Reads: l.OnlyReads, edited: l.edited}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies, Form: l.Form, Reads: l.OnlyReads, edited: l.edited, hold: l.Holds()}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }
@@ -97,6 +99,7 @@ func (v questionView) page(m *markup) {
 	if v.Sent {
 		m.add(`<p class="again"><strong>A code was sent.</strong> Enter it below within 10 minutes. Nothing is decided yet.</p>`)
 	} else {
+		v.takenBack(m)
 		v.ready(m)
 	}
 	m.add(`<p class="asks">`)
