@@ -42,7 +42,7 @@ import (
 
 // Lists are what pages list. Its contracts are those of [query.Reader].
 type Lists interface {
-	Approvals(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Approval], error)
+	Inbox(ctx context.Context, c frontend.Caller, q query.List, count bool) (wire.InboxPage, error)
 	Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error)
 	Messages(ctx context.Context, c frontend.Caller, thread string, q query.List) (wire.Page[wire.Message], error)
 	Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.Agent], error)

@@ -1,36 +1,35 @@
 package console
 
 import (
-	"cmp"
-	"context"
 	"net/http"
-	"slices"
+	"net/url"
 	"strconv"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
-	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 const (
-	mostWaiting = 500 // entries that are put in order
-	pageOf      = 200 // that are read at a time
-	urgent      = 4 * time.Hour
-	mostValues  = 3 // of the arguments in a row
-	longValue   = 60
+	inboxRows  = 50 // about so many on a page
+	urgent     = 4 * time.Hour
+	mostValues = 3 // of the arguments in a row
+	longValue  = 60
 )
 
 // inboxView is the page of what waits.
 type inboxView struct {
 	Sections []section
-	Count    string
-	Cut      bool // there are more than are put in order
+	Count    string // how many wait; empty if nothing does
+	More     string // the address of the next page
+	Back     bool   // this is not the first page
 
-	Agent, Tool string // the filter, as it was typed
+	Agent, Tool, Text string // the filter, as it was typed
 }
+
+// Filtered says whether only some of what waits is asked for.
+func (v inboxView) Filtered() bool { return v.Agent != "" || v.Tool != "" || v.Text != "" }
 
 // section is a part of the inbox; one without rows isn't shown.
 type section struct {
@@ -50,68 +49,67 @@ type row struct {
 	Left, Age         string
 	Urgent            bool
 	Unreadable        bool
-	since             time.Time
-	deadline          time.Time
+	asked             string // how the reader is asked, by a value of [query.Mines]
 }
 
 type value struct{ Name, Text string }
 
-// inbox shows what waits for people. Calls that a client program runs are not among it.
+// inbox shows what waits for people, the least time left first, as the API puts it in order. Calls
+// that a client program runs are not among it.
 func (c *Console) inbox(w http.ResponseWriter, l look) error {
 	asked := l.URL.Query()
-	filter := query.List{Agent: asked.Get("agent"), Tool: asked.Get("tool")}
-	all, cut, err := c.waiting(l.Context(), l.Caller(), filter)
+	filter := query.List{Agent: asked.Get("agent"), Tool: asked.Get("tool"), Text: asked.Get("q"), Cursor: asked.Get("cursor"),
+		Kind: query.KindQuestion, Order: query.OrderDeadline, Limit: inboxRows}
+	page, err := c.Reads.Inbox(l.Context(), l.Caller(), filter, true)
 	if err != nil {
 		return err
 	}
 	now := c.Clock.Now()
-	rows := make([]row, 0, len(all))
-	for _, a := range all {
-		if a.Kind != core.KindClient.String() {
-			rows = append(rows, rowOf(a, now))
+	v := inboxView{Agent: filter.Agent, Tool: filter.Tool, Text: filter.Text, Back: filter.Cursor != ""}
+	var soon, mine, groups, others []row
+	for _, a := range page.Items {
+		switch r := rowOf(a, now); {
+		case r.Urgent:
+			soon = append(soon, r)
+		case r.asked == query.MineNamed:
+			mine = append(mine, r)
+		case r.asked == query.MineGroup:
+			groups = append(groups, r)
+		default:
+			others = append(others, r)
 		}
 	}
-	slices.SortStableFunc(rows, mostUrgent)
-	v := inboxView{Count: strconv.Itoa(len(rows)), Cut: cut, Agent: filter.Agent, Tool: filter.Tool}
-	soon := slices.IndexFunc(rows, func(r row) bool { return !r.Urgent })
-	if soon < 0 {
-		soon = len(rows)
+	v.Sections = []section{{say("inbox.soon"), soon}, {say("inbox.mine"), mine}, {say("inbox.groups"), groups}, {say("inbox.waiting"), others}}
+	v.Count = counted(*page.Count)
+	if page.Next != "" {
+		next := url.Values{"cursor": {page.Next}}
+		for name, value := range map[string]string{"agent": v.Agent, "tool": v.Tool, "q": v.Text} {
+			if value != "" {
+				next.Set(name, value)
+			}
+		}
+		v.More = "?" + next.Encode()
 	}
-	v.Sections = []section{{say("inbox.soon"), rows[:soon]}, {say("inbox.waiting"), rows[soon:]}}
 	return c.write(w, l, http.StatusOK, "inbox", v)
 }
 
-// waiting reads what waits and fits the filter, oldest first; cut says that there is more than is
-// put in order.
-func (c *Console) waiting(ctx context.Context, who frontend.Caller, filter query.List) (all []wire.Approval, cut bool, err error) {
-	for filter.Limit = pageOf; ; {
-		page, err := c.Reads.Approvals(ctx, who, filter)
-		if err != nil {
-			return nil, false, err
-		}
-		all = append(all, page.Items...)
-		if filter.Cursor = page.Next; page.Next == "" || len(all) >= mostWaiting {
-			return all, page.Next != "", nil
-		}
+// counted is how many questions wait, in words; empty for none.
+func counted(n wire.InboxCount) string {
+	switch {
+	case n.AtLeast:
+		return say("inbox.at_least", "n", strconv.Itoa(n.Questions))
+	case n.Questions == 0:
+		return ""
+	case n.Questions == 1:
+		return say("inbox.one")
 	}
-}
-
-// mostUrgent puts first what has the least time left; of what has no limit, the oldest.
-func mostUrgent(a, b row) int {
-	if a.deadline.IsZero() != b.deadline.IsZero() {
-		if b.deadline.IsZero() {
-			return -1
-		}
-		return 1
-	}
-	return cmp.Or(a.deadline.Compare(b.deadline), a.since.Compare(b.since))
+	return say("inbox.count", "n", strconv.Itoa(n.Questions))
 }
 
 func rowOf(a wire.Approval, now time.Time) row {
 	r := row{Path: "/questions/" + a.Suspension.ID, Question: a.Suspension.ID, Run: a.RunID, Tool: a.Tool, Agent: a.Agent, Kind: a.Kind, Rule: a.Suspension.Message, Unreadable: a.Error != nil,
-		since: a.Since.Time, Age: say("inbox.since", "time", ago(now.Sub(a.Since.Time))), Odd: len(a.Warnings) > 0}
+		asked: a.AskedAs, Age: say("inbox.since", "time", ago(now.Sub(a.Since.Time))), Odd: len(a.Warnings) > 0}
 	if a.Deadline != nil {
-		r.deadline = a.Deadline.Time
 		left := a.Deadline.Sub(now)
 		r.Urgent, r.Left = left < urgent, say("inbox.left", "time", inWords(max(left, 0)))
 	}

@@ -7,12 +7,11 @@ import (
 )
 
 func (a *api) listApprovals(w http.ResponseWriter, r *http.Request) error {
-	q, err := params.List(r)
+	q, count, err := params.Inbox(r)
 	if err != nil {
 		return err
 	}
-	q.Kind, q.Thread, q.Tool = r.URL.Query().Get("kind"), r.URL.Query().Get("thread_id"), r.URL.Query().Get("tool")
-	page, err := a.reads.Approvals(r.Context(), caller(r), q)
+	page, err := a.reads.Inbox(r.Context(), caller(r), q, count)
 	if err != nil {
 		return err
 	}

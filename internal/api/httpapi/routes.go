@@ -356,9 +356,11 @@ func (a *api) linkRoutes() []route {
 func (a *api) otherRoutes() []route {
 	return []route{
 		{method: http.MethodGet, path: "/v1/approvals", name: "listApprovals", tag: "decisions", title: "List the suspended calls of all runs", roles: canSeeInbox,
-			about: "The inbox for approvers and bots, oldest suspension first. A page may be short or empty although more entries follow: continue while `next` is set. Send a cursor with the same filters as the request that returned it.",
-			params: []param{agentParam, {in: "query", name: "kind", about: "Return only calls of this kind.", one: query.CallKinds},
-				inQuery("tool", "Return only calls of this tool."), inQuery("thread_id", "Return only calls of this thread."), limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.Page[wire.Approval]{}, "One page.")},
+			about: "The inbox for approvers and bots, oldest suspension first or, with `order=deadline`, the least time left first. The calls of one run stay together. A page may be short or empty although more entries follow: continue while `next` is set. One page looks through at most 500 runs. Send a cursor with the same filters as the request that returned it.",
+			params: []param{agentParam, {in: "query", name: "kind", about: "Return only calls of this kind; `question`: of every kind but `client`.", one: query.InboxKinds},
+				inQuery("tool", "Return only calls of this tool."), inQuery("thread_id", "Return only calls of this thread."), inQuery("q", "Return only calls with this text in their title, tool, agent or thread, in upper or lower case. At most 200 bytes."), {in: "query", name: "mine", about: "Return only calls that the caller may approve and is asked about in this way; `any`: in one of them. See `asked_as`.", one: query.Mines},
+				{in: "query", name: "order", about: "`since` (default): the longest waiting run first. `deadline`: the run with the earliest deadline first, then those without one. A run that was written while the list is read may come twice. On DynamoDB, 500 runs at a time are put in this order, the longest waiting first.", one: query.InboxOrders},
+				{in: "query", name: "count", about: "`true` also counts the questions.", one: []string{"true", "false"}}, limitParam("50", 200), cursorParam}, answers: []answered{answers(200, wire.InboxPage{}, "One page.")},
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor}, serve: a.listApprovals},
 		{method: http.MethodGet, path: "/v1/events", name: "readTenantEvents", tag: "events", title: "Read or stream the events of all runs", roles: canSeeInbox,
 			about: "Returns the events `call.suspended` and `decision.recorded`, and `run.status` of finished runs, for all runs of the tenant. They arrive roughly in time order, as pages (`Accept: application/json`) or as a stream. " +

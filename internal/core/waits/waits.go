@@ -63,3 +63,36 @@ func dueOf(c core.Call, q core.SuspendedCall) int64 {
 	}
 	return next
 }
+
+// noLimit sorts after every deadline.
+const noLimit = "~"
+
+// Urgency is the key that orders the runs which wait by what has the least time left: the earliest
+// deadline of their suspended calls, and of those without one, how long they wait. No two runs of a
+// tenant have the same; "" for a run that isn't listed. It follows from the head alone.
+func Urgency(h core.Head) string {
+	if h.Oldest == "" {
+		return ""
+	}
+	first := noLimit
+	for _, c := range h.Calls {
+		if c.Status != core.CallSuspended || c.Kind == core.KindChild || c.Deadline == 0 {
+			continue
+		}
+		if at := fmt.Sprintf("%013d", c.Deadline); at < first {
+			first = at
+		}
+	}
+	return first + "#" + h.Oldest
+}
+
+// Questions counts the suspended calls that are put to people: all but those that a client program
+// runs, and those for which another run works.
+func Questions(h core.Head) (n int) {
+	for _, c := range h.Calls {
+		if c.Status == core.CallSuspended && c.Kind != core.KindChild && c.Kind != core.KindClient {
+			n++
+		}
+	}
+	return n
+}

@@ -60,7 +60,7 @@ func (q List) check() error {
 		name, value string
 		words       []string
 	}{
-		{"status", q.Status, RunStatuses}, {"reason", q.Reason, RunReasons}, {"response_state", q.ResponseState, ResponseStates}, {"kind", q.Kind, CallKinds},
+		{"status", q.Status, RunStatuses}, {"reason", q.Reason, RunReasons}, {"response_state", q.ResponseState, ResponseStates}, {"kind", q.Kind, InboxKinds},
 	} {
 		if err := checkWord(one.name, one.value, one.words); err != nil {
 			return err

@@ -30,6 +30,7 @@ type View struct {
 	firstLine string
 	supplied  []string // the names of tools
 	calls     []wire.Pending
+	asked     []core.SuspendedCall // the same, as the rules judge answers to them
 }
 
 // View reads a few segments that the head names, each once: those in which calls were suspended,
@@ -60,6 +61,7 @@ func (v *Viewer) View(ctx context.Context, p journal.Place) (View, error) {
 					return shown, err
 				}
 				shown.calls = append(shown.calls, call)
+				shown.asked = append(shown.asked, w.As(p.Head.Calls[w.CallID]))
 			}
 		}
 	}
@@ -238,6 +240,9 @@ func excerpt(text string, most int) (beginning string, cut bool) {
 
 // Pending are the calls of the run that wait for an answer.
 func (v View) Pending() []wire.Pending { return v.calls }
+
+// Asked are the calls of [View.Pending], in the same order, as the rules judge answers to them.
+func (v View) Asked() []core.SuspendedCall { return v.asked }
 
 // ApprovalsIn are the entries of the inbox that a run makes. The path leads to it from its root.
 func (v View) ApprovalsIn(h core.Head, path []wire.PathStep) []wire.Approval {

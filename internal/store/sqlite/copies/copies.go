@@ -37,7 +37,7 @@ type Template struct {
 
 const (
 	heads = `tenant, thread, run, agent, v, st, epoch, rev, cid, seq, seg, ev, sigs, lease, claim, tries, dl, not_before,
-		nsus, has_end, oldest, born, due, calls, timed, body`
+		nsus, has_end, oldest, born, due, calls, timed, body, urgent, asks`
 	segments = "tenant, thread, seq, w, prev, body, feed, marks"
 	// where the columns that tell what was drawn are among those of heads
 	thread, claim, born, calls = 1, 14, 21, 23

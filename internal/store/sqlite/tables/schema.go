@@ -27,5 +27,8 @@ var pushes string
 //go:embed packed.sql
 var packed string
 
+//go:embed urgent.sql
+var urgent string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes, packed}
+var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes, packed, urgent}
