@@ -212,9 +212,9 @@ type ApprovalFilter struct {
 	Kind     string // such as [KindApproval]; "question": every kind but [KindClient]
 	Tool     string // the tool of the call
 	ThreadID string // the conversation of the run
-	Text     string // in the title, the tool, the agent or the conversation; in any case of letters
+	Text     string // in the title, tool, agent or conversation, in any case
 	Mine     string // how the caller is asked: "any", "named", "group" or "anyone"
-	Order    string // "since": the longest waiting run first; "deadline": the least time left first
+	Order    string // "since": longest waiting first; "deadline": least time left first
 
 	Limit  int    // entries on a page: by default 50, at most 200
 	Cursor string // the Next of an earlier page

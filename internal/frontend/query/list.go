@@ -31,14 +31,14 @@ type List struct {
 	Kind          string            // of approvals: one of [CallKinds]
 	Tool          string            // of approvals: the tool of the call
 	Thread        string            // of approvals: of the run of this conversation
-	Text          string            // of approvals: in title, tool, agent or conversation
+	Text          string            // of approvals: in what it is called
 	Mine          string            // of approvals: one of [Mines]
-	Asked         bool              // of approvals: say how the caller is asked, also without Mine
+	Asked         bool              // of approvals: say how the caller is asked
 
 	Limit  int    // at most so many runs
 	Cursor string // of the page before; empty for the first
 	Data   bool   // of messages: with the bytes of images and documents
-	Order  string // of messages: one of [Orders], of approvals: one of [InboxOrders]; empty for the oldest first
+	Order  string // one of [Orders] or [InboxOrders]; empty for oldest first
 }
 
 // listPiece is how many runs of a list are read at once, and mostLooked how many for one page.

@@ -2,25 +2,40 @@ package enginetest
 
 import (
 	"context"
+	"fmt"
+	"path/filepath"
 	"slices"
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
-	"github.com/dormouse-dev/dormouse/internal/core/waits"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
+	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
 )
 
 // Urgent lists the heads of tenant acme by urgency.
 type Urgent func(ctx context.Context, cursor string, limit int) (heads []core.Head, next string, err error)
 
-// TestUrgency checks that what waits is listed by [waits.Urgency], and that no run that stays open
-// is skipped, whatever comes and goes between the pages.
-func TestUrgency(t *testing.T, open func(t *testing.T) (Store, Urgent)) {
+// What waits is listed by urgency, and no run that stays open is skipped, however others come and
+// go between the pages: by the index of a store, and in windows.
+func TestUrgency(t *testing.T) {
 	for name, run := range map[string]func(t *storeTest, list Urgent){"order": testUrgentOrder, "pages": testUrgentPages} {
-		t.Run(name, func(t *testing.T) {
-			store, list := open(t)
-			run(&storeTest{T: t, store: store}, list)
-		})
+		for _, windows := range []bool{false, true} {
+			t.Run(fmt.Sprint(name, windows), func(t *testing.T) {
+				db, err := sqlite.Open(t.Context(), filepath.Join(t.TempDir(), "a.db"), sqlite.Options{Clock: AtMilli(1000), Random: NewRandom(t, 1), Sync: dbfile.SyncOff})
+				if err != nil {
+					t.Fatal(err)
+				}
+				t.Cleanup(func() { db.Close() })
+				run(&storeTest{T: t, store: db}, func(ctx context.Context, cursor string, limit int) ([]core.Head, string, error) {
+					if windows {
+						return query.Windows(db, tenant, 1000)(ctx, cursor, limit)
+					}
+					return db.Urgent(ctx, tenant, cursor, limit)
+				})
+			})
+		}
 	}
 }
 
@@ -83,7 +98,7 @@ func testUrgentPages(t *storeTest, list Urgent) {
 	}
 	seen := t.pages(list, 2, func(page int) {
 		switch page {
-		case 1: // one that was shown and one that was not are answered, and another begins to wait
+		case 1: // of those shown and not shown, one is answered each, and another waits
 			for _, gone := range []string{"thr_000", "thr_005"} {
 				t.commit(finish(t.claim(t.signal(decide1(heads[gone])), "w2", 1000), 2))
 				stay = slices.DeleteFunc(stay, func(s string) bool { return s == gone })
@@ -105,34 +120,7 @@ func testUrgentPages(t *storeTest, list Urgent) {
 	}
 }
 
-// TestPagesByUrgency is the part of [TestUrgency] that also holds for a list of several windows.
-func TestPagesByUrgency(t *testing.T, store Store, list Urgent) {
-	testUrgentPages(&storeTest{T: t, store: store}, list)
-}
-
 func decide1(h core.Head) engine.SignalRequest {
 	return engine.SignalRequest{Tenant: h.Tenant, Thread: h.Thread, Run: h.Run, InboxKey: "sus_c1", Signal: decision("d"),
 		Call: "c1", Suspension: "sus_c1", Due: 9000}
-}
-
-// WaitFor brings a thread of a store to where it waits with a deadline; 0 is none.
-func WaitFor(t *testing.T, store Store, thread string, deadline int64) core.Head {
-	return (&storeTest{T: t, store: store}).until(thread, deadline)
-}
-
-// CheckUrgency checks that the list has these threads in the order of [waits.Urgency].
-func CheckUrgency(t *testing.T, list Urgent, want ...core.Head) {
-	t.Helper()
-	slices.SortFunc(want, func(a, b core.Head) int {
-		if waits.Urgency(a) < waits.Urgency(b) {
-			return -1
-		}
-		return 1
-	})
-	var threads []string
-	for _, h := range want {
-		threads = append(threads, h.Thread)
-	}
-	s := &storeTest{T: t}
-	s.equal("threads by urgency", s.pages(list, 50, func(int) {}), threads)
 }
