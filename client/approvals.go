@@ -180,41 +180,17 @@ type Approval struct {
 	// Set if the call can't be read ("unreadable"). Its other members are then unknown. Other
 	// entries are not affected.
 	Error *RunError `json:"error,omitempty"`
-	// How the rules ask the caller of the list to answer: by name ("named"), as one of a group,
-	// role or the like ("group"), or as every caller who may decide ("anyone"). Empty if the
-	// caller may not approve the call, or has voted on it.
+	// How the rules ask the reader to answer: "named", "group", "anyone" or, if not, empty.
 	AskedAs string `json:"asked_as,omitempty"`
 	Pending
-}
-
-// InboxPage is one page of the inbox.
-type InboxPage struct {
-	// The entries. A page may be short or empty although more entries follow.
-	Items []Approval `json:"items"`
-	// The cursor of the next page. Empty on the last page.
-	Next string `json:"next,omitempty"`
-	// How many questions wait. Nil unless it was asked for.
-	Count *InboxCount `json:"count,omitempty"`
-}
-
-// InboxCount says how many questions are put to people: calls of every kind but "client".
-type InboxCount struct {
-	// The number. With no filter, or with the kind "question" alone, it covers the whole
-	// tenant; with other filters, this page.
-	Questions int `json:"questions"`
-	// Whether there may be more: counting stopped at a bound, or at the end of the page.
-	AtLeast bool `json:"at_least,omitempty"`
 }
 
 // ApprovalFilter selects suspended calls. Empty fields select all.
 type ApprovalFilter struct {
 	Agent    string // the agent of the run
-	Kind     string // such as [KindApproval]; "question": every kind but [KindClient]
+	Kind     string // such as [KindApproval]
 	Tool     string // the tool of the call
 	ThreadID string // the conversation of the run
-	Text     string // in the title, tool, agent or conversation, in any case
-	Mine     string // how the caller is asked: "any", "named", "group" or "anyone"
-	Order    string // "since": longest waiting first; "deadline": least time left first
 
 	Limit  int    // entries on a page: by default 50, at most 200
 	Cursor string // the Next of an earlier page
@@ -226,17 +202,7 @@ func (f ApprovalFilter) query() url.Values {
 	add(q, "kind", f.Kind)
 	add(q, "tool", f.Tool)
 	add(q, "thread_id", f.ThreadID)
-	add(q, "q", f.Text)
-	add(q, "mine", f.Mine)
-	add(q, "order", f.Order)
 	return q
-}
-
-// Inbox reads one page of the suspended calls of all runs, with how many questions wait.
-func (c *Client) Inbox(ctx context.Context, f ApprovalFilter) (InboxPage, error) {
-	q := f.query()
-	q.Set("count", "true")
-	return get[InboxPage](ctx, c, "/v1/approvals", q)
 }
 
 // Approvals returns the suspended calls of all runs, the longest waiting first. It reads page after

@@ -12,8 +12,6 @@ type (
 	Agent                 = client.Agent
 	Answer                = client.Answer
 	Approval              = client.Approval
-	InboxPage             = client.InboxPage
-	InboxCount            = client.InboxCount
 	Ask                   = client.Ask
 	AskCallback           = client.AskCallback
 	AskRequest            = client.AskRequest
