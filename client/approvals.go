@@ -71,8 +71,7 @@ type Pending struct {
 	Said string `json:"said,omitempty"`
 	// Whether Said was truncated.
 	SaidCut bool `json:"said_cut,omitempty"`
-	// What the tool does and where its calls go, in the agent version the run is pinned to. Nil
-	// if that version can't be read.
+	// What the tool does and where calls go, in the run's agent version. Nil if unreadable.
 	ToolDetails *ToolDetails `json:"tool_details,omitempty"`
 	// What the call would do, if the agent defines a preview. It is made once, before the
 	// question is asked; every reader sees the same.
@@ -177,8 +176,7 @@ type Approval struct {
 	Metadata json.RawMessage `json:"metadata,omitempty"`
 	// Who started the run.
 	StartedBy *Actor `json:"started_by,omitempty"`
-	// Set if the call can't be read ("unreadable"). Its other members are then unknown. Other
-	// entries are not affected.
+	// Set if the call can't be read ("unreadable"): its other members are then unknown.
 	Error *RunError `json:"error,omitempty"`
 	// How the rules ask the reader to answer: "named", "group", "anyone" or, if not, empty.
 	AskedAs string `json:"asked_as,omitempty"`
