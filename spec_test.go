@@ -40,6 +40,9 @@ func casesUsed(t *testing.T) map[string]string {
 	t.Helper()
 	used := map[string]string{}
 	err := filepath.WalkDir(".", func(path string, d fs.DirEntry, err error) error {
+		if err == nil && d.IsDir() && d.Name() == "node_modules" {
+			return fs.SkipDir
+		}
 		if err != nil || d.IsDir() || !strings.HasSuffix(path, ".go") && !strings.HasSuffix(path, ".txt") {
 			return err
 		}
