@@ -36,7 +36,7 @@ var payment = frontendtest.Call{Tool: "pay", Message: "Payments need approval.",
 // is waits until an expression is true in the page.
 func is(t *testing.T, ctx context.Context, what, expression string) {
 	t.Helper()
-	ctx, stop := context.WithTimeout(ctx, time.Minute)
+	ctx, stop := context.WithTimeout(ctx, waits)
 	defer stop()
 	err := chromedp.Do(ctx, chromedp.Poll[chromedp.Void](expression))
 	for err != nil && ctx.Err() == nil { // the page was left meanwhile

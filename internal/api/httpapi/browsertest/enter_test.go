@@ -53,7 +53,7 @@ func (s *server) postedBy(ctx context.Context, does chromedp.Action[chromedp.Voi
 	}
 	select {
 	case <-s.posted:
-	case <-time.After(time.Minute):
+	case <-time.After(waits):
 		s.t.Fatal("no form was sent: is the first button disabled?")
 	}
 }

@@ -44,6 +44,7 @@ type server struct {
 	details wire.ToolDetails // of every tool
 
 	away atomic.Bool // the server doesn't answer
+	mute atomic.Bool // it does what forms say, and their answers are lost
 	drop func()      // ends all connections
 }
 
@@ -84,6 +85,11 @@ func serveAt(t *testing.T, clock engine.Clock, change ...func(*httpapi.Options))
 	posted := make(chan struct{}, 100)
 	listener.Config.Handler = http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if s.away.Load() {
+			panic(http.ErrAbortHandler)
+		}
+		if s.mute.Load() && r.Method == http.MethodPost {
+			api.ServeHTTP(httptest.NewRecorder(), r)
+			posted <- struct{}{}
 			panic(http.ErrAbortHandler)
 		}
 		api.ServeHTTP(w, r)
@@ -179,6 +185,14 @@ func (s *server) open(ctx context.Context, address string) error {
 
 // patience bounds a test whose browser does not answer any more.
 const patience = 10 * time.Minute
+
+// waits is how long a test waits for what must come; with a mutant, it comes never.
+var waits = func() time.Duration {
+	if os.Getenv("DORMOUSE_MUTANT") != "" {
+		return 20 * time.Second
+	}
+	return time.Minute
+}()
 
 // browser is a tab of a Chromium of its own. A dialog that a page opens fails the test, and so does
 // an error of its script.

@@ -1,0 +1,74 @@
+package browsertest
+
+import (
+	"encoding/json"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// mutant is a deliberate mistake in the pages, and the test that must find it.
+type mutant struct {
+	why      string
+	file     string // below internal/api
+	old, new string
+	test     string // in a browser
+	within   string // the package of a test that needs none, below internal/api
+}
+
+var mutants = []mutant{
+	{why: "Enter in a field presses the first button that is not disabled: the one that approves.", file: "httpapi/linkpage/form.go",
+		old: `" hidden>Look</button>`, new: `" disabled hidden>Look</button>`, test: "TestEnterNeverAnswers"},
+	{why: "Names and values that are read from right to left change places.", file: "httpapi/linkpage/page.css",
+		old: "unicode-bidi: isolate", new: "unicode-bidi: normal", test: "TestHostileQuestionsInABrowser/rtl:_hebrew_alone"},
+	{why: "What is odd about a value isn't said.", file: "httpapi/linkpage/values.go",
+		old: "\tm.warnings(row.Warnings)\n", new: "", test: "TestHostileQuestionsInABrowser/rtl:_hebrew_alone"},
+	{why: "The button that says no approves, and the other way round.", file: "httpapi/linkpage/form.go",
+		old: `name="action" value="resume">`, new: `name="action" value="cancel">`, test: "TestTheWholeWayWithoutAScript"},
+	{why: "The page says which button was pressed, and another answer was stored before.", file: "console/question.go",
+		old: "\tif waits == nil {\n\t\tc.seeOther(w, \"/questions/\"+sus+\"?late\")\n\t\treturn nil\n",
+		new: "\tif waits == nil {\n\t\treturn c.outcome(w, l, http.StatusOK, wire.Outcome{State: \"answered\", Decision: &wire.OutcomeDecision{Action: form.Get(\"action\")}}, \"\")\n", test: "TestTwoTabsAnswer"},
+	{why: "What was approved need not be what was shown.", file: "console/question.go",
+		old: "Arguments: v.Arguments, Shown: v.Shown,", new: "Arguments: v.Arguments,", within: "console"},
+}
+
+// Each mutant dies: with it, its test fails, and not because the code doesn't build.
+func TestMutantsDie(t *testing.T) {
+	if testing.Short() {
+		t.Skip("builds the pages six times")
+	}
+	root, err := filepath.Abs("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, m := range mutants {
+		t.Run(m.why, func(t *testing.T) {
+			at := filepath.Join(root, filepath.FromSlash(m.file))
+			source, err := os.ReadFile(at)
+			if err != nil || !strings.Contains(string(source), m.old) {
+				t.Fatalf("the code has moved on: adapt this mutant, %v", err)
+			}
+			changed, overlay := filepath.Join(t.TempDir(), "changed"), filepath.Join(t.TempDir(), "overlay.json")
+			replaces, err := json.Marshal(map[string]any{"Replace": map[string]string{at: changed}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			for file, text := range map[string]string{changed: strings.ReplaceAll(string(source), m.old, m.new), overlay: string(replaces)} {
+				if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			args, dir := []string{"test", "-count", "1", "-failfast", "-overlay", overlay, "-run", "^" + strings.ReplaceAll(m.test, "/", "$/^") + "$", "."}, "."
+			if m.within != "" {
+				args, dir = []string{"test", "-count", "1", "-failfast", "-overlay", overlay, "."}, filepath.Join(root, m.within)
+			}
+			cmd := exec.CommandContext(t.Context(), "go", args...)
+			cmd.Dir, cmd.Env = dir, append(os.Environ(), "DORMOUSE_MUTANT=yes")
+			if out, err := cmd.CombinedOutput(); err == nil || !strings.Contains(string(out), "--- FAIL") {
+				t.Errorf("it lives: %v\n%s", err, out)
+			}
+		})
+	}
+}
