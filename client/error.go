@@ -60,7 +60,7 @@ func (e *Error) Retryable() bool {
 	case http.StatusBadGateway, http.StatusGatewayTimeout:
 		return true
 	}
-	return false
+	return e.Code == "ticket_used" // of a stream; the request gets another one
 }
 
 // Unanswered reports whether the request may have taken effect although it was refused: the server

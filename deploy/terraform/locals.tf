@@ -29,6 +29,7 @@ locals {
 
   asks_bedrock       = !(join("", var.bedrock_models) == "")
   has_boundary       = !(var.permissions_boundary_arn == "")
+  has_budget         = !(var.monthly_budget == "0")
   has_console        = !(var.sign_in_issuer == "")
   has_event_bus      = !(var.event_bus_name == "")
   has_guardrails     = !(join("", var.bedrock_guardrails) == "")
@@ -42,6 +43,7 @@ locals {
   in_vpc             = !(join("", var.subnet_ids) == "")
   invokes_functions  = !(join("", var.tool_functions) == "")
   jwt                = (var.auth == "JWT")
+  makes_table        = (var.existing_table == "")
   makes_topic        = (!local.has_topic && !(var.alarm_email == ""))
   protected          = (var.deletion_protection == "true")
   reads_secrets      = !(var.secrets_path == "")
@@ -56,6 +58,10 @@ locals {
 # What parameters need of each other.
 resource "terraform_data" "rules" {
   lifecycle {
+    precondition {
+      condition     = (var.monthly_budget == "0") || (!(var.alarm_topic_arn == "") || !(var.alarm_email == ""))
+      error_message = "MonthlyBudget needs AlarmTopicArn or AlarmEmail, which it notifies."
+    }
     precondition {
       condition     = !(var.auth == "JWT") || !(var.jwt_issuer == "")
       error_message = "Auth=JWT needs JwtIssuer, the URL of the token issuer."

@@ -153,9 +153,10 @@ resource "aws_lambda_function" "api_function" {
       "DORMOUSE_POLICY"           = var.policy
       "DORMOUSE_PUBLIC_URL"       = (local.has_public_url ? var.public_url : aws_apigatewayv2_api.http_api.api_endpoint)
       "DORMOUSE_ROLES_CLAIM"      = var.roles_claim
+      "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
       "DORMOUSE_STREAM_URL"       = (local.has_streams ? aws_lambda_function_url.stream_function_url[0].function_url : "")
-      "DORMOUSE_TABLE"            = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"            = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_TENANT"           = var.tenant
       "DORMOUSE_TENANT_CLAIM"     = var.tenant_claim
       "DORMOUSE_TENANT_DAY_COST"  = var.tenant_day_cost
@@ -247,12 +248,12 @@ resource "aws_iam_role_policy" "api_role_api" {
       {
         "Action"   = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = ["${aws_dynamodb_table.table.arn}/index/list", "${aws_dynamodb_table.table.arn}/index/approvals"]
+        "Resource" = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/list", "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/approvals"]
       },
       {
         "Action"   = ["sqs:SendMessage"]
@@ -314,6 +315,33 @@ resource "aws_apigatewayv2_route" "begin_sign_in_route" {
   authorization_type = "NONE"
   route_key          = "GET /v1/approvals/{token}/sign-in"
   target             = "integrations/${aws_apigatewayv2_integration.decision_integration.id}"
+}
+
+resource "aws_budgets_budget" "budget" {
+  count        = local.has_budget ? 1 : 0
+  name         = "${var.name}-Budget"
+  budget_type  = "COST"
+  limit_amount = var.monthly_budget
+  limit_unit   = "USD"
+
+  notification {
+    comparison_operator        = "GREATER_THAN"
+    notification_type          = "ACTUAL"
+    subscriber_email_addresses = [for e in [(local.has_topic ? null : var.alarm_email)] : e if e != null]
+    subscriber_sns_topic_arns  = [for e in [(local.has_topic ? var.alarm_topic_arn : null)] : e if e != null]
+    threshold                  = 80
+    threshold_type             = "PERCENTAGE"
+  }
+
+  notification {
+    comparison_operator        = "GREATER_THAN"
+    notification_type          = "FORECASTED"
+    subscriber_email_addresses = [for e in [(local.has_topic ? null : var.alarm_email)] : e if e != null]
+    subscriber_sns_topic_arns  = [for e in [(local.has_topic ? var.alarm_topic_arn : null)] : e if e != null]
+    threshold                  = 100
+    threshold_type             = "PERCENTAGE"
+  }
+  time_unit = "MONTHLY"
 }
 
 resource "aws_apigatewayv2_route" "cancel_ask_route" {
@@ -422,9 +450,10 @@ resource "aws_lambda_function" "console_function" {
       "DORMOUSE_PUBLIC_URL"       = (local.has_public_url ? var.public_url : aws_apigatewayv2_api.http_api.api_endpoint)
       "DORMOUSE_ROLES_CLAIM"      = var.roles_claim
       "DORMOUSE_SECRETS_PATH"     = var.secrets_path
+      "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
       "DORMOUSE_STREAM_URL"       = (local.has_streams ? aws_lambda_function_url.stream_function_url[0].function_url : "")
-      "DORMOUSE_TABLE"            = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"            = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_TENANT"           = var.tenant
       "DORMOUSE_TENANT_CLAIM"     = var.tenant_claim
       "DORMOUSE_TENANT_DAY_COST"  = var.tenant_day_cost
@@ -706,12 +735,12 @@ resource "aws_iam_role_policy" "console_role_console" {
       {
         "Action"   = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem", "dynamodb:DeleteItem"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = ["${aws_dynamodb_table.table.arn}/index/list", "${aws_dynamodb_table.table.arn}/index/approvals"]
+        "Resource" = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/list", "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/approvals"]
       },
       {
         "Action"   = ["sqs:SendMessage"]
@@ -787,6 +816,7 @@ resource "aws_cloudwatch_dashboard" "dashboard" {
     ["Dormouse", "Steps", "Stack", "${var.name}"],
     ["Dormouse", "StepErrors", "Stack", "${var.name}"],
     ["Dormouse", "ClaimsLost", "Stack", "${var.name}"],
+    ["Dormouse", "EmptySteps", "Stack", "${var.name}"],
     ["Dormouse", "Takeovers", "Stack", "${var.name}"]]}},
   {"type": "metric", "x": 8, "y": 0, "width": 8, "height": 6, "properties": {"title": "Runs", "region": "${data.aws_region.current.region}", "stat": "Sum", "period": 60, "metrics": [
     ["Dormouse", "RunsStarted", "Stack", "${var.name}"],
@@ -846,8 +876,8 @@ resource "aws_cloudwatch_dashboard" "dashboard" {
     ["AWS/Lambda", "Throttles", "FunctionName", "${aws_lambda_function.notify_function.function_name}", {"label": "notify"}],
     ["AWS/Lambda", "Throttles", "FunctionName", "${aws_lambda_function.sweep_function.function_name}", {"label": "sweep"}]]}},
   {"type": "metric", "x": 0, "y": 18, "width": 8, "height": 6, "properties": {"title": "Table: units", "region": "${data.aws_region.current.region}", "stat": "Sum", "period": 60, "metrics": [
-    ["AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", "${aws_dynamodb_table.table.name}"],
-    ["AWS/DynamoDB", "ConsumedReadCapacityUnits", "TableName", "${aws_dynamodb_table.table.name}"]]}},
+    ["AWS/DynamoDB", "ConsumedWriteCapacityUnits", "TableName", "${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"],
+    ["AWS/DynamoDB", "ConsumedReadCapacityUnits", "TableName", "${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"]]}},
   {"type": "metric", "x": 8, "y": 18, "width": 8, "height": 6, "properties": {"title": "HTTP: requests", "region": "${data.aws_region.current.region}", "stat": "Sum", "period": 60, "metrics": [
     ["AWS/ApiGateway", "Count", "ApiId", "${aws_apigatewayv2_api.http_api.id}"],
     ["AWS/ApiGateway", "4xx", "ApiId", "${aws_apigatewayv2_api.http_api.id}"],
@@ -983,8 +1013,9 @@ resource "aws_lambda_function" "decision_function" {
       "DORMOUSE_PUBLIC_URL"       = (local.has_public_url ? var.public_url : aws_apigatewayv2_api.http_api.api_endpoint)
       "DORMOUSE_ROLES_CLAIM"      = var.roles_claim
       "DORMOUSE_SECRETS_PATH"     = var.secrets_path
+      "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
-      "DORMOUSE_TABLE"            = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"            = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_TENANT"           = var.tenant
       "DORMOUSE_TENANT_CLAIM"     = var.tenant_claim
       "DORMOUSE_TENANT_NAMES"     = var.tenant_names
@@ -1076,12 +1107,12 @@ resource "aws_iam_role_policy" "decision_role_decision" {
       {
         "Action"   = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = "${aws_dynamodb_table.table.arn}/index/approvals"
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/approvals"
       },
       {
         "Action"   = ["sqs:SendMessage"]
@@ -1257,8 +1288,9 @@ resource "aws_lambda_function" "hook_function" {
       "DORMOUSE_NOTIFY_QUEUE_URL" = aws_sqs_queue.notify_queue.url
       "DORMOUSE_POLICY"           = var.policy
       "DORMOUSE_SECRETS_PATH"     = var.secrets_path
+      "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
-      "DORMOUSE_TABLE"            = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"            = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_TENANT_DAY_COST"  = var.tenant_day_cost
       "DORMOUSE_VERSION"          = var.app_version
       "DORMOUSE_WAKE_QUEUE_URL"   = aws_sqs_queue.wake_queue.url
@@ -1347,12 +1379,12 @@ resource "aws_iam_role_policy" "hook_role_hook" {
       {
         "Action"   = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = ["${aws_dynamodb_table.table.arn}/index/list", "${aws_dynamodb_table.table.arn}/index/approvals"]
+        "Resource" = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/list", "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/approvals"]
       },
       {
         "Action"   = ["sqs:SendMessage"]
@@ -1626,8 +1658,9 @@ resource "aws_lambda_function" "intake_function" {
       "DORMOUSE_INTAKE_TENANT"         = var.intake_tenant
       "DORMOUSE_NOTIFY_QUEUE_URL"      = aws_sqs_queue.notify_queue.url
       "DORMOUSE_POLICY"                = var.policy
+      "DORMOUSE_SHARDS"                = var.shards
       "DORMOUSE_STACK"                 = var.name
-      "DORMOUSE_TABLE"                 = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"                 = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_TENANT_DAY_COST"       = var.tenant_day_cost
       "DORMOUSE_VERSION"               = var.app_version
       "DORMOUSE_WAKE_QUEUE_URL"        = aws_sqs_queue.wake_queue.url
@@ -1756,12 +1789,12 @@ resource "aws_iam_role_policy" "intake_role_intake" {
       {
         "Action"   = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = "${aws_dynamodb_table.table.arn}/index/list"
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/list"
       },
       {
         "Action"   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"]
@@ -1932,6 +1965,63 @@ resource "aws_apigatewayv2_route" "list_webhooks_route" {
   target             = "integrations/${aws_apigatewayv2_integration.api_integration.id}"
 }
 
+resource "aws_cloudwatch_metric_alarm" "loops_alarm" {
+  alarm_name          = "${var.name}-LoopsAlarm"
+  alarm_actions       = (local.has_topic ? [var.alarm_topic_arn] : (local.makes_topic ? [aws_sns_topic.alarm_topic[0].arn] : null))
+  alarm_description   = "Most steps claim a run and release it, or find it claimed, without any progress. A run or a queue may go round in a circle, which costs money."
+  comparison_operator = "GreaterThanThreshold"
+  datapoints_to_alarm = 3
+  evaluation_periods  = 3
+
+  metric_query {
+    expression  = "IF(FILL(lost, 0) + FILL(empty, 0) > 500, IF(FILL(lost, 0) + FILL(empty, 0) > 3 * (FILL(steps, 0) - FILL(empty, 0)), 1, 0), 0)"
+    id          = "loops"
+    return_data = true
+  }
+
+  metric_query {
+    id = "lost"
+
+    metric {
+      dimensions  = { "Stack" = var.name }
+      metric_name = "ClaimsLost"
+      namespace   = "Dormouse"
+      period      = 300
+      stat        = "Sum"
+    }
+    return_data = false
+  }
+
+  metric_query {
+    id = "empty"
+
+    metric {
+      dimensions  = { "Stack" = var.name }
+      metric_name = "EmptySteps"
+      namespace   = "Dormouse"
+      period      = 300
+      stat        = "Sum"
+    }
+    return_data = false
+  }
+
+  metric_query {
+    id = "steps"
+
+    metric {
+      dimensions  = { "Stack" = var.name }
+      metric_name = "Steps"
+      namespace   = "Dormouse"
+      period      = 300
+      stat        = "Sum"
+    }
+    return_data = false
+  }
+  ok_actions         = (local.has_topic ? [var.alarm_topic_arn] : (local.makes_topic ? [aws_sns_topic.alarm_topic[0].arn] : null))
+  threshold          = 0
+  treat_missing_data = "notBreaching"
+}
+
 resource "aws_apigatewayv2_route" "make_link_route" {
   api_id             = aws_apigatewayv2_api.http_api.id
   authorization_type = (local.jwt ? "JWT" : "AWS_IAM")
@@ -2055,8 +2145,9 @@ resource "aws_lambda_function" "notify_function" {
       "DORMOUSE_PUBLIC_URL"       = (local.has_public_url ? var.public_url : aws_apigatewayv2_api.http_api.api_endpoint)
       "DORMOUSE_ROLES_CLAIM"      = var.roles_claim
       "DORMOUSE_SECRETS_PATH"     = var.secrets_path
+      "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
-      "DORMOUSE_TABLE"            = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"            = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_TENANT"           = var.tenant
       "DORMOUSE_TENANT_CLAIM"     = var.tenant_claim
       "DORMOUSE_VERSION"          = var.app_version
@@ -2174,7 +2265,7 @@ resource "aws_iam_role_policy" "notify_role_notify" {
       {
         "Action"   = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes", "sqs:SendMessage"]
@@ -2769,8 +2860,9 @@ resource "aws_lambda_function" "step_function" {
       "DORMOUSE_PRIVATE_HOSTS"    = var.private_hosts
       "DORMOUSE_PUBLIC_URL"       = (local.has_public_url ? var.public_url : aws_apigatewayv2_api.http_api.api_endpoint)
       "DORMOUSE_SECRETS_PATH"     = var.secrets_path
+      "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
-      "DORMOUSE_TABLE"            = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"            = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_TENANT_DAY_COST"  = var.tenant_day_cost
       "DORMOUSE_VERSION"          = var.app_version
       "DORMOUSE_WAKE_QUEUE_URL"   = aws_sqs_queue.wake_queue.url
@@ -2860,12 +2952,12 @@ resource "aws_iam_role_policy" "step_role_step" {
       {
         "Action"   = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query", "dynamodb:PutItem", "dynamodb:UpdateItem"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = "${aws_dynamodb_table.table.arn}/index/list"
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/list"
       },
       {
         "Action"   = ["sqs:ReceiveMessage", "sqs:DeleteMessage", "sqs:ChangeMessageVisibility", "sqs:GetQueueAttributes"]
@@ -2997,9 +3089,10 @@ resource "aws_lambda_function" "stream_function" {
       "DORMOUSE_NOTIFY_QUEUE_URL" = aws_sqs_queue.notify_queue.url
       "DORMOUSE_ORIGINS"          = join(",", var.origins)
       "DORMOUSE_ROLES_CLAIM"      = var.roles_claim
+      "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
       "DORMOUSE_STREAM"           = "1"
-      "DORMOUSE_TABLE"            = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"            = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_TENANT"           = var.tenant
       "DORMOUSE_TENANT_CLAIM"     = var.tenant_claim
       "DORMOUSE_VERSION"          = var.app_version
@@ -3094,12 +3187,18 @@ resource "aws_iam_role_policy" "stream_role_stream" {
       {
         "Action"   = ["dynamodb:GetItem", "dynamodb:BatchGetItem", "dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
+      },
+      {
+        "Action"    = ["dynamodb:PutItem"]
+        "Condition" = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["TK#*"] } }
+        "Effect"    = "Allow"
+        "Resource"  = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = ["${aws_dynamodb_table.table.arn}/index/list", "${aws_dynamodb_table.table.arn}/index/approvals"]
+        "Resource" = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/list", "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/approvals"]
       },
     ]
     "Version" = "2012-10-17"
@@ -3192,8 +3291,9 @@ resource "aws_lambda_function" "sweep_function" {
   environment {
     variables = {
       "DORMOUSE_NOTIFY_QUEUE_URL" = aws_sqs_queue.notify_queue.url
+      "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
-      "DORMOUSE_TABLE"            = aws_dynamodb_table.table.name
+      "DORMOUSE_TABLE"            = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       "DORMOUSE_VERSION"          = var.app_version
       "DORMOUSE_WAKE_QUEUE_URL"   = aws_sqs_queue.wake_queue.url
     }
@@ -3290,12 +3390,12 @@ resource "aws_iam_role_policy" "sweep_role_sweep" {
       {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
-        "Resource" = "${aws_dynamodb_table.table.arn}/index/due"
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/due"
       },
       {
         "Action"   = ["dynamodb:UpdateItem"]
         "Effect"   = "Allow"
-        "Resource" = aws_dynamodb_table.table.arn
+        "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
         "Action"   = ["sqs:SendMessage"]
@@ -3362,7 +3462,8 @@ resource "aws_cloudwatch_metric_alarm" "sweep_throttles_alarm" {
 }
 
 resource "aws_dynamodb_table" "table" {
-  name = "${var.name}-Table"
+  count = local.makes_table ? 1 : 0
+  name  = "${var.name}-Table"
 
   attribute {
     name = "pk"
@@ -3466,7 +3567,7 @@ resource "aws_cloudwatch_metric_alarm" "table_reads_alarm" {
     id = "table"
 
     metric {
-      dimensions  = { "TableName" = aws_dynamodb_table.table.name }
+      dimensions  = { "TableName" = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table) }
       metric_name = "ReadThrottleEvents"
       namespace   = "AWS/DynamoDB"
       period      = 60
@@ -3481,7 +3582,7 @@ resource "aws_cloudwatch_metric_alarm" "table_reads_alarm" {
     metric {
       dimensions = {
         "GlobalSecondaryIndexName" = "due"
-        "TableName"                = aws_dynamodb_table.table.name
+        "TableName"                = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       }
       metric_name = "ReadThrottleEvents"
       namespace   = "AWS/DynamoDB"
@@ -3497,7 +3598,7 @@ resource "aws_cloudwatch_metric_alarm" "table_reads_alarm" {
     metric {
       dimensions = {
         "GlobalSecondaryIndexName" = "list"
-        "TableName"                = aws_dynamodb_table.table.name
+        "TableName"                = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       }
       metric_name = "ReadThrottleEvents"
       namespace   = "AWS/DynamoDB"
@@ -3513,7 +3614,7 @@ resource "aws_cloudwatch_metric_alarm" "table_reads_alarm" {
     metric {
       dimensions = {
         "GlobalSecondaryIndexName" = "approvals"
-        "TableName"                = aws_dynamodb_table.table.name
+        "TableName"                = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       }
       metric_name = "ReadThrottleEvents"
       namespace   = "AWS/DynamoDB"
@@ -3545,7 +3646,7 @@ resource "aws_cloudwatch_metric_alarm" "table_writes_alarm" {
     id = "table"
 
     metric {
-      dimensions  = { "TableName" = aws_dynamodb_table.table.name }
+      dimensions  = { "TableName" = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table) }
       metric_name = "WriteThrottleEvents"
       namespace   = "AWS/DynamoDB"
       period      = 60
@@ -3560,7 +3661,7 @@ resource "aws_cloudwatch_metric_alarm" "table_writes_alarm" {
     metric {
       dimensions = {
         "GlobalSecondaryIndexName" = "due"
-        "TableName"                = aws_dynamodb_table.table.name
+        "TableName"                = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       }
       metric_name = "WriteThrottleEvents"
       namespace   = "AWS/DynamoDB"
@@ -3576,7 +3677,7 @@ resource "aws_cloudwatch_metric_alarm" "table_writes_alarm" {
     metric {
       dimensions = {
         "GlobalSecondaryIndexName" = "list"
-        "TableName"                = aws_dynamodb_table.table.name
+        "TableName"                = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       }
       metric_name = "WriteThrottleEvents"
       namespace   = "AWS/DynamoDB"
@@ -3592,7 +3693,7 @@ resource "aws_cloudwatch_metric_alarm" "table_writes_alarm" {
     metric {
       dimensions = {
         "GlobalSecondaryIndexName" = "approvals"
-        "TableName"                = aws_dynamodb_table.table.name
+        "TableName"                = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
       }
       metric_name = "WriteThrottleEvents"
       namespace   = "AWS/DynamoDB"

@@ -42,7 +42,7 @@ output "sweep_dead_queue_url" {
 
 output "table_name" {
   description = "The name of the table. Pass it to dormouse agents deploy --table."
-  value       = aws_dynamodb_table.table.name
+  value       = (local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)
 }
 
 output "wake_dead_queue_url" {

@@ -119,6 +119,17 @@ variable "event_bus_name" {
   }
 }
 
+variable "existing_table" {
+  type        = string
+  description = "The name of a table of this account and region, restored from a backup, that the stack uses. If empty, the stack makes its own. A table that the stack made before is kept."
+  nullable    = false
+  default     = ""
+  validation {
+    condition     = can(regex("^(?:([A-Za-z0-9_.-]{3,255})?)$", var.existing_table))
+    error_message = "It must match ([A-Za-z0-9_.-]{3,255})?."
+  }
+}
+
 variable "iam_roles" {
   type        = string
   description = "With Auth=IAM: the roles of callers, as ARN=ROLE,ROLE separated by semicolons, such as arn:aws:sts::123456789012:assumed-role/approver/*=decide,read. A caller that no ARN matches can only read, so if this is empty, no caller can start a run."
@@ -222,6 +233,17 @@ variable "log_retention_days" {
   validation {
     condition     = contains([1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653], var.log_retention_days)
     error_message = "Use one of 1, 3, 5, 7, 14, 30, 60, 90, 120, 180, 365, 400, 731, 1827, 3653."
+  }
+}
+
+variable "monthly_budget" {
+  type        = string
+  description = "The dollars that the whole account may cost in a month before AlarmTopicArn or AlarmEmail hears of it: at 80 % spent, and when more than 100 % is forecast. The topic's policy must let budgets.amazonaws.com publish. 0 makes no budget."
+  nullable    = false
+  default     = "0"
+  validation {
+    condition     = can(regex("^(?:0|[1-9][0-9]{0,8})$", var.monthly_budget))
+    error_message = "It must match 0|[1-9][0-9]{0,8}."
   }
 }
 
@@ -431,6 +453,17 @@ variable "security_group_ids" {
   }
 }
 
+variable "shards" {
+  type        = string
+  description = "The partitions of the index of due work. Each takes about a thousand writes per second. The sweep reads 64 partitions in any case, so that no change of this number loses an entry."
+  nullable    = false
+  default     = "16"
+  validation {
+    condition     = contains(["16", "32", "64"], var.shards)
+    error_message = "Use one of 16, 32, 64."
+  }
+}
+
 variable "sign_in_client_id" {
   type        = string
   description = "With SignInIssuer: the id of this stack at the provider. The parameter OIDC_CLIENT_SECRET under SecretsPath has its secret."
@@ -610,7 +643,7 @@ variable "tracing" {
 
 variable "app_version" {
   type        = string
-  description = "The version that /healthz shows. Change it whenever you change Policy, Prices, Origins, PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName, SubnetIds, SecurityGroupIds, or a parameter whose name begins with Notice or SignIn. Otherwise the change doesn't reach the functions. \"make deploy\" does so."
+  description = "The version that /healthz shows. Change it whenever you change Policy, Prices, Origins, PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName, SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with Notice or SignIn. Otherwise the change doesn't reach the functions. \"make deploy\" does so."
   nullable    = false
   default     = "devel"
   validation {

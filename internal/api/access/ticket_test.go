@@ -41,3 +41,16 @@ func TestALinkIsNoTicketAndATicketNoLink(t *testing.T) {
 		t.Errorf("a ticket as a link: %v", err)
 	}
 }
+
+// What a ticket of the earlier version's function opens during a rollout.
+func TestATicketOfTheEarlierFormIsRead(t *testing.T) {
+	once := someTicket
+	once.ID, once.Query = "abc", "follow=true&view=x"
+	keys := access.LinkKeys{oldKey}
+	if got, err := keys.OpenTicket(keys.SignTicket(once), noon); err != nil || got.ID != "abc" || got.Query != once.Query || got.Run != "run_a_0" {
+		t.Errorf("%+v, %v", got, err)
+	}
+	if got, err := keys.OpenTicket(keys.SignTicket(someTicket), noon); err != nil || got.ID != "" || got.Query != "" || got.Run != "run_a_0" {
+		t.Errorf("%+v, %v", got, err)
+	}
+}

@@ -187,6 +187,10 @@ function hearSpeech() {
   });
   for (const type of ["text.ended", "call.ready"]) stream.addEventListener(type, () => (said = ""));
   stream.addEventListener("turn.ended", over);
+  // The address of a stream opens it once: a browser that asks for it again gives up.
+  stream.onerror = () => {
+    if (stream.readyState === EventSource.CLOSED) setTimeout(hearSpeech, 5000);
+  };
 }
 if (page.speaks) hearSpeech();
 if (news) news.addEventListener("click", () => location.reload());

@@ -170,7 +170,7 @@ type api struct {
 // New returns the API, or the part of it that is served here, as one handler. It fails on an origin
 // or an address that is none.
 func New(opts Options) (http.Handler, error) {
-	limits := opts.Limits.orDefaults()
+	limits := opts.Limits.orDefaults(opts.now)
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, hold: opts.Limits.Hold, public: opts.PublicURL, watched: opts.Watched, buffered: opts.Buffered, limits: limits,
 		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.StartsPerSecond), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
@@ -328,6 +328,9 @@ func (a *api) recovered(next http.Handler) http.Handler {
 		next.ServeHTTP(w, r)
 	})
 }
+
+// now is the time of the clock, which some options of tests lack.
+func (o Options) now() time.Time { return o.Clock.Now() }
 
 func (o Options) linkSource() access.LinkSource {
 	if o.LinkSource != nil || len(o.Links) == 0 {

@@ -3,6 +3,7 @@ package httpapi
 import (
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -23,15 +24,21 @@ type Limits struct {
 	// StartsPerSecond is how many runs, messages, retries and interrupts one tenant may send,
 	// over time; at once, what that is in ten seconds. 0 is no limit.
 	StartsPerSecond float64
+
+	// Tickets is where it is kept which tickets have opened a stream; this process's memory
+	Tickets bounds.Tickets
 }
 
-func (l Limits) orDefaults() Limits {
+func (l Limits) orDefaults(now func() time.Time) Limits {
 	set(&l.Streams, 2000)
 	set(&l.TenantStreams, 500)
 	set(&l.KeepAlive, 15*time.Second)
 	set(&l.StreamLife, 15*time.Minute)
 	set(&l.WriteTime, 10*time.Second)
 	set(&l.LinkLife, 7*24*time.Hour)
+	if l.Tickets == nil {
+		l.Tickets = bounds.NewTickets(now)
+	}
 	return l
 }
 

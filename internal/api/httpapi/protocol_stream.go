@@ -42,14 +42,14 @@ var viewParam = inQuery("view", "Set by the redirects of other protocols, such a
 // sendToView sends the client to the address of streams. It follows with a GET, whatever it sent.
 //
 //	client   POST /ai-sdk/AGENT      the API starts the run, or takes the decisions
-//	         303 Location: .../v1/streams/TICKET?view=ai-sdk%3F...
+//	         303 Location: .../v1/streams/TICKET
 //	client   GET /v1/streams/TICKET  the stream, in the protocol
 func (a *api) sendToView(w http.ResponseWriter, v *Visit, run string, about url.Values) error {
 	f := &openStream{api: a, id: run, w: w}
 	return a.redirect(v.Request, f, []access.Role{access.Read}, http.StatusSeeOther, url.Values{"view": {v.protocol.Name() + "?" + about.Encode()}})
 }
 
-// cutView splits what sendToView put into the address.
+// cutView splits what sendToView put into the ticket.
 func cutView(view string) (protocol string, about url.Values, err error) {
 	protocol, encoded, _ := strings.Cut(view, "?")
 	about, err = url.ParseQuery(encoded)

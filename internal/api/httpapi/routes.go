@@ -236,12 +236,12 @@ func (a *api) runRoutes() []route {
 			answers: []answered{answers(200, wire.Call{}, "The call at this moment.")},
 			codes:   []refusal.Code{refusal.CodeRunNotFound, refusal.CodeCallNotFound}, serve: a.readCall},
 		{method: http.MethodGet, path: "/v1/streams/{ticket}", name: "readStream", tag: "runs", title: "Stream events at the address in a 307", stream: true,
-			about: "`readEvents`, `readThreadEvents` and `readTenantEvents` redirect here if streams have a separate address. The ticket opens this one stream and is valid for " +
-				"one minute. If the connection breaks, request the events at the original address again to get a new ticket.",
+			about: "`readEvents`, `readThreadEvents` and `readTenantEvents` redirect here if streams have a separate address. The ticket opens this one stream, once, within one minute. " +
+				"Send no query. If the connection breaks, request the events at the original address again to get a new ticket.",
 			params: []param{inQuery("after", "A cursor: return only later events."), forRuns(followParam), forRuns(treeParam), lastParam, forTenant(agentParam), forTenant(typesParam), viewParam},
 			answers: []answered{{status: 200, of: "", media: mediaStream, headers: []string{"X-Accel-Buffering"}, about: "The stream."},
 				answers(204, nil, "Streams of a run: the run is done and you have read all of its events.")},
-			codes: []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpired, refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, problems.CodeTooManyStreams}, serve: a.readStream},
+			codes: []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpired, problems.CodeTicketUsed, refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeRunNotFound, problems.CodeTooManyStreams}, serve: a.readStream},
 	}
 }
 

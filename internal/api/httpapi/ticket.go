@@ -40,8 +40,8 @@ func (a *api) sendStreamsTo(address string) error {
 // every refusal happens here.
 //
 //	reader   GET /v1/runs/R/events   the API authenticates the caller and checks access
-//	         307 Location: .../v1/streams/TICKET?after=C
-//	reader   GET /v1/streams/TICKET  the stream's address accepts the ticket for one minute
+//	         307 Location: .../v1/streams/TICKET
+//	reader   GET /v1/streams/TICKET  the ticket opens one stream, within a minute
 //	         events ... the stream ends
 //	reader   GET /v1/runs/R/events   with Last-Event-ID: checked again, for a new ticket
 func (a *api) sendToStream(r *http.Request, f *openStream) error {
@@ -73,17 +73,17 @@ func (a *api) redirect(r *http.Request, f *openStream, roles []access.Role, stat
 	if a.watched != nil && f.id != "" {
 		a.watched(r.Context(), p.Tenant, f.id)
 	}
-	ticket := keys.SignTicket(access.Ticket{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Roles: roles, Run: f.id,
-		Expires: a.clock.Now().Add(ticketLife)})
 	if f.after != "" {
 		query.Set("after", f.after)
 	}
 	if f.follow {
 		query.Set("follow", "true")
 	}
+	ticket := keys.SignTicket(access.Ticket{Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Roles: roles, Run: f.id,
+		Expires: a.clock.Now().Add(ticketLife), ID: a.front.Random.Text(26), Query: query.Encode()})
 	h := f.w.Header()
 	h.Set("Referrer-Policy", "no-referrer")
-	h.Set("Location", strings.TrimSuffix(a.streamURL+streamsPath+ticket+"?"+query.Encode(), "?"))
+	h.Set("Location", a.streamURL+streamsPath+ticket)
 	f.w.WriteHeader(status)
 	return nil
 }
@@ -102,6 +102,9 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 	case err != nil:
 		return err
 	}
+	if r, err = a.useTicket(r, ticket); err != nil {
+		return err
+	}
 	r = as(r, ticket.Principal())
 	r = r.WithContext(context.WithValue(r.Context(), namedKey{}, true))
 	if r.URL.Query().Has("view") {
@@ -118,6 +121,24 @@ func (a *api) readStream(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	return a.eventStream(r, f)
+}
+
+// useTicket returns the request for the stream that the ticket is for. A ticket that can't be
+// marked as used opens nothing: its reader gets another one.
+func (a *api) useTicket(r *http.Request, t access.Ticket) (*http.Request, error) {
+	if t.ID == "" {
+		return r, nil
+	}
+	if r.URL.RawQuery != "" {
+		return r, &refusal.Error{Code: refusal.CodeInvalid, Detail: "the ticket names its stream; send no query, or request the events again at the original address"}
+	}
+	first, err := a.limits.Tickets.Use(r.Context(), t.ID, t.Expires)
+	if err == nil && !first {
+		err = &refusal.Error{Code: problems.CodeTicketUsed, Detail: "the ticket has opened a stream; request the events again at the original address for a new one"}
+	}
+	r = r.Clone(r.Context())
+	r.URL.RawQuery = t.Query
+	return r, err
 }
 
 // readFeedStream is the stream of a feed that a ticket opens.

@@ -12,6 +12,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/api/lambdahttp"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
@@ -41,9 +42,11 @@ type Options struct {
 	Watched func(ctx context.Context, tenant, id string)
 	// Protocols makes the protocols of chat clients, which sign with these keys; nil for none
 	Protocols func(access.LinkSource) []httpapi.Protocol
-	Version   string
-	Policy    string       // digest of the policy in force
-	Logger    *slog.Logger // for faults and for one line per request
+	// Tickets is where it is kept which tickets have opened a stream, of [Streams]
+	Tickets bounds.Tickets
+	Version string
+	Policy  string       // digest of the policy in force
+	Logger  *slog.Logger // for faults and for one line per request
 	// Metrics count the answers that are failures of the function; nil counts nothing
 	Metrics *emf.Metrics
 }
@@ -84,7 +87,7 @@ const streamLife = livetext.StreamLife
 func Streams(o Options) (URL, error) {
 	served := o.served(httpapi.PartStreams)
 	served.Gate, served.Buffered, served.StreamURL = httpapi.NobodyEnters, false, ""
-	served.Limits.StreamLife = streamLife
+	served.Limits.StreamLife, served.Limits.Tickets = streamLife, o.Tickets
 	h, err := httpapi.New(served)
 	return lambdahttp.Streamed(h, o.Logger), err
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/frontend/pushes"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/quota"
 )
 
 // Open assembles the function: an [awsapi.Gateway], or an [awsapi.URL] where the settings say that
@@ -26,6 +27,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (any, erro
 	o := awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Public: s.Public, Watched: f.Watched(),
 		Protocols: spoken(f, s.Settings), Version: s.Version, Policy: s.PolicyDigest(), Logger: f.Logger, Metrics: f.Metrics}
 	if s.Access.Stream {
+		o.Tickets = quota.NewTickets(f.Units, s.Table, f.Random)
 		return awsapi.Streams(o)
 	}
 	return awsapi.Runs(o)

@@ -24,7 +24,7 @@ var rightsChecks = []check{
 		{"      Role: !GetAtt SweepRole.Arn\n", ""},
 		{"Resource: !GetAtt SweepLogGroup.Arn", "Resource: !GetAtt StepLogGroup.Arn"}}},
 	{"each function may do what it does, and nothing else", grantWrongs, []breakage{
-		{"[dynamodb:GetItem, dynamodb:BatchGetItem, dynamodb:Query]", "[dynamodb:GetItem, dynamodb:BatchGetItem, dynamodb:Query, dynamodb:PutItem]"},
+		{"[dynamodb:GetItem, dynamodb:BatchGetItem, dynamodb:Query]", "[dynamodb:GetItem, dynamodb:BatchGetItem, dynamodb:Query, dynamodb:DeleteItem]"},
 		{"index/due", "index/list"},
 		{"!GetAtt IntakeQueue.Arn, !GetAtt IntakeDeadQueue.Arn]", "!GetAtt IntakeQueue.Arn]"},
 		{"dynamodb:UpdateItem, dynamodb:DeleteItem]", "dynamodb:UpdateItem]"},
@@ -61,7 +61,7 @@ var grants = map[string][]string{
 		"ssm:GetParameter " + slackParameters, "kms:Decrypt SecretsKeyArn"},
 	"ConsoleFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
 		"dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table", "dynamodb:DeleteItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue", "ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
-	"StreamFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
+	"StreamFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/approvals",
 		"dynamodb:Query Table/index/list"},
 	"StepFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/list",
 		"dynamodb:UpdateItem Table", "sqs:ChangeMessageVisibility WakeQueue", "sqs:DeleteMessage WakeQueue", "sqs:GetQueueAttributes WakeQueue", "sqs:ReceiveMessage WakeQueue",

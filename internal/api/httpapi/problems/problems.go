@@ -25,6 +25,7 @@ const (
 	CodeTooManyStreams   refusal.Code = "too_many_streams"
 	CodeLinkExpired      refusal.Code = "link_expired"
 	CodeLinkRevoked      refusal.Code = "link_revoked"
+	CodeTicketUsed       refusal.Code = "ticket_used"
 	CodeMalformed        refusal.Code = "malformed_body"
 	CodeUnknownField     refusal.Code = "unknown_field"
 	CodeTooLarge         refusal.Code = "too_large"
@@ -101,6 +102,7 @@ var Table = []Problem{
 	{refusal.CodeEndpointDisabled, 409, "Endpoint disabled", "The endpoint is disabled, so the notice would die again. Enable it first, with `dormouse webhooks enable`."},
 	{CodeLinkExpired, 410, "Link expired", "The link or stream ticket has expired, or the link's creator or recipient has lost the right to use it."},
 	{CodeLinkRevoked, 410, "Link revoked", "The approval link was revoked."},
+	{CodeTicketUsed, 410, "Ticket used", "The stream ticket has opened a stream. Each opens one: request the events again at the original address."},
 	{CodeTooLarge, 413, "Too large", "The body exceeds 1 MiB."},
 	{CodeMediaType, 415, "Unsupported media type", "Send the body as `application/json`."},
 	{refusal.CodeIdempotencyMismatch, 422, "Idempotency key reused", "The idempotency key was used before with a different body."},
