@@ -82,7 +82,7 @@ func segmentArgs(req engine.CommitRequest) []any {
 	if s == nil {
 		return nil
 	}
-	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), tables.SegmentBody(*s, req.Next.Thread)}
+	return []any{req.Next.Tenant, req.Next.Thread, s.Seq, int64(s.W), int64(s.Prev), tables.SegmentBody(*s, req.Next)}
 }
 
 // refuseCommit says why a commit was refused. It checks the epoch first: once another owner has

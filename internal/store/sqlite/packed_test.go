@@ -3,15 +3,15 @@ package sqlite_test
 import (
 	"path/filepath"
 	"reflect"
+	"strings"
 	"testing"
 
+	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/tables"
-
-	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 // A journal whose segments are text, as earlier programs stored them, is read as one whose segments
@@ -51,5 +51,17 @@ func TestSegmentsOfEarlierProgramsAreRead(t *testing.T) {
 	// of 4,096 bytes for the head, and of the text
 	if got := stored(t, again, tenant); got.Bytes < 4096+300 {
 		t.Errorf("%+v are counted", got)
+	}
+}
+
+// A large segment of a run that goes on stays text: packing it would cost its step too much CPU.
+func TestLargeSegmentsOfARunThatGoesOnStayText(t *testing.T) {
+	for status, want := range map[core.RunStatus]bool{core.RunRunning: false, core.RunWaiting: true, core.RunDone: true} {
+		for text, small := range map[string]bool{"I look at the order.": true, strings.Repeat("The lamp is broken. ", 200): false} {
+			s := core.Segment{Messages: []core.Message{{Role: core.RoleAssistant, Parts: core.TextParts(text), RunID: "run_a_0", At: 1}}}
+			if _, packed := tables.SegmentBody(s, core.Head{Status: status}).([]byte); packed != (want || small) {
+				t.Errorf("%d bytes of a run that is %s are packed: %v", len(text), status, packed)
+			}
+		}
 	}
 }

@@ -9,10 +9,19 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/compact"
 )
 
-// SegmentBody is what the column body has of a segment of a thread: what no other column has.
-func SegmentBody(s core.Segment, thread string) any {
+// packedAtOnce is the size up to which a segment is packed while its run goes on.
+const packedAtOnce = 1024
+
+// SegmentBody is what the column body has of the segment before a head: what no other column has.
+// To pack a segment with a result of 2 KB takes a twentieth of a step's CPU, so one of a run that
+// goes on stays text. It is packed if the run is about to wait, as long as people take.
+func SegmentBody(s core.Segment, next core.Head) any {
 	s.Seq, s.W, s.Prev = 0, 0, 0
-	return PackBody(core.Encode(s), thread)
+	raw := core.Encode(s)
+	if len(raw) > packedAtOnce && next.Status == core.RunRunning {
+		return string(raw)
+	}
+	return PackBody(raw, next.Thread)
 }
 
 // PackBody is the JSON of a segment as it is stored: packed, or as text if that is not shorter.
