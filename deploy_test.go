@@ -153,7 +153,7 @@ func TestWaysToDeployAreThoseOfTheTemplate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, file := range []string{"deploy/cdk/lib/template.json"} {
+	for _, file := range []string{"deploy/cdk/lib/template.json", "deploy/terraform/versions.tf"} {
 		text, err := os.ReadFile(file)
 		if err != nil {
 			t.Fatal(err)

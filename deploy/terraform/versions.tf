@@ -1,5 +1,7 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
+# Of the template f9714a65c06098f6.
+
 terraform {
   required_version = ">= 1.9"
   required_providers {

@@ -32,7 +32,7 @@ const written = "# Generated from template.yaml by .ci/ways update; do not edit.
 
 // files are the module's files by name.
 func (g *generator) files() map[string]string {
-	files := map[string]string{"versions.tf": versions, "main.tf": g.main(), "outputs.tf": g.outputs()}
+	files := map[string]string{"versions.tf": "# Of the template " + g.t.Metadata.TemplateDigest + ".\n\n" + versions, "main.tf": g.main(), "outputs.tf": g.outputs()}
 	files["locals.tf"] = g.locals()
 	files["variables.tf"] = g.variables() // when it is known which are used
 	for name, text := range files {

@@ -15,6 +15,7 @@ type object = map[string]any
 // cloud is the template that the CDK's construct has: what the SAM translator makes of
 // template.yaml.
 type cloud struct {
+	Metadata    struct{ TemplateDigest string }
 	Description string
 	Parameters  map[string]parameter
 	Rules       map[string]rule
