@@ -299,7 +299,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	s := &Server{addr: listener.Addr().String(), done: make(chan struct{}), unavailable: missing, incomplete: agents.Incomplete()}
 	go func() {
 		defer close(s.done)
-		beside := []func(context.Context){overdue.run, pumpFor(d.db, front, o).Run, leanMemory, ended.run, care.run}
+		beside := []func(context.Context){overdue.run, pumpFor(d.db, front, o).Run, leanMemory, rareCollections, ended.run, care.run}
 		if o.Watch {
 			beside = append(beside, changed.run)
 		}
