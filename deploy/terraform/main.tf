@@ -3190,6 +3190,12 @@ resource "aws_iam_role_policy" "stream_role_stream" {
         "Resource" = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
       },
       {
+        "Action"    = ["dynamodb:PutItem"]
+        "Condition" = { "ForAllValues:StringLike" = { "dynamodb:LeadingKeys" = ["TK#*"] } }
+        "Effect"    = "Allow"
+        "Resource"  = "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}"
+      },
+      {
         "Action"   = ["dynamodb:Query"]
         "Effect"   = "Allow"
         "Resource" = ["arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/list", "arn:${data.aws_partition.current.partition}:dynamodb:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:table/${(local.makes_table ? aws_dynamodb_table.table[0].name : var.existing_table)}/index/approvals"]

@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template f9714a65c06098f6.
+# Of the template 47b17025f94e6d19.
 
 terraform {
   required_version = ">= 1.9"
