@@ -19,8 +19,9 @@ import (
 // 30,000 before runs could notify people, 35,000 before they could start other runs, and 36,500
 // before clients of other protocols could talk to them, 37,600 before there was a console, and
 // 38,200 before it had accounts and decisions could be withdrawn, and 38,700 before stacks could
-// move to restored tables; what is new may add its own guides, and nothing else may grow.
-const mostWords = 39000
+// move to restored tables and be made by the CDK and Terraform; what is new may add its own
+// guides, and nothing else may grow.
+const mostWords = 39100
 
 // word is what a reader reads as one. The rules of tables and lists are none.
 var word = regexp.MustCompile(`\S*[\pL\pN]\S*`)

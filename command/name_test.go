@@ -45,7 +45,7 @@ func TestCommandsToCopyBeginAsThePersonTypedThem(t *testing.T) {
 	}
 	var out, errs bytes.Buffer
 	run(t.Context(), dormouse.Program{Name: "dormouse"}, "bin/dormouse", []string{"dev", "--agents", t.TempDir() + "/none", "--data", t.TempDir()}, strings.NewReader(""), &out, &errs)
-	if !strings.Contains(errs.String(), "\ndormouse: the directory ") || !strings.Contains(errs.String(), "create it with: bin/dormouse new NAME") {
+	if !strings.HasPrefix(errs.String(), "dormouse: the directory ") || !strings.Contains(errs.String(), "create it with: bin/dormouse new NAME") {
 		t.Errorf("the error is %q", errs.String())
 	}
 }

@@ -129,7 +129,7 @@ func TestFiltersThatAreNoneAreRefused(t *testing.T) {
 		{query.List{Reason: "suspended"}, reasons},
 		{query.List{Reason: "NaturalEnd"}, reasons},
 		{query.List{ResponseState: " done"}, "response_state must be done, no_op or awaiting_input"},
-		{query.List{Kind: "anything"}, "kind must be approval, client, input, unknown_outcome or interrupt"},
+		{query.List{Kind: "anything"}, "kind must be approval, client, input, unknown_outcome, interrupt or question"},
 		{query.List{Metadata: many}, "a list takes at most 16 metadata filters"},
 		{query.List{Metadata: map[string]string{"": "empty"}}, "the filter metadata. has no key; write metadata.KEY=VALUE"},
 		{query.List{Metadata: map[string]string{"{key}": "v"}}, "the filter metadata.{key} has no key; write metadata.KEY=VALUE"},

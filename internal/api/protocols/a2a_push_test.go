@@ -352,9 +352,9 @@ func TestA2APushesLateThingsAsTheyAreNow(t *testing.T) {
 		t.Errorf("first came %s", state)
 	}
 	d.rpc("CancelTask", `{"id":"`+begun.ID+`"}`)
-	_, end := l.next()
-	state, again := l.next() // of the question, sent again
-	if state != "CANCELED" || again.Time.Timestamp.After(end.Time.Timestamp) {
-		t.Errorf("the question came again as %s at %s, and the end at %s", state, again.Time.Timestamp, end.Time.Timestamp)
+	l.next() // of the end
+	// The time may be later than that of the end: a run that has ended is settled after it.
+	if state, again := l.next(); state != "CANCELED" {
+		t.Errorf("the question came again as %s at %s", state, again.Time.Timestamp)
 	}
 }

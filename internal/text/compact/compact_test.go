@@ -60,9 +60,9 @@ var stored = []string{
 
 func TestBodiesOfEarlierProgramsAreRead(t *testing.T) {
 	for i, want := range []string{segment, texts()["other letters"]} {
-		raw, err := hex.DecodeString(stored[i])
+		raw, bad := hex.DecodeString(stored[i])
 		back, err := compact.Unpack(raw, thread)
-		if err != nil || string(back) != want {
+		if bad != nil || err != nil || string(back) != want {
 			t.Errorf("body %d came back as %q (%v); now it would be stored as\n%x", i, back, err, compact.Pack([]byte(want), thread))
 		}
 	}
