@@ -41,6 +41,9 @@ type Answer struct {
 func Read(w http.ResponseWriter, r *http.Request, q *linkpage.Question, call *wire.Pending) (Answer, error) {
 	v, proof, err := verdict(w, r, q, call)
 	a := Answer{Withdrawn: v.Withdrawn, Proof: proof}
+	if err == nil && v.Withdrawn < 0 {
+		err = refusal.New(refusal.CodeInvalid, "withdrawn must be at least 0")
+	}
 	if err == nil && (v.Action == Code || v.Action == Withdraw) {
 		a.Decision = wire.Decision{Action: v.Action, DecisionID: v.DecisionID}
 		return a, nil
