@@ -120,6 +120,7 @@ func TestAProgramUndoesByALink(t *testing.T) {
 		{link, `{"action":"withdraw","decision_id":"x"}`, "decision_not_found", 404},
 		{link, undo, "withdrawn", 200},
 		{link, `{"action":"resume","hold":8}`, "decision_withdrawn", 409},
+		{link, `{"action":"resume","withdrawn":-1}`, "invalid_request", 400},
 		{link, `{"action":"resume","hold":8,"withdrawn":1}`, "hold_unavailable", 409},
 		{link, `{"action":"resume","withdrawn":1}`, "accepted", 202},
 	} {

@@ -352,7 +352,9 @@ func TestA2APushesLateThingsAsTheyAreNow(t *testing.T) {
 		t.Errorf("first came %s", state)
 	}
 	d.rpc("CancelTask", `{"id":"`+begun.ID+`"}`)
-	l.next() // of the end
+	if state, _ := l.next(); state != "CANCELED" {
+		t.Errorf("the end came as %s", state)
+	}
 	// The time may be later than that of the end: a run that has ended is settled after it.
 	if state, again := l.next(); state != "CANCELED" {
 		t.Errorf("the question came again as %s at %s", state, again.Time.Timestamp)

@@ -144,6 +144,11 @@ func run(ctx context.Context, a *cmdline.App, o measure.Options) error {
 	}
 	report, err := measure.Run(ctx, o)
 	p.End()
+	return show(a, report, err, draw)
+}
+
+// show prints what a benchmark measured, as JSON or as it is drawn, unless it failed.
+func show[R any](a *cmdline.App, report R, err error, draw func(R) string) error {
 	switch {
 	case err != nil:
 		return err

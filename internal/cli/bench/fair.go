@@ -61,13 +61,7 @@ func runFair(ctx context.Context, a *cmdline.App, o fair.Options) error {
 	o.Progress = func(done, of int) { p.At(done, of, "") }
 	report, err := fair.Run(ctx, o)
 	p.End()
-	switch {
-	case err != nil:
-		return err
-	case a.JSON:
-		return a.PrintJSON(report)
-	}
-	return a.Print(drawFair(report))
+	return show(a, report, err, drawFair)
 }
 
 func drawFair(r fair.Report) string {

@@ -66,13 +66,7 @@ func runSleepers(ctx context.Context, a *cmdline.App, o sleepers.Options) error 
 	}
 	report, err := sleepers.Run(ctx, o)
 	p.End()
-	switch {
-	case err != nil:
-		return err
-	case a.JSON:
-		return a.PrintJSON(report)
-	}
-	return a.Print(drawSleepers(report))
+	return show(a, report, err, drawSleepers)
 }
 
 // drawSleepers returns the report as tables.

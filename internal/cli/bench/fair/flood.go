@@ -36,7 +36,7 @@ func floods(o Options) []flood {
 }
 
 func start(ctx context.Context, _ *bench, api *client.Client, _ int) error {
-	_, err := api.StartRun(ctx, client.StartRequest{Agent: "desk", Input: core.Encode(request)}, "")
+	_, err := api.StartRun(ctx, client.StartRequest{Agent: "desk", Input: core.Encode(served.Request)}, "")
 	return err
 }
 

@@ -9,7 +9,7 @@ import (
 	"sync/atomic"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 )
 
 // agentFile is the agent of both tenants; %s is the address of the model. What waits for longer
@@ -17,25 +17,9 @@ import (
 const agentFile = `name: desk
 model: {provider: openai, model: scripted, base_url: "%s"}
 tenants: [large, small]
-instructions: Settle what customers complain about. Refund what arrived broken.
-tools:
-  - name: refund
-    description: Refunds a part of an order.
-    parameters:
-      type: object
-      properties: {order: {type: string}, amount: {type: number}, currency: {type: string}, reason: {type: string}}
-      required: [order, amount, currency]
-    recorded: [{result: refunded}]
-permissions: {ask: [{tool: refund, approval: refund}]}
 groups: {desk: ["token:large", "token:small"]}
 approvals: {refund: {group: desk, deadline: 1h}}
-`
-
-const (
-	request   = "Order A-20419 arrived with a broken lamp. The customer asks for a refund of the lamp, not for a replacement."
-	said      = "The customer's photo shows a broken shade. I refund the lamp and leave the rest of order A-20419 as it is."
-	arguments = `{"order":"A-20419","amount":129.5,"currency":"EUR","reason":"lamp arrived broken, photo received"}`
-)
+` + served.Work
 
 // model is a server with the protocol of OpenAI. It asks for a refund, and then it is done.
 type model struct {
@@ -80,20 +64,9 @@ func (m *model) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	if _, err := io.Copy(body, r.Body); err != nil {
 		return
 	}
-	message := map[string]any{"role": "assistant", "content": "The lamp is refunded."}
-	finish := "stop"
-	if !strings.Contains(body.String(), `"role":"tool"`) {
-		finish = "tool_calls"
-		message["content"] = said
-		message["tool_calls"] = []any{map[string]any{"id": "call_1", "type": "function", "function": map[string]any{"name": "refund", "arguments": arguments}}}
-	}
 	select {
 	case <-answers:
+		served.Reply(w, served.Refunded(body.String()))
 	case <-r.Context().Done():
-		return
 	}
-	w.Header().Set("Content-Type", "application/json")
-	w.Write(core.Encode(map[string]any{"id": "c", "object": "chat.completion", "model": "scripted",
-		"choices": []any{map[string]any{"index": 0, "message": message, "finish_reason": finish}},
-		"usage":   map[string]int{"prompt_tokens": 300, "completion_tokens": 60}}))
 }

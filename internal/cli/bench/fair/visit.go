@@ -83,7 +83,7 @@ func whole(ctx context.Context, api *client.Client) error {
 
 // asked starts a run, and returns when it waits for an approval.
 func asked(ctx context.Context, api *client.Client) (client.Run, error) {
-	run, err := api.StartRun(ctx, client.StartRequest{Agent: "desk", Input: core.Encode(request)}, "")
+	run, err := api.StartRun(ctx, client.StartRequest{Agent: "desk", Input: core.Encode(served.Request)}, "")
 	if err != nil {
 		return run, err
 	}

@@ -63,7 +63,7 @@ func (b *bench) first(ctx context.Context, s store) (thread string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
-	run, err := server.api.StartRun(ctx, client.StartRequest{Agent: "sleeper", Input: core.Encode(request)}, "")
+	run, err := server.api.StartRun(ctx, client.StartRequest{Agent: "sleeper", Input: core.Encode(served.Request)}, "")
 	if err != nil {
 		return "", err
 	}
