@@ -28,8 +28,8 @@ var mutants = []mutant{
 	{why: "The button that says no approves, and the other way round.", file: "httpapi/linkpage/form.go",
 		old: `name="action" value="resume">`, new: `name="action" value="cancel">`, test: "TestTheWholeWayWithoutAScript"},
 	{why: "The page says which button was pressed, and another answer was stored before.", file: "console/question.go",
-		old: "\tif waits == nil {\n\t\tc.seeOther(w, \"/questions/\"+sus+\"?late\")\n\t\treturn nil\n",
-		new: "\tif waits == nil {\n\t\treturn c.outcome(w, l, http.StatusOK, wire.Outcome{State: \"answered\", Decision: &wire.OutcomeDecision{Action: form.Get(\"action\")}}, \"\")\n", test: "TestTwoTabsAnswer"},
+		old: "\tcase waits == nil:\n\t\tc.seeOther(w, \"/questions/\"+sus+\"?late\")\n\t\treturn nil\n",
+		new: "\tcase waits == nil:\n\t\treturn c.outcome(w, l, http.StatusOK, wire.Outcome{State: \"answered\", Decision: &wire.OutcomeDecision{Action: form.Get(\"action\")}}, \"\")\n", test: "TestTwoTabsAnswer"},
 	{why: "What was approved need not be what was shown.", file: "console/question.go",
 		old: "Arguments: v.Arguments, Shown: v.Shown,", new: "Arguments: v.Arguments,", within: "console"},
 }
