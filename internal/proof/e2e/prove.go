@@ -160,12 +160,12 @@ func (p *proof) local(ctx context.Context, t *suites.Target) error {
 		"IntakeAgent": suites.EventAgent, "PrivateHosts": p.service.Host() + "," + p.receiver.Host()}}); err != nil {
 		return err
 	}
-	t.Own = func(ctx context.Context, parameters map[string]string, stopped bool) (*platform.Platform, error) {
-		dir := filepath.Join(p.dir, "own")
+	t.Own = func(ctx context.Context, name string, parameters map[string]string, stopped bool) (*platform.Platform, error) {
+		dir := filepath.Join(p.dir, name)
 		if err := os.MkdirAll(dir, 0o700); err != nil {
 			return nil, err
 		}
-		return start(ctx, platform.Options{Name: "own", Dir: dir, Parameters: parameters, Code: ownCode, Stopped: stopped})
+		return start(ctx, platform.Options{Name: name, Dir: dir, Parameters: parameters, Code: ownCode, Stopped: stopped})
 	}
 	t.Platform, t.API, t.Table = p.platform, p.platform.API, p.platform.Stack.Table.Name
 	t.DB, t.SQS, t.Queues = p.platform.DB, p.platform.SQS, p.platform.QueueURLs

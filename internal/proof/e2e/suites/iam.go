@@ -34,7 +34,7 @@ func signed(ctx context.Context, t *Target, b *book) {
 		return
 	}
 	defer desks.close()
-	p, err := t.Own(ctx, map[string]string{"Auth": "IAM", "IAMRoles": "arn:aws:iam::" + servers.Account + ":user/proof=start,read,decide", "PrivateHosts": desks.shop.host}, false)
+	p, err := t.Own(ctx, "iam", map[string]string{"Auth": "IAM", "IAMRoles": "arn:aws:iam::" + servers.Account + ":user/proof=start,read,decide", "PrivateHosts": desks.shop.host}, false)
 	if !b.check("a second stack, with Auth=IAM, stands on the same servers", err) {
 		return
 	}

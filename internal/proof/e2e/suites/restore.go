@@ -28,7 +28,7 @@ func restored(ctx context.Context, t *Target, b *book) {
 		b.say("not run: it starts stacks of its own, which it does not where one is deployed already")
 		return
 	}
-	p, err := t.Own(ctx, map[string]string{"PrivateHosts": t.Service.Host()}, false)
+	p, err := t.Own(ctx, "restored", map[string]string{"PrivateHosts": t.Service.Host()}, false)
 	if !b.check("a stack is there", err) {
 		return
 	}
@@ -148,7 +148,7 @@ func (s *restoreStory) swapped(ctx context.Context) bool {
 	if !s.b.check("the functions of before are gone", s.down()) {
 		return false
 	}
-	p, err := s.t.Own(ctx, map[string]string{"PrivateHosts": s.t.Service.Host(), "ExistingTable": s.to()}, true)
+	p, err := s.t.Own(ctx, "restored", map[string]string{"PrivateHosts": s.t.Service.Host(), "ExistingTable": s.to()}, true)
 	if !s.b.check("the stack is deployed with that table", err) {
 		return false
 	}

@@ -56,11 +56,11 @@ type Target struct {
 	// Receiver gets notices. nil as Platform is.
 	Receiver *Receiver
 
-	// Own starts another stack on the same servers, with parameters of the template. Its
-	// functions are those of the example refund-desk, which a program of one's own brings
-	// along. With stopped, nothing runs until an operator starts it. The caller closes it. nil
-	// as Platform is.
-	Own func(ctx context.Context, parameters map[string]string, stopped bool) (*platform.Platform, error)
+	// Own starts another stack on the same servers, with parameters of the template. Its tables
+	// and queues have its name, so a stack that comes again finds them. Its functions are those
+	// of the example refund-desk, which a program of one's own brings along. With stopped,
+	// nothing runs until an operator starts it. The caller closes it. nil as Platform is.
+	Own func(ctx context.Context, name string, parameters map[string]string, stopped bool) (*platform.Platform, error)
 
 	Recordings string // file; "" for made-up ones
 	// tools that people are asked about, with commas between them; "" for GateOfRecordings or
