@@ -219,7 +219,7 @@ func loosely(o *jsonschema.Schema) *jsonschema.Schema {
 			m.Type, m.Types = "", []string{"string", "null"}
 			fallthrough
 		default:
-			m.Enum, m.MinLength, m.MaxLength = nil, nil, nil
+			m.Enum, m.MinLength, m.MaxLength, m.Minimum, m.Maximum = nil, nil, nil, nil, nil
 		}
 	}
 	return o
