@@ -14,7 +14,7 @@ import (
 func TestTheStandInsKnowNothingOfTheProduct(t *testing.T) {
 	const module = "github.com/dormouse-dev/dormouse/"
 	folders := []string{"internal/aws/template", "internal/proof/awsdouble", "internal/proof/e2e/stack", "internal/proof/e2e/lambda",
-		"internal/proof/e2e/gateway", "internal/proof/e2e/servers", "internal/proof/e2e/platform"}
+		"internal/proof/e2e/gateway", "internal/proof/e2e/servers", "internal/proof/e2e/platform", "internal/proof/e2e/faultproxy"}
 	for _, folder := range folders {
 		files, err := filepath.Glob(filepath.Join("../../..", folder, "*.go"))
 		if err != nil || len(files) == 0 {

@@ -2,7 +2,8 @@
 // binaries, the real template and real SDK clients against third-party emulators. Run it in a clone
 // of the repository:
 //
-//	go run ./internal/proof/e2e                    all suites
+//	go run ./internal/proof/e2e                    all suites but faults
+//	go run ./internal/proof/e2e --only faults --for 10m
 //	go run ./internal/proof/e2e servers dynamodb -- go test ./internal/store/dynamo
 //
 // It ends with one line of counts. The exit code is 1 if a check failed or an emulator could not be
@@ -51,8 +52,9 @@ type options struct {
 	recordings string
 	gate       string
 	limit      int
-	tortureFor time.Duration
+	loadFor    time.Duration
 	kills      float64
+	faults     suites.Faults
 	json       bool
 	keep       string
 }
@@ -88,7 +90,7 @@ func run(ctx context.Context, args []string, out, progress io.Writer) int {
 const help = `Proves on this machine, without an account, that what would be deployed works: the real template, built functions that
 are killed, and servers that others wrote. The first run installs these, which takes minutes; what it needs: docs/contributing/emulators.md.
 
-  go run ./internal/proof/e2e [FLAGS]                                      all suites, or those of --only
+  go run ./internal/proof/e2e [FLAGS]                                      all suites but faults, or those of --only
   go run ./internal/proof/e2e servers [dynamodb|sqs|openid|NAME] -- COMMAND...  COMMAND against each server that stands for the service
 
 `
@@ -113,8 +115,11 @@ func read(args []string, progress io.Writer) (options, error) {
 	f.StringVar(&o.gate, "gate", "", "tools of the recordings that people are asked about, with commas between them (default: with --recordings\n"+
 		suites.GateOfRecordings+",\nwithout "+suites.GateOfMadeUp+")")
 	f.IntVar(&o.limit, "limit", 100, "how many of them are played; 0 for all of --recordings")
-	f.DurationVar(&o.tortureFor, "torture-for", 30*time.Second, "how long the torture starts new runs")
-	f.Float64Var(&o.kills, "kills", 0.03, "how many invocations are killed in the torture and the replay, from 0 to below 1")
+	f.DurationVar(&o.loadFor, "for", 30*time.Second, "how long the suites torture and faults start new runs")
+	f.Float64Var(&o.kills, "kills", 0.03, "how many invocations are killed in the suites torture, faults and replay, from 0 to below 1")
+	f.Float64Var(&o.faults.Throttle, "throttle", 0.04, "in the suite faults: share of calls to DynamoDB and SQS that are throttled, from 0 to below 1")
+	f.Float64Var(&o.faults.Lose, "lose", 1./12, "in the suite faults: share of calls that are carried out, and not answered")
+	f.Float64Var(&o.faults.Double, "double", 0.05, "share of messages that a function gets twice at once, in all suites")
 	f.BoolVar(&o.json, "json", false, "print the report as JSON")
 	f.StringVar(&o.keep, "keep", "", "directory for binaries and logs, which is kept (default: a temporary one, removed if all is well)")
 	if err := f.Parse(args); err != nil {
@@ -122,9 +127,13 @@ func read(args []string, progress io.Writer) (options, error) {
 	}
 	switch {
 	case f.NArg() > 0:
-		return o, fmt.Errorf("%q is too much; there are flags only, and the verb servers", f.Arg(0))
-	case !(o.kills >= 0 && o.kills < 1):
+		return o, fmt.Errorf("%q is too much; there are flags only, and the command servers", f.Arg(0))
+	case !rate(o.kills):
 		return o, fmt.Errorf("--kills is a rate from 0 to below 1, not %v", o.kills)
+	case !rate(o.faults.Throttle) || !rate(o.faults.Lose) || !rate(o.faults.Double):
+		return o, errors.New("--throttle, --lose and --double are rates from 0 to below 1")
+	case o.loadFor <= 0:
+		return o, fmt.Errorf("--for is a time such as 30s, not %s", o.loadFor)
 	case o.limit < 0 || o.limit == 0 && o.recordings == "":
 		return o, fmt.Errorf("--limit is a number from 1, or 0 for all of --recordings, not %d", o.limit)
 	case o.api != "" && o.table == "":
@@ -140,6 +149,9 @@ func read(args []string, progress io.Writer) (options, error) {
 	}
 	return o, nil
 }
+
+// rate says whether a share makes sense.
+func rate(share float64) bool { return share >= 0 && share < 1 }
 
 func (o options) names() []string {
 	if o.only == "" {

@@ -17,7 +17,9 @@ func TestAWrongCommandLineIsSaidAndNothingIsStarted(t *testing.T) {
 		"--limit -1":                            "--limit is a number from 1",
 		"--limit 0":                             "or 0 for all of --recordings",
 		"servers":                               "usage: go run ./internal/proof/e2e servers [dynamodb|sqs|openid|NAME] -- COMMAND",
-		"--torture-for soon":                    "invalid value",
+		"--for soon":                            "invalid value",
+		"--for 0s":                              "--for is a time",
+		"--lose 1":                              "are rates from 0 to below 1",
 		"--only doors,nothing --dynamodb no-db": "there is no suite",
 	} {
 		var said bytes.Buffer
@@ -39,7 +41,7 @@ func TestASeedIsMadeIfNoneIsGiven(t *testing.T) {
 
 func TestMessagesAreDoubledByTheSeed(t *testing.T) {
 	n := 0
-	first, second := doubler(7), doubler(7)
+	first, second := doubler(7, 0.05), doubler(7, 0.05)
 	for range 2000 {
 		a, b := first("m"), second("m")
 		if a != b {

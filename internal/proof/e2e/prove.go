@@ -10,10 +10,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/proof/e2e/faultproxy"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/platform"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/servers"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/suites"
@@ -27,9 +30,6 @@ var pace = platform.Pace{Step: 25 * time.Second, Visibility: 32 * time.Second, S
 
 // tenant is whose everything is.
 const tenant = "proof"
-
-// doubled is how many messages are given to a function twice at once.
-const doubled = 0.05
 
 // ownCode are the functions of a program that brings Go functions, in place of those that the
 // template names. The sweep needs none.
@@ -58,7 +58,7 @@ func prove(ctx context.Context, o options, progress io.Writer) (report suites.Re
 		return report, err
 	}
 	report = suites.Run(ctx, target, o.names())
-	report.Seed, report.DynamoDB, report.SQS = o.seed, p.names[0], p.names[1]
+	report.Seed, report.DynamoDB, report.SQS = o.seed, p.servedBy[0], p.servedBy[1]
 	return report, ctx.Err()
 }
 
@@ -81,7 +81,9 @@ type proof struct {
 	service  *torture.Service // that the tools of agents ask
 	receiver *suites.Receiver
 	log      *os.File
-	names    [2]string // of what stands for DynamoDB and SQS
+	servedBy [2]string // of what stands for DynamoDB and SQS
+	proxies  []*faultproxy.Proxy
+	doubled  atomic.Int64 // messages
 }
 
 func (p *proof) say(format string, args ...any) { fmt.Fprintf(p.progress, format+"\n", args...) }
@@ -101,7 +103,7 @@ func (p *proof) target(ctx context.Context) (*suites.Target, error) {
 		return nil, fmt.Errorf("building the programs: %w\n%s", err, said)
 	}
 	t := &suites.Target{Module: module, Dir: p.dir, CLI: filepath.Join(bin, "dormouse"), Verbs: filepath.Join(bin, "dormouse-proof"), Desk: filepath.Join(bin, "refund-desk"), Seed: p.seed, Progress: p.progress, Tenant: tenant, Recordings: p.recordings, Gate: p.gate, Limit: p.limit,
-		TortureFor: p.tortureFor, Kills: p.kills}
+		Load: suites.Load{For: p.loadFor, Kills: p.kills, Faults: p.faults}}
 	if p.api != "" {
 		return t, p.deployed(t)
 	}
@@ -110,7 +112,7 @@ func (p *proof) target(ctx context.Context) (*suites.Target, error) {
 
 // deployed points the suites at a stack that is there.
 func (p *proof) deployed(t *suites.Target) error {
-	p.names = [2]string{p.dynamodb, p.sqs}
+	p.servedBy = [2]string{p.dynamodb, p.sqs}
 	t.API, t.Table, t.Token = p.api, p.table, os.Getenv("DORMOUSE_TOKEN")
 	t.DynamoDBURL, t.SQSURL = p.address(p.dynamodb), p.address(p.sqs)
 	t.Queues = map[string]string{platform.IntakeQueue: p.intake, platform.IntakeDeadQueue: p.intakeDead}
@@ -127,10 +129,10 @@ func (p *proof) address(name string) string {
 
 func (p *proof) local(ctx context.Context, t *suites.Target) error {
 	var err error
-	if t.DynamoDBURL, p.names[0], err = p.server(ctx, p.dynamodb); err != nil {
+	if t.DynamoDBURL, p.servedBy[0], err = p.server(ctx, p.dynamodb); err != nil {
 		return err
 	}
-	if t.SQSURL, p.names[1], err = p.server(ctx, p.sqs); err != nil {
+	if t.SQSURL, p.servedBy[1], err = p.server(ctx, p.sqs); err != nil {
 		return err
 	}
 	python, err := servers.Install(ctx, "translator", p.progress)
@@ -140,7 +142,7 @@ func (p *proof) local(ctx context.Context, t *suites.Target) error {
 	if p.log, err = os.Create(filepath.Join(p.dir, "platform.log")); err != nil {
 		return err
 	}
-	p.say("building the functions; DynamoDB is %s, SQS is %s, the seed is %d", p.names[0], p.names[1], p.seed)
+	p.say("building the functions; DynamoDB is %s, SQS is %s, the seed is %d", p.servedBy[0], p.servedBy[1], p.seed)
 	p.say("times that are shorter than the template's: a step %s, visibility %s, the sweep every %s", pace.Step, pace.Visibility, pace.Sweep)
 	if p.service, err = torture.Serve(filepath.Join(p.dir, "payments.jsonl")); err != nil {
 		return err
@@ -150,10 +152,15 @@ func (p *proof) local(ctx context.Context, t *suites.Target) error {
 		return err
 	}
 	t.Receiver = p.receiver
+	shown, err := p.front(t)
+	if err != nil {
+		return err
+	}
 	start := func(ctx context.Context, o platform.Options) (*platform.Platform, error) {
 		o.Module, o.DynamoDB, o.SQS, o.Python = t.Module, t.DynamoDBURL, t.SQSURL, filepath.Join(python, "bin", "python")
+		o.Shown = shown
 		o.Environment = map[string]string{"DORMOUSE_SECRET_" + suites.ReceiverSecret: suites.ReceiverKey, "DORMOUSE_SECRET_" + suites.HookSecret: suites.HookKey}
-		o.Pace, o.Seed, o.Double, o.Logger = pace, p.seed, doubler(p.seed), slog.New(slog.NewJSONHandler(p.log, nil))
+		o.Pace, o.Seed, o.Double, o.Logger = pace, p.seed, p.doubler(), slog.New(slog.NewJSONHandler(p.log, nil))
 		return platform.Start(ctx, o)
 	}
 	if p.platform, err = start(ctx, platform.Options{Name: "proof", Dir: p.dir, Parameters: map[string]string{"IntakeTenant": tenant,
@@ -167,20 +174,51 @@ func (p *proof) local(ctx context.Context, t *suites.Target) error {
 		}
 		return start(ctx, platform.Options{Name: name, Dir: dir, Parameters: parameters, Code: ownCode, Stopped: stopped})
 	}
+	t.Doubled = p.doubled.Load
 	t.Platform, t.API, t.Table = p.platform, p.platform.API, p.platform.Stack.Table.Name
 	t.DB, t.SQS, t.Queues = p.platform.DB, p.platform.SQS, p.platform.QueueURLs
 	t.Token = p.platform.Issuer.Token("proof", tenant, []string{"admin"}, 6*time.Hour)
 	return nil
 }
 
+// front puts a proxy that makes calls fail before each server, for the suite that asks for it. The
+// functions call the servers through the proxies; what stands for Lambda and the suites themselves
+// don't, because their calls are AWS's own.
+func (p *proof) front(t *suites.Target) (platform.Endpoints, error) {
+	shown := platform.Endpoints{DynamoDB: t.DynamoDBURL, SQS: t.SQSURL}
+	if !slices.Contains(p.options.names(), suites.FaultsSuite) {
+		return shown, nil
+	}
+	for i, url := range []*string{&shown.DynamoDB, &shown.SQS} {
+		proxy, err := faultproxy.Start(*url, p.seed+uint64(i))
+		if err != nil {
+			return shown, err
+		}
+		p.proxies, *url = append(p.proxies, proxy), proxy.URL
+	}
+	t.Proxies = p.proxies
+	return shown, nil
+}
+
 // doubler says by the seed which messages come twice.
-func doubler(seed uint64) func(string) bool {
+func (p *proof) doubler() func(string) bool {
+	twice := doubler(p.seed, p.faults.Double)
+	return func(id string) bool {
+		is := twice(id)
+		if is {
+			p.doubled.Add(1)
+		}
+		return is
+	}
+}
+
+func doubler(seed uint64, share float64) func(string) bool {
 	var mu sync.Mutex
 	random := rand.New(rand.NewPCG(seed, 2))
 	return func(string) bool {
 		mu.Lock()
 		defer mu.Unlock()
-		return random.Float64() < doubled
+		return random.Float64() < share
 	}
 }
 
@@ -212,6 +250,9 @@ func (p *proof) close() error {
 	}
 	if p.receiver != nil {
 		err = errors.Join(err, p.receiver.Close())
+	}
+	for _, x := range p.proxies {
+		err = errors.Join(err, x.Close())
 	}
 	for _, s := range p.servers {
 		err = errors.Join(err, s.Close())

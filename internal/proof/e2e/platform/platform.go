@@ -33,12 +33,13 @@ import (
 
 // Options say what to put together.
 type Options struct {
-	Module     string // directory of the repository
-	Dir        string // for binaries and logs; must be there
-	Name       string // of the stack
-	DynamoDB   string // URL
-	SQS        string // URL
-	Python     string // that has the SAM translator
+	Module     string    // directory of the repository
+	Dir        string    // for binaries and logs; must be there
+	Name       string    // of the stack
+	DynamoDB   string    // URL
+	SQS        string    // URL
+	Shown      Endpoints // to the functions
+	Python     string    // that has the SAM translator
 	Parameters map[string]string
 	// directories that are built in place of those that the template names
 	Code map[string]string
@@ -52,6 +53,9 @@ type Options struct {
 	Stopped bool
 	Logger  *slog.Logger
 }
+
+// Endpoints are where functions reach the services. An empty one is that of the platform itself.
+type Endpoints struct{ DynamoDB, SQS string }
 
 // Pace makes waits shorter than the template has them, so that a proof does not take hours: a step
 // that is killed is found by its lease, by the queue's visibility, or by the sweep. A value of 0
@@ -228,7 +232,7 @@ func (p *Platform) environment(f stack.Function, tmp string) map[string]string {
 	for there, url := range p.urls {
 		here[there] = url
 	}
-	env := map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": p.o.DynamoDB, "AWS_ENDPOINT_URL_SQS": p.o.SQS, "TMPDIR": tmp,
+	env := map[string]string{"AWS_ENDPOINT_URL_DYNAMODB": cmp.Or(p.o.Shown.DynamoDB, p.o.DynamoDB), "AWS_ENDPOINT_URL_SQS": cmp.Or(p.o.Shown.SQS, p.o.SQS), "TMPDIR": tmp,
 		"AWS_ACCESS_KEY_ID": keyID, "AWS_SECRET_ACCESS_KEY": secret, "AWS_SESSION_TOKEN": "session"}
 	maps.Copy(env, p.o.Environment)
 	for name, value := range f.Environment {

@@ -39,7 +39,7 @@ func (t *Target) checkKills(b *book, since lambda.Counts) {
 	}
 	var err error
 	if since.Kills == 0 {
-		err = fmt.Errorf("of %d invocations not one was killed; play more (--limit, --torture-for), raise --kills, or say --kills 0 for a proof without", since.Invocations)
+		err = fmt.Errorf("of %d invocations not one was killed; play more (--limit, --for), raise --kills, or say --kills 0 for a proof without", since.Invocations)
 	}
 	b.check("functions were killed", err)
 }

@@ -82,7 +82,7 @@ func TestAProofOfKillsWithoutAnyFails(t *testing.T) {
 		{nil, 0.03, 0, 0, 0},
 	} {
 		var r Report
-		target := Target{Platform: c.platform, Kills: c.rate}
+		target := Target{Platform: c.platform, Load: Load{Kills: c.rate}}
 		target.checkKills(&book{suite: "torture", report: &r, progress: io.Discard}, lambda.Counts{Invocations: 40, Kills: c.killed})
 		if r.Checks != c.checks || r.Failed != c.failed {
 			t.Errorf("%+v: %d checks, %d failed", c, r.Checks, r.Failed)

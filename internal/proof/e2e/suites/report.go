@@ -16,6 +16,7 @@ type Report struct {
 	Checks int `json:"checks"`
 	Failed int `json:"failed"`
 	lambda.Counts
+	Faults     Faulted   `json:"faults,omitzero"`
 	Recordings int       `json:"recordings"`
 	Mismatches int       `json:"mismatches"`
 	Failures   []Failure `json:"failures,omitempty"`
@@ -55,6 +56,10 @@ func (r Report) Print(w io.Writer, asJSON bool) error {
 	}
 	if r.Failed > 0 {
 		fmt.Fprintf(&text, "the same again, as far as the operating system lets it: --seed %d --dynamodb %s --sqs %s\n", r.Seed, r.DynamoDB, r.SQS)
+	}
+	if n := r.Faults; n.Calls > 0 {
+		fmt.Fprintf(&text, "faults: of %d calls %d were throttled, %d batches handled in part, %d answers lost; %d messages doubled\n",
+			n.Calls, n.Throttled, n.Partial, n.Lost, n.Doubled)
 	}
 	fmt.Fprintf(&text, "%d passed, %d failed\n", r.Checks-r.Failed, r.Failed)
 	fmt.Fprintf(&text, "e2e: %d suites, %d checks, %d failed; %d invocations, %d cold starts, %d kills, %d recordings, %d mismatches; %s and %s, %.0fs\n",

@@ -22,6 +22,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/sqs"
 
 	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/proof/e2e/faultproxy"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/platform"
 	"github.com/dormouse-dev/dormouse/internal/proof/e2e/servers"
 	"github.com/dormouse-dev/dormouse/internal/proof/torture"
@@ -65,10 +66,22 @@ type Target struct {
 	Recordings string // file; "" for made-up ones
 	// tools that people are asked about, with commas between them; "" for GateOfRecordings or
 	// GateOfMadeUp
-	Gate       string
-	Limit      int // of recordings; 0 for all
-	TortureFor time.Duration
-	Kills      float64
+	Gate  string
+	Limit int // of recordings; 0 for all
+
+	Load
+}
+
+// Load is how torture and faults strain the stack.
+type Load struct {
+	For    time.Duration // how long they start new runs
+	Kills  float64       // share of the invocations that are killed, also in the replay
+	Faults Faults
+
+	// Proxies are between the functions and their servers, and Doubled counts the messages
+	// that a function got twice. nil unless the suite faults was asked for.
+	Proxies []*faultproxy.Proxy
+	Doubled func() int64
 }
 
 // EventAgent is the agent that events of other services start.
@@ -76,12 +89,15 @@ const EventAgent = "event-desk"
 
 // suite is one part of the proof.
 type suite struct {
-	name string
-	run  func(ctx context.Context, t *Target, b *book)
+	name  string
+	run   func(ctx context.Context, t *Target, b *book)
+	asked bool // runs only if it is named
 }
 
 // all are the suites, in the order they run: what is quick and tells most comes first.
-var all = []suite{{"doors", doors}, {"demo", demo}, {"notices", notices}, {"iam", signed}, {"restore", restored}, {"intake", intakeQueue}, {"same", same}, {"replay", replayRecordings}, {"torture", tortureStack}}
+var all = []suite{{name: "doors", run: doors}, {name: "demo", run: demo}, {name: "notices", run: notices}, {name: "iam", run: signed},
+	{name: "restore", run: restored}, {name: "intake", run: intakeQueue}, {name: "same", run: same}, {name: "replay", run: replayRecordings},
+	{name: "torture", run: tortureStack}, {name: FaultsSuite, run: faults, asked: true}}
 
 // Names are those of all suites.
 func Names() []string {
@@ -102,20 +118,20 @@ func Known(names []string) error {
 	return nil
 }
 
-// suiteLimit is how long one suite may take.
+// suiteLimit is how long one suite may take, beside the time for which it starts runs.
 const suiteLimit = 15 * time.Minute
 
-// Run runs the suites of these names, all of them if none is given.
+// Run runs the suites of these names. If none is given, those that needn't be asked for.
 func Run(ctx context.Context, t *Target, names []string) Report {
 	began := time.Now()
 	report := Report{}
 	for _, s := range all {
-		if len(names) > 0 && !slices.Contains(names, s.name) || ctx.Err() != nil {
+		if !s.wanted(names) || ctx.Err() != nil {
 			continue
 		}
 		b := &book{suite: s.name, report: &report, progress: t.Progress}
 		fmt.Fprintf(t.Progress, "== %s\n", s.name)
-		within, cancel := context.WithTimeout(ctx, suiteLimit)
+		within, cancel := context.WithTimeout(ctx, suiteLimit+t.For)
 		s.run(within, t, b)
 		cancel()
 		report.Suites++
@@ -125,6 +141,13 @@ func Run(ctx context.Context, t *Target, names []string) Report {
 	}
 	report.Seconds = time.Since(began).Seconds()
 	return report
+}
+
+func (s suite) wanted(names []string) bool {
+	if len(names) == 0 {
+		return !s.asked
+	}
+	return slices.Contains(names, s.name)
 }
 
 // requestLimit is above the 20 s that a read may be held and the 30 s of the gateway.

@@ -19,12 +19,18 @@ const (
 	tortureCallers = 12
 	// leases of killed owners run out, and messages come again
 	torturePatience = 4 * time.Minute
+	// how many lines of progress a long load prints
+	progressLines = 40
 )
 
 // tortureStack: callers do everything that callers do, functions are killed in the middle of what
 // they do, and what was acknowledged is looked for.
-func tortureStack(ctx context.Context, t *Target, b *book) {
-	dir := filepath.Join(t.Dir, "torture")
+func tortureStack(ctx context.Context, t *Target, b *book) { t.torture(ctx, b, "torture", func() {}) }
+
+// torture is the load of a suite, and the checks of what came of it. Over is called when no new
+// runs are started any more, and no more functions are killed.
+func (t *Target) torture(ctx context.Context, b *book, name string, over func()) {
+	dir := filepath.Join(t.Dir, name)
 	agents := filepath.Join(dir, "agents")
 	// a stack elsewhere cannot reach this machine: answers stand in the agents' files
 	service := ""
@@ -34,10 +40,14 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 	if !b.check("the agents of the torture are deployed", errors.Join(os.MkdirAll(dir, 0o700), torture.WriteAgents(agents, service), t.deploy(ctx, agents))) {
 		return
 	}
-	o := torture.Options{Client: client.New(t.API, client.WithToken(t.Token), client.WithHTTPClient(&http.Client{Timeout: requestLimit}), client.WithRetries(0)), Own: true, For: t.TortureFor, Callers: tortureCallers, Seed: t.Seed,
-		Session: fmt.Sprintf("torture-%d", t.Seed), Patience: torturePatience, Dir: dir,
+	last := time.Duration(0)
+	o := torture.Options{Client: client.New(t.API, client.WithToken(t.Token), client.WithHTTPClient(&http.Client{Timeout: requestLimit}), client.WithRetries(0)), Own: true, For: t.For, Callers: tortureCallers, Seed: t.Seed,
+		Session: fmt.Sprintf("%s-%d", name, t.Seed), Patience: torturePatience, Dir: dir,
 		Progress: func(p torture.Progress) {
-			b.say("%3.0fs: %d runs, %d decisions, %d messages, %d cancels", p.Took.Seconds(), p.Runs, p.Decisions, p.Messages, p.Cancels)
+			if p.Took-last >= t.For/progressLines {
+				last = p.Took
+				b.say("%3.0fs: %d runs, %d decisions, %d messages, %d cancels%s", p.Took.Seconds(), p.Runs, p.Decisions, p.Messages, p.Cancels, t.faulted())
+			}
 		}}
 	if t.Service != nil {
 		o.Ledger = t.Service.Ledger
@@ -51,7 +61,7 @@ func tortureStack(ctx context.Context, t *Target, b *book) {
 	stop := t.kill()
 	defer stop()
 	// what was begun is finished without more of it
-	timer := time.AfterFunc(t.TortureFor, func() { stop() })
+	timer := time.AfterFunc(t.For, func() { stop(); over() })
 	defer timer.Stop()
 	report, err := torture.Run(ctx, o)
 	if err == nil && !report.Held {
