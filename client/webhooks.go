@@ -66,7 +66,7 @@ type Webhook struct {
 	// Set if the webhook is disabled: it gets no notices.
 	Disabled *DisabledEndpoint `json:"disabled,omitempty"`
 	// Why deliveries can't work for now, such as a secret that is not set on the server. Lists
-	// of webhooks leave it out.
+	// of webhooks say only that the server can't read a webhook.
 	Warnings []string `json:"warnings,omitempty"`
 }
 

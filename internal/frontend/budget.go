@@ -86,7 +86,7 @@ func (f *Frontend) Budgets(ctx context.Context, c Caller) ([]wire.OpsBudget, err
 			return nil, err
 		}
 		for _, def := range defs {
-			if limits[def.Name], err = storecall.Try(ctx, f.Clock, func() (core.USD, error) { return f.dayBudget(ctx, def) }); err != nil {
+			if limits[def.Name], err = storecall.TryEntry(ctx, f.Clock, func() (core.USD, error) { return f.dayBudget(ctx, def) }); err != nil {
 				return nil, err
 			}
 		}

@@ -110,7 +110,7 @@ type Catalog interface {
 	// agent.
 	Current(ctx context.Context, tenant, name string) (engine.Definition, error)
 
-	// Deployed are all deployed versions, by name.
+	// Deployed are all deployed versions, by name. One that is damaged has no body.
 	Deployed(ctx context.Context, tenant string) ([]engine.Definition, error)
 }
 

@@ -16,9 +16,10 @@ import (
 
 // Targets knows the endpoints.
 type Targets interface {
-	// Target returns the target of a line as it is now. [ErrNoTarget] if it is gone,
-	// [ErrDisabled] if it is disabled; any other error means that it can't be read now.
-	Target(ctx context.Context, k notice.Key) (notice.Target, error)
+	// Target returns the target of a notice as it is now. [ErrNoTarget] if it is gone,
+	// [ErrDisabled] if it is disabled, [ErrNotAsked] if it doesn't ask for this notice; any
+	// other error means that it can't be read now.
+	Target(ctx context.Context, n delivery.Notice) (notice.Target, error)
 
 	// Disable stops deliveries to the endpoint until an operator enables it, wherever its
 	// target comes from.
@@ -26,9 +27,11 @@ type Targets interface {
 }
 
 // ErrNoTarget reports that an endpoint is gone or, with ErrDisabled, that it is disabled.
+// ErrNotAsked reports that it doesn't ask for a notice.
 var (
 	ErrNoTarget = errors.New("notify: no such endpoint")
 	ErrDisabled = fmt.Errorf("%w: it is disabled", ErrNoTarget)
+	ErrNotAsked = fmt.Errorf("%w: it doesn't ask for this notice", ErrNoTarget)
 )
 
 // Writer writes a notice as its receiver gets it. An error means that it can't be read now.
@@ -82,10 +85,12 @@ type Endpoints struct {
 
 // Send implements [delivery.Endpoints].
 func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result {
-	to, err := e.target(ctx, n.Key)
+	to, err := e.target(ctx, n)
 	switch {
 	case errors.Is(err, ErrDisabled):
 		return delivery.Result{Outcome: notice.Hopeless, Error: "the endpoint is disabled"}
+	case errors.Is(err, ErrNotAsked):
+		return delivery.Result{Outcome: notice.Hopeless, Error: "the endpoint doesn't ask for this notice"}
 	case errors.Is(err, ErrNoTarget):
 		return delivery.Result{Outcome: notice.Hopeless, Error: "the endpoint was removed"}
 	case err != nil:
@@ -95,6 +100,9 @@ func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result
 	if err != nil {
 		return delivery.Result{Outcome: notice.Refused, Error: err.Error()}
 	}
+	if kind, asked := to.Wanted().Of(n.Event); asked && notice.OfTenant(n.Endpoint) {
+		n.Kind = kind // the webhook may have been damaged when the notice was queued
+	}
 	body, err := e.Writer.Notice(ctx, n, to)
 	if err != nil {
 		return e.later("the run could not be read", n, err)
@@ -103,14 +111,14 @@ func (e *Endpoints) Send(ctx context.Context, n delivery.Notice) delivery.Result
 }
 
 // target finds the target of a line. A sink needs no more than its name.
-func (e *Endpoints) target(ctx context.Context, k notice.Key) (notice.Target, error) {
+func (e *Endpoints) target(ctx context.Context, n delivery.Notice) (notice.Target, error) {
 	switch {
-	case !notice.OfSink(k.Endpoint):
-		return e.Target(ctx, k)
-	case e.Sinks[k.Endpoint] == nil:
+	case !notice.OfSink(n.Endpoint):
+		return e.Target(ctx, n)
+	case e.Sinks[n.Endpoint] == nil:
 		return notice.Target{}, ErrNoTarget
 	}
-	return notice.Target{Name: k.Endpoint}, nil
+	return notice.Target{Name: n.Endpoint}, nil
 }
 
 // Test sends a test notice to a webhook, once. The attempt has no error if the receiver accepted

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
@@ -30,7 +31,7 @@ type one struct {
 	err    error
 }
 
-func (o one) Target(context.Context, notice.Key) (notice.Target, error) { return o.target, o.err }
+func (o one) Target(context.Context, delivery.Notice) (notice.Target, error) { return o.target, o.err }
 
 func (o one) Disable(context.Context, notice.Key, string) error { return nil }
 
@@ -119,6 +120,7 @@ func TestWhatCannotBeSentSaysWhy(t *testing.T) {
 	}{
 		"gone":       {one{err: notify.ErrNoTarget}, notice.Hopeless, "was removed"},
 		"disabled":   {one{err: notify.ErrDisabled}, notice.Hopeless, "is disabled"},
+		"not asked":  {one{err: notify.ErrNotAsked}, notice.Hopeless, "doesn't ask for this notice"},
 		"unreadable": {one{err: engine.ErrUnavailable}, notice.Refused, "could not be looked up"},
 		"no format":  {one{target: notice.Target{URL: "https://x", Format: "fax"}}, notice.Refused, "in the format fax"},
 		"a secret":   {one{target: notice.Target{URL: "https://x/{secret:KEY}"}}, notice.Refused, "a start can't put secrets"},

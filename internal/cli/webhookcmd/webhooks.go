@@ -148,7 +148,11 @@ func (a *app) printWebhooks(page wire.Page[wire.Webhook]) error {
 	}
 	rows := [][]string{{"WEBHOOK", "NAME", "ON", "TO", "AGENTS", "STATE"}}
 	for _, w := range page.Items {
-		rows = append(rows, []string{w.ID, cmp.Or(w.Name, "-"), strings.Join(w.On, ","), display.OneLine(destination(w)), display.OneLine(cmp.Or(strings.Join(w.Agents, ","), "all")), stateOf(w)})
+		state := stateOf(w)
+		if len(w.Warnings) > 0 {
+			state = "unreadable"
+		}
+		rows = append(rows, []string{w.ID, cmp.Or(w.Name, "-"), strings.Join(w.On, ","), display.OneLine(destination(w)), display.OneLine(cmp.Or(strings.Join(w.Agents, ","), "all")), state})
 	}
 	return a.List(rows, 3, 4)
 }

@@ -208,7 +208,7 @@ func (f *Reader) Startable(ctx context.Context, c frontend.Caller) ([]wire.Agent
 	missing := f.Missing()
 	for _, def := range defs {
 		err := f.MayStart(ctx, c, def)
-		if err != nil && !errors.As(err, new(*refusal.Error)) {
+		if err != nil && !errors.As(err, new(*refusal.Error)) && !storecall.Damaged(ctx, err) {
 			return nil, err
 		}
 		if a := f.agent(def, missing); err == nil && a.Unavailable == "" {

@@ -36,3 +36,20 @@ func Try[T any](ctx context.Context, clock engine.Clock, op func() (T, error)) (
 		}
 	}
 }
+
+// TryEntry is [Try] for one entry of a list: one that is damaged counts as its zero value, and
+// hides no other.
+func TryEntry[T any](ctx context.Context, clock engine.Clock, op func() (T, error)) (T, error) {
+	v, err := Try(ctx, clock, op)
+	if err != nil && Damaged(ctx, err) {
+		var none T
+		return none, nil
+	}
+	return v, err
+}
+
+// Damaged says whether err concerns what is stored of one entry only, so that others may be
+// readable.
+func Damaged(ctx context.Context, err error) bool {
+	return ctx.Err() == nil && (errors.Is(err, engine.ErrUnreadable) || errors.Is(err, engine.ErrDamaged) || !errors.Is(err, engine.ErrUnavailable))
+}

@@ -18,7 +18,8 @@ type Store interface {
 	// Webhook reads one. [engine.ErrNotFound] if it is not there.
 	Webhook(ctx context.Context, tenant, id string) (notice.Webhook, error)
 
-	// Webhooks are all of a tenant, by id.
+	// Webhooks are all of a tenant, by id. One that can't be read hides no other: it is
+	// Damaged.
 	Webhooks(ctx context.Context, tenant string) ([]notice.Webhook, error)
 
 	// DeleteWebhook deletes one, and that it is disabled. One that is not there is no error.
@@ -31,10 +32,12 @@ type Store interface {
 	// EnableEndpoint undoes that. An endpoint that is not disabled is no error.
 	EnableEndpoint(ctx context.Context, tenant, endpoint string) error
 
-	// Disabled returns those of the endpoints that are disabled.
+	// Disabled returns those of the endpoints that are disabled. The endpoint of a mark that
+	// can't be read is disabled, too; see [notice.DamagedMark].
 	Disabled(ctx context.Context, tenant string, endpoints []string) (map[string]notice.Disabled, error)
 
-	// DisabledEndpoints lists the disabled endpoints of a tenant by id, from behind one.
+	// DisabledEndpoints lists the disabled endpoints of a tenant by id, from behind one, those
+	// of damaged marks included.
 	DisabledEndpoints(ctx context.Context, tenant, after string, limit int) ([]notice.Disabled, error)
 }
 

@@ -39,6 +39,10 @@ func (d *Desk) Add(ctx context.Context, c frontend.Caller, key string, req wire.
 	}
 	for _, old := range there {
 		if old.ID == w.ID {
+			// which says why a damaged one can't be read
+			if old, err = d.find(ctx, c.Tenant, w.ID); err != nil {
+				return shown, false, err
+			}
 			return d.repeated(ctx, old, w)
 		}
 	}
@@ -184,9 +188,9 @@ func set[T any](to *T, value *T) {
 	}
 }
 
-// Remove removes a webhook.
+// Remove removes a webhook, also one that can't be read.
 func (d *Desk) Remove(ctx context.Context, c frontend.Caller, id string) error {
-	if _, err := d.find(ctx, c.Tenant, id); err != nil {
+	if _, err := d.find(ctx, c.Tenant, id); err != nil && !errors.Is(err, engine.ErrUnreadable) {
 		return err
 	}
 	return do(ctx, d, func() error { return d.o.Store.DeleteWebhook(ctx, c.Tenant, id) })
@@ -234,6 +238,9 @@ func requestOf(w notice.Webhook) wire.WebhookRequest {
 
 func show(w notice.Webhook, disabled map[string]notice.Disabled) wire.Webhook {
 	shown := wire.Webhook{ID: w.ID, Revision: w.Rev, WebhookRequest: requestOf(w), CreatedAt: wire.Millis(w.Created), CreatedBy: w.CreatedBy, ChangedBy: w.ChangedBy}
+	if w.Damaged {
+		shown.Warnings = []string{"this version of the server can't read the webhook, and its notices wait until one can; if none will, remove the webhook and add it again"}
+	}
 	if w.URL != "" {
 		shown.Format = cmp.Or(shown.Format, string(notice.FormatStandard))
 	}

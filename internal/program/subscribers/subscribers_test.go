@@ -2,6 +2,7 @@ package subscribers_test
 
 import (
 	"context"
+	"database/sql"
 	"encoding/json"
 	"errors"
 	"testing"
@@ -15,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/notify"
@@ -41,12 +43,13 @@ type fixture struct {
 	reads  map[string]int
 	fail   error
 	gone   bool // the payloads
+	path   string
 }
 
 func newFixture(t *testing.T) *fixture {
 	x := &fixture{T: t, clock: frontendtest.NewClock(), reads: map[string]int{}}
 	random := &frontendtest.Random{}
-	x.DB, _ = sqlitetest.Open(t, x.clock, random)
+	x.DB, x.path = sqlitetest.Open(t, x.clock, random)
 	x.front = frontend.New(frontend.Options{Store: x.DB, Catalog: x.DB, Waker: &frontendtest.Waker{}, Clock: x.clock, Random: random})
 	x.worker = frontendtest.Worker{Test: t, Store: x.DB, Clock: x.clock, Random: random, Tenant: tenant}
 	x.forget()
@@ -137,12 +140,30 @@ func (x *fixture) want(run wire.Run, want ...string) {
 	}
 }
 
-// wantURL checks where a notice is sent to; "" is nowhere.
+// wantURL checks where a notice of a decision is sent to; "" is nowhere.
 func (x *fixture) wantURL(run wire.Run, endpoint, want string) {
 	x.Helper()
-	t, err := x.subs.Target(x.Context(), notice.Key{Tenant: tenant, Thread: run.ThreadID, Endpoint: endpoint})
+	x.wantSent(run, endpoint, core.Event{Type: core.EventDecisionRecorded, Data: []byte(`{"applied":true}`)}, want)
+}
+
+func (x *fixture) wantSent(run wire.Run, endpoint string, e core.Event, want string) {
+	x.Helper()
+	t, err := x.subs.Target(x.Context(), delivery.Notice{Key: notice.Key{Tenant: tenant, Thread: run.ThreadID, Endpoint: endpoint}, Event: e})
 	if t.URL != want || errors.Is(err, notify.ErrNoTarget) != (want == "") || err != nil && !errors.Is(err, notify.ErrNoTarget) {
 		x.Errorf("%s is at %q, %v; want %q", endpoint, t.URL, err, want)
+	}
+}
+
+// damage spoils what is stored of the tenant's webhooks, or of the marks of disabled ones.
+func (x *fixture) damage(table, body string) {
+	x.Helper()
+	raw, err := sql.Open("sqlite", x.path)
+	if err != nil {
+		x.Fatal(err)
+	}
+	defer raw.Close()
+	if _, err := raw.Exec("UPDATE "+table+" SET body = ?", body); err != nil {
+		x.Fatal(err)
 	}
 }
 
@@ -186,6 +207,63 @@ func TestARunWithoutSubscribersCostsOneReadInAWhile(t *testing.T) {
 	x.clock.AfterFunc(subscribers.Stale, func() {})
 	x.want(run)
 	x.wantReads(map[string]int{"definition": 1, "webhooks": 2})
+}
+
+// A webhook that can't be read stops no run, and loses no notice: until it can be read, notices are
+// queued for all that it may ask for. Afterwards those that it doesn't ask for are dropped.
+func TestADamagedWebhookStopsNoRunAndLosesNoNotice(t *testing.T) {
+	x := newFixture(t)
+	x.deploy("desk")
+	x.deploy("shop")
+	x.add("wh_shop", "shop")
+	desk, shop := x.start("desk", ""), x.start("shop", "")
+	x.want(desk)
+	whole := x.body("wh_shop")
+	x.damage("webhooks", "{")
+	x.forget()
+	const all = `wh_shop ["suspended","reminded","deadline_near","decided","done","failed"]`
+	x.want(desk, all)
+	x.want(shop, all)
+	h := notice.Key{Tenant: tenant, Thread: shop.ThreadID, Endpoint: "wh_shop"}
+	if _, err := x.subs.Target(t.Context(), delivery.Notice{Key: h}); !errors.Is(err, engine.ErrUnreadable) || errors.Is(err, notify.ErrNoTarget) {
+		t.Errorf("a notice for it: %v; it must wait", err)
+	}
+	x.damage("webhooks", whole)
+	x.forget()
+	x.want(shop, `wh_shop ["decided"]`)
+	x.wantURL(shop, "wh_shop", "https://wh_shop.example.com/")
+	x.wantURL(desk, "wh_shop", "") // it never asked for this agent
+	x.wantSent(shop, "wh_shop", core.Event{Type: core.EventRunEnded}, "")
+}
+
+func (x *fixture) body(id string) string {
+	x.Helper()
+	w, err := x.Webhook(x.Context(), tenant, id)
+	if err != nil {
+		x.Fatal(err)
+	}
+	return string(core.Encode(w))
+}
+
+// An endpoint whose mark can't be read stays disabled until it is enabled, and stops no run.
+func TestADamagedMarkStopsNoRun(t *testing.T) {
+	x := newFixture(t)
+	x.deploy("desk")
+	x.add("wh_a")
+	x.add("wh_b")
+	run := x.start("desk", "")
+	if err := x.subs.Disable(t.Context(), notice.Key{Tenant: tenant, Endpoint: "wh_a"}, "410 Gone"); err != nil {
+		t.Fatal(err)
+	}
+	x.damage("disabled_endpoints", "{")
+	x.forget()
+	x.want(run, `wh_b ["decided"]`)
+	x.wantURL(run, "wh_a", "")
+	if err := x.EnableEndpoint(t.Context(), tenant, "wh_a"); err != nil {
+		t.Fatal(err)
+	}
+	x.forget()
+	x.want(run, `wh_a ["decided"]`, `wh_b ["decided"]`)
 }
 
 // A webhook that was added before a run started has effect on it, whatever was read for others.

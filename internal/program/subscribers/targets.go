@@ -5,16 +5,21 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/engine/delivery"
 	"github.com/dormouse-dev/dormouse/internal/notify"
 )
 
-// Target returns the target of an endpoint as it is now. That of an agent is the one in the
+// Target returns the target of a notice as it is now. That of an agent is the one in the
 // deployed version, so that a wrong address can be corrected while notices wait for it; without one
 // there, it is the one in the version that the thread's newest run is pinned to.
-// [notify.ErrNoTarget] if the endpoint is gone, [notify.ErrDisabled] if it is disabled.
-func (s *Subscribers) Target(ctx context.Context, k notice.Key) (notice.Target, error) {
+// [notify.ErrNoTarget] if the endpoint is gone, [notify.ErrDisabled] if it is disabled,
+// [notify.ErrNotAsked] if it is a webhook that doesn't ask for the notice: it may have been damaged
+// when the notice was queued.
+func (s *Subscribers) Target(ctx context.Context, n delivery.Notice) (notice.Target, error) {
+	k := n.Key
 	disabled, err := s.o.Webhooks.Disabled(ctx, k.Tenant, []string{k.Endpoint})
 	if err != nil {
 		return notice.Target{}, err
@@ -22,7 +27,7 @@ func (s *Subscribers) Target(ctx context.Context, k notice.Key) (notice.Target, 
 	if _, is := disabled[k.Endpoint]; is {
 		return notice.Target{}, notify.ErrDisabled
 	}
-	t, err := s.target(ctx, k)
+	t, err := s.target(ctx, n)
 	if errors.Is(err, engine.ErrNotFound) {
 		err = notify.ErrNoTarget
 	}
@@ -39,12 +44,12 @@ func (s *Subscribers) Disable(ctx context.Context, k notice.Key, reason string) 
 }
 
 // target is the target of an endpoint that is not disabled. [engine.ErrNotFound] if it is gone.
-func (s *Subscribers) target(ctx context.Context, k notice.Key) (notice.Target, error) {
+func (s *Subscribers) target(ctx context.Context, n delivery.Notice) (notice.Target, error) {
+	k := n.Key
 	e, _ := notice.ParseEndpoint(k.Endpoint)
 	switch e.Source {
 	case notice.SourceTenant:
-		w, err := s.o.Webhooks.Webhook(ctx, k.Tenant, k.Endpoint)
-		return w.Target, err
+		return s.targetOfTenant(ctx, n)
 	case notice.SourceAgent:
 		return s.targetOfAgent(ctx, k, e.Owner, e.Name)
 	case notice.SourceRun:
@@ -53,6 +58,25 @@ func (s *Subscribers) target(ctx context.Context, k notice.Key) (notice.Target, 
 		return s.targetOfTask(ctx, k, e.Owner, e.Name)
 	}
 	return notice.Target{}, engine.ErrNotFound
+}
+
+// targetOfTenant is the target of a webhook. Which agent the notice is about is read only if that
+// matters.
+func (s *Subscribers) targetOfTenant(ctx context.Context, n delivery.Notice) (notice.Target, error) {
+	w, err := s.o.Webhooks.Webhook(ctx, n.Tenant, n.Endpoint)
+	if err != nil {
+		return notice.Target{}, err
+	}
+	var head core.Head
+	if len(w.Agents) > 0 {
+		if head, err = s.o.Runs.Load(ctx, n.Tenant, n.Thread); err != nil {
+			return notice.Target{}, err
+		}
+	}
+	if _, asked := w.Takes(head.Agent, n.Event); !asked {
+		return notice.Target{}, notify.ErrNotAsked
+	}
+	return w.Target, nil
 }
 
 func (s *Subscribers) targetOfAgent(ctx context.Context, k notice.Key, agent, name string) (notice.Target, error) {

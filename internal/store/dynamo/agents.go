@@ -121,8 +121,11 @@ func (s *Store) Deployed(ctx context.Context, tenant string) (all []engine.Defin
 	in := indexQuery(indexList, attrListPK, agentsPartition(tenant), attrListSK, "", true, mostInBatch)
 	err = s.query(ctx, "listing agents", in, func(hit item) (bool, error) {
 		d, err := s.Current(ctx, tenant, textAt(hit, attrListSK))
-		if errors.Is(err, engine.ErrNotFound) {
+		switch {
+		case errors.Is(err, engine.ErrNotFound):
 			return true, nil
+		case errors.Is(err, engine.ErrUnreadable):
+			d.Body, err = nil, nil
 		}
 		all = append(all, d)
 		return true, err

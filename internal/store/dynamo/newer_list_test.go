@@ -188,3 +188,74 @@ func TestADamagedRecordOfANoticeHidesNoOther(t *testing.T) {
 		}
 	})
 }
+
+// spoil writes over an attribute of an item, which must be there.
+func spoil(t *testing.T, client *dynamodb.Client, table, pk, sk, attribute string) {
+	t.Helper()
+	key := map[string]types.AttributeValue{"pk": &types.AttributeValueMemberS{Value: pk}, "sk": &types.AttributeValueMemberS{Value: sk}}
+	set := "SET #a = :a"
+	_, err := client.UpdateItem(t.Context(), &dynamodb.UpdateItemInput{TableName: &table, Key: key, UpdateExpression: &set,
+		ConditionExpression: aws.String("attribute_exists(pk)"), ExpressionAttributeNames: map[string]string{"#a": attribute},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":a": &types.AttributeValueMemberS{Value: "{"}}})
+	must(t, err)
+}
+
+// A webhook, and the mark of a disabled endpoint, that can't be read hide no other.
+func TestADamagedWebhookHidesNoOther(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		client, table := s.client(), s.table(t)
+		store := s.store(t, client, table, nil)
+		ids := []string{"wh_a", "wh_b", "wh_c"}
+		for _, id := range ids {
+			must(t, store.PutWebhook(t.Context(), notice.Webhook{Tenant: "acme", ID: id, Rev: 1, Target: notice.Target{Name: id, On: notice.Set{notice.Done}, URL: "https://a.example.com/"}}))
+			_, err := store.DisableEndpoint(t.Context(), notice.Disabled{Tenant: "acme", Endpoint: id, At: 1000, Reason: "410 Gone"})
+			must(t, err)
+		}
+		spoil(t, client, table, "W#acme", "WH#wh_b", "body")
+		spoil(t, client, table, "W#acme", "WX#wh_b", "body")
+		all, err := store.Webhooks(t.Context(), "acme")
+		if err != nil || len(all) != 3 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		for i, w := range all {
+			if w.ID != ids[i] || w.Damaged != (w.ID == "wh_b") || w.Damaged == (w.URL != "") || w.Tenant != "acme" || w.Rev != 1 {
+				t.Errorf("%+v", w)
+			}
+		}
+		if _, err := store.Webhook(t.Context(), "acme", "wh_b"); !errors.Is(err, engine.ErrUnreadable) {
+			t.Errorf("the webhook itself: %v", err)
+		}
+		found, err := store.Disabled(t.Context(), "acme", ids)
+		if err != nil || len(found) != 3 || found["wh_b"] != notice.DamagedMark("acme", "wh_b") || found["wh_c"].Reason != "410 Gone" {
+			t.Errorf("%+v, %v", found, err)
+		}
+		listed, err := store.DisabledEndpoints(t.Context(), "acme", "wh_a", 10)
+		if err != nil || len(listed) != 2 || listed[0] != notice.DamagedMark("acme", "wh_b") || listed[1].Reason != "410 Gone" {
+			t.Errorf("%+v, %v", listed, err)
+		}
+	})
+}
+
+// An agent whose deployed version can't be read hides no other. It is listed without a body.
+func TestADamagedVersionHidesNoOtherAgent(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		client, table := s.client(), s.table(t)
+		store := s.store(t, client, table, nil)
+		for _, name := range []string{"a", "b", "c"} {
+			must(t, store.PutDefinition(t.Context(), engine.Definition{Tenant: "acme", Name: name, Digest: "d1", Body: []byte(`{"name":"x"}`)}))
+			must(t, store.Deploy(t.Context(), "acme", name, "d1"))
+		}
+		spoil(t, client, table, "A#acme#b", "V#d1", "form")
+		all, err := store.Deployed(t.Context(), "acme")
+		if err != nil || len(all) != 3 {
+			t.Fatalf("%+v, %v", all, err)
+		}
+		for i, d := range all {
+			if d.Name != []string{"a", "b", "c"}[i] || d.Digest != "d1" || d.Tenant != "acme" || (len(d.Body) == 0) != (d.Name == "b") {
+				t.Errorf("%+v", d)
+			}
+		}
+	})
+}

@@ -77,8 +77,11 @@ func (s *Store) Webhook(ctx context.Context, tenant, id string) (notice.Webhook,
 func (s *Store) Webhooks(ctx context.Context, tenant string) (all []notice.Webhook, err error) {
 	err = s.ofEndpoints(ctx, "listing webhooks", tenant, prefixWebhook, "", func(it item) (bool, error) {
 		w, err := readWebhook(tenant, it)
+		if err != nil {
+			w = notice.Webhook{Tenant: tenant, ID: w.ID, Rev: numberAt(it, attrRevision), Damaged: true}
+		}
 		all = append(all, w)
-		return true, err
+		return true, nil
 	})
 	return all, err
 }
@@ -167,9 +170,9 @@ func (s *Store) Disabled(ctx context.Context, tenant string, endpoints []string)
 	items, err := s.items(ctx, "reading which endpoints are disabled", keys)
 	found := map[string]notice.Disabled{}
 	for _, it := range items {
-		d, err := readDisabled(tenant, it)
-		if err != nil {
-			return nil, err
+		d, broken := readDisabled(tenant, it)
+		if broken != nil {
+			d = notice.DamagedMark(tenant, d.Endpoint)
 		}
 		found[d.Endpoint] = d
 	}
@@ -180,10 +183,13 @@ func (s *Store) Disabled(ctx context.Context, tenant string, endpoints []string)
 func (s *Store) DisabledEndpoints(ctx context.Context, tenant, after string, limit int) (all []notice.Disabled, err error) {
 	err = s.ofEndpoints(ctx, "listing disabled endpoints", tenant, prefixDisabled, after, func(it item) (bool, error) {
 		d, err := readDisabled(tenant, it)
+		if err != nil {
+			d = notice.DamagedMark(tenant, d.Endpoint)
+		}
 		if d.Endpoint != after {
 			all = append(all, d)
 		}
-		return len(all) < limit, err
+		return len(all) < limit, nil
 	})
 	return all, err
 }

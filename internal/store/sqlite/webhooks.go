@@ -49,6 +49,9 @@ func (db *DB) Webhooks(ctx context.Context, tenant string) (all []notice.Webhook
 	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var w notice.Webhook
 		err := scanWebhook(s, tenant, &w)
+		if errors.Is(err, engine.ErrUnreadable) {
+			w, err = notice.Webhook{Tenant: tenant, ID: w.ID, Rev: w.Rev, Damaged: true}, nil
+		}
 		all = append(all, w)
 		return err
 	}, selectWebhooks+" ORDER BY id", tenant)
@@ -115,6 +118,9 @@ func (db *DB) Disabled(ctx context.Context, tenant string, endpoints []string) (
 	err := db.read(ctx, func(s dbfile.Scanner) error {
 		var d notice.Disabled
 		err := scanDisabled(s, tenant, &d)
+		if errors.Is(err, engine.ErrUnreadable) {
+			d, err = notice.DamagedMark(tenant, d.Endpoint), nil
+		}
 		found[d.Endpoint] = d
 		return err
 	}, selectDisabled+" AND endpoint IN (SELECT value FROM json_each(?))", tenant, tables.Text(endpoints))
@@ -126,6 +132,9 @@ func (db *DB) DisabledEndpoints(ctx context.Context, tenant, after string, limit
 	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var d notice.Disabled
 		err := scanDisabled(s, tenant, &d)
+		if errors.Is(err, engine.ErrUnreadable) {
+			d, err = notice.DamagedMark(tenant, d.Endpoint), nil
+		}
 		all = append(all, d)
 		return err
 	}, selectDisabled+" AND endpoint > ? ORDER BY endpoint LIMIT ?", tenant, after, limit)
