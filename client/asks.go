@@ -7,6 +7,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/client/internal/backoff"
 )
 
 // The statuses of an ask.
@@ -109,7 +111,7 @@ func (c *Client) WaitAsk(ctx context.Context, id string) (Ask, error) {
 		if err != nil || ask.Status != AskWaiting {
 			return ask, err
 		}
-		if err := c.sleep(ctx, firstPause); err != nil {
+		if err := c.sleep(ctx, backoff.First); err != nil {
 			return ask, err
 		}
 	}

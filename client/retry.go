@@ -2,16 +2,10 @@ package client
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
-	"io"
 	"time"
-)
 
-// The pause before a retry doubles from firstPause to lastPause.
-const (
-	firstPause = 100 * time.Millisecond
-	lastPause  = 5 * time.Second
+	"github.com/dormouse-dev/dormouse/client/internal/backoff"
 )
 
 // longestWait is the longest Retry-After that the client waits for. The caller gets a refusal that
@@ -20,6 +14,8 @@ const longestWait = 2 * time.Minute
 
 // permanent is an error that another attempt would not change.
 type permanent struct{ error }
+
+func final(err error) error { return permanent{err} }
 
 // retry calls send until it is answered, at most c.retries times more. Errors after which another
 // attempt is useless or unsafe end it at once.
@@ -54,22 +50,11 @@ func again(err error, once bool) bool {
 	return refused.Retryable() || refused.Code == "" && refused.Unanswered()
 }
 
-// pause is how long to wait after failed attempts: at least as long as the server asks for, and
-// otherwise a random part of a doubling bound, so that clients don't return all at once.
+// pause is how long to wait after failed attempts, the last of which ended with err.
 func (c *Client) pause(failed int, err error) time.Duration {
-	most := min(firstPause<<min(failed, 16), lastPause)
-	pause := most/2 + c.upTo(most/2)
-	if refused, ok := errors.AsType[*Error](err); ok && refused.RetryAfter > 0 {
-		return refused.RetryAfter + c.upTo(most/2)
+	asked := time.Duration(0)
+	if refused, ok := errors.AsType[*Error](err); ok {
+		asked = refused.RetryAfter
 	}
-	return pause
-}
-
-// upTo is a random duration below d; d itself if there is no randomness.
-func (c *Client) upTo(d time.Duration) time.Duration {
-	var b [8]byte
-	if _, err := io.ReadFull(c.random, b[:]); err != nil || d <= 0 {
-		return d
-	}
-	return time.Duration(binary.BigEndian.Uint64(b[:]) % uint64(d))
+	return backoff.Pause(c.random, failed, asked)
 }

@@ -8,6 +8,8 @@ import (
 	"net/url"
 	"strconv"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/client/internal/backoff"
 )
 
 // The statuses of a run.
@@ -272,7 +274,7 @@ func (c *Client) WaitRun(ctx context.Context, id string) (Run, error) {
 			return run, err
 		}
 		// a server may answer early, without anything new
-		if err := c.sleep(ctx, firstPause); err != nil {
+		if err := c.sleep(ctx, backoff.First); err != nil {
 			return run, err
 		}
 	}

@@ -9,6 +9,8 @@ import (
 	"net/url"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client/internal/backoff"
+	"github.com/dormouse-dev/dormouse/client/internal/redirects"
 	"github.com/dormouse-dev/dormouse/internal/text/sse"
 )
 
@@ -29,7 +31,7 @@ func (c *Client) reopen(ctx context.Context, after *string, round func(context.C
 	for failed, idle := 0, 0; ; {
 		before, began := *after, time.Now()
 		err := round(ctx)
-		if idle++; *after != before || time.Since(began) > lastPause {
+		if idle++; *after != before || time.Since(began) > backoff.Last {
 			idle = 0
 		}
 		final, isFinal := errors.AsType[permanent](err)
@@ -48,7 +50,7 @@ func (c *Client) reopen(ctx context.Context, after *string, round func(context.C
 		default:
 			failed++
 		}
-		if err := c.sleep(ctx, max(firstPause, c.pause(max(failed, idle), err))); err != nil {
+		if err := c.sleep(ctx, max(backoff.First, c.pause(max(failed, idle), err))); err != nil {
 			return err
 		}
 	}
@@ -90,7 +92,7 @@ func (c *Client) openStream(ctx context.Context, path string, q url.Values) (*ht
 	}
 	resp, err := c.http.Do(req)
 	if err != nil {
-		return nil, fmt.Errorf("client: %w", withoutTicket(err, req))
+		return nil, fmt.Errorf("client: %w", redirects.WithoutTicket(err, req))
 	}
 	if !success(resp) {
 		defer resp.Body.Close()
@@ -106,20 +108,6 @@ func (c *Client) openStream(ctx context.Context, path string, q url.Values) (*ht
 		return nil, fmt.Errorf("client: the server answered with %q, not with a stream; check the base URL, and proxies on the way", media)
 	}
 	return resp, nil
-}
-
-// withoutTicket hides the address that the request was redirected to: anyone who has it may read
-// the stream.
-func withoutTicket(err error, first *http.Request) error {
-	failed, ok := errors.AsType[*url.Error](err)
-	if !ok || failed.URL == first.URL.String() {
-		return err
-	}
-	where := "the address of the stream"
-	if u, unread := url.Parse(failed.URL); unread == nil {
-		where = u.Scheme + "://" + u.Host
-	}
-	return &url.Error{Op: failed.Op, URL: where, Err: failed.Err}
 }
 
 const mediaStream = "text/event-stream"

@@ -49,3 +49,17 @@ func WithoutCredentials(h *http.Client, final func(error) error) *http.Client {
 func elsewhere(req *http.Request, first *url.URL) bool {
 	return req.URL.Host != first.Host || req.URL.Scheme != first.Scheme
 }
+
+// WithoutTicket hides the address that the request was redirected to: anyone who has it may read
+// the stream.
+func WithoutTicket(err error, first *http.Request) error {
+	failed, ok := errors.AsType[*url.Error](err)
+	if !ok || failed.URL == first.URL.String() {
+		return err
+	}
+	where := "the address of the stream"
+	if u, unread := url.Parse(failed.URL); unread == nil {
+		where = u.Scheme + "://" + u.Host
+	}
+	return &url.Error{Op: failed.Op, URL: where, Err: failed.Err}
+}
