@@ -114,6 +114,9 @@ def prepare(document, runs, asks, cursors, links, records, secure):
     start["thread_id"] = only(threads + ["", None, "thr_nobody"], start["thread_id"])
     decision = shapes["Decision"]["properties"]
     decision["target"] = only(targets + ["sus_1_nobody"], decision["target"])
+    question = shapes["BulkQuestion"]["properties"]
+    question["suspension"] = only(targets + ["sus_1_nobody"], question["suspension"])
+    question["shown"] = or_known([p["fingerprint"] for r in runs for p in r["pending"]], question["shown"])
     link = shapes["LinkRequest"]["properties"]
     link["target"] = only(targets + ["sus_1_nobody"], link["target"])
 

@@ -180,6 +180,9 @@ type Approval struct {
 	Error *RunError `json:"error,omitempty"`
 	// How the rules ask the reader to answer: "named", "group", "anyone" or, if not, empty.
 	AskedAs string `json:"asked_as,omitempty"`
+	// Questions with the same value can be answered together, with [Client.DecideBulk]. Empty
+	// if the question must be answered by itself.
+	Alike string `json:"alike,omitempty"`
 	Pending
 }
 

@@ -56,6 +56,7 @@ var operations = map[string][]func(ctx context.Context, c *client.Client){
 	"revokeLink":       {func(ctx context.Context, c *client.Client) { c.RevokeLink(ctx, "x", "y") }},
 	"resumeRun":        {func(ctx context.Context, c *client.Client) { c.Resume(ctx, "x", client.ResumeRequest{}) }},
 	"retryRun":         {func(ctx context.Context, c *client.Client) { c.Retry(ctx, "x", "") }},
+	"decideBulk":       {func(ctx context.Context, c *client.Client) { c.DecideBulk(ctx, client.Bulk{}) }},
 	"readSuspension":   {func(ctx context.Context, c *client.Client) { c.Suspension(ctx, "x") }},
 	"answerSuspension": {func(ctx context.Context, c *client.Client) { c.DecideSuspension(ctx, client.Decision{Target: "x"}) }},
 	"withdrawDecision": {func(ctx context.Context, c *client.Client) { c.Withdraw(ctx, "x", "y") }},

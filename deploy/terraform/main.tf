@@ -897,6 +897,14 @@ EOT
   dashboard_name = "${var.name}-${data.aws_region.current.region}"
 }
 
+resource "aws_apigatewayv2_route" "decide_bulk_route" {
+  api_id             = aws_apigatewayv2_api.http_api.id
+  authorization_type = (local.jwt ? "JWT" : "AWS_IAM")
+  authorizer_id      = (local.jwt ? aws_apigatewayv2_authorizer.jwt_authorizer[0].id : null)
+  route_key          = "POST /v1/decisions"
+  target             = "integrations/${aws_apigatewayv2_integration.decision_integration.id}"
+}
+
 resource "aws_apigatewayv2_route" "decide_route" {
   api_id             = aws_apigatewayv2_api.http_api.id
   authorization_type = (local.jwt ? "JWT" : "AWS_IAM")

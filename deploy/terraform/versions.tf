@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template 47b17025f94e6d19.
+# Of the template 9dbfc8d979030020.
 
 terraform {
   required_version = ">= 1.9"

@@ -98,7 +98,7 @@ func (f *Frontend) readBatch(ctx context.Context, c Caller, p journal.Place, ask
 }
 
 func (f *Frontend) readMember(ctx context.Context, c Caller, p journal.Place, asked wire.Decision) (member, error) {
-	in, err := decisionInput(asked, f.Now())
+	in, err := DecisionInput(asked, f.Now())
 	if err != nil {
 		return member{}, err
 	}

@@ -24,7 +24,7 @@ import (
 // [refusal.CodeAlreadyDecided] with Same, regardless of what has happened to the run since. Every
 // refusal is an [*refusal.Error]. The HTTP layer sets the answer's Status.
 func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Decision) (wire.DecisionAnswer, error) {
-	in, err := decisionInput(d, f.Now())
+	in, err := DecisionInput(d, f.Now())
 	if err != nil {
 		return wire.DecisionAnswer{}, err
 	}
@@ -50,7 +50,7 @@ func (f *Frontend) Decide(ctx context.Context, c Caller, run string, d wire.Deci
 func (f *Frontend) DecideSuspension(ctx context.Context, c Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error) {
 	d.Target = sus
 	// an invalid decision is refused before the store is read, as in Decide
-	if _, err := decisionInput(d, f.Now()); err != nil {
+	if _, err := DecisionInput(d, f.Now()); err != nil {
 		return wire.DecisionAnswer{}, err
 	}
 	p, err := f.SuspensionPlace(ctx, c.Tenant, sus)

@@ -104,8 +104,8 @@ func digest(request any) (string, error) {
 	return core.Digest(canonical), nil
 }
 
-// decisionInput is a decision as its caller wrote it.
-func decisionInput(d wire.Decision, now int64) (answer.Input, error) {
+// DecisionInput is a decision as its caller wrote it, or what is wrong with it. Now is in ms.
+func DecisionInput(d wire.Decision, now int64) (answer.Input, error) {
 	in := answer.Input{ID: d.DecisionID, Action: d.Action, Result: d.Result, Error: d.Error, Arguments: d.Arguments,
 		Grant: d.Grant, Reason: d.Reason, At: now, Shown: d.Shown, ShownBy: d.ShownBy}
 	if err := in.Check(); err != nil {

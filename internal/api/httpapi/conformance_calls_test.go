@@ -70,6 +70,8 @@ func fit(rt httpapi.Route) string {
 		return pager
 	case rt.Name == "disableEndpoint", rt.Name == "enableEndpoint", rt.Name == "redriveEndpoint":
 		return `{"endpoint":"agent/desk/pager"}`
+	case rt.Name == "decideBulk":
+		return `{"action":"resume","questions":[{"suspension":"` + core.SuspensionID("thr_nobody", 1, "nobody") + `","shown":"v1:0"}]}`
 	case rt.Name == "decide":
 		return `{"target":"c1","action":"resume"}`
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -138,6 +139,23 @@ func (a *api) decideTogether(w http.ResponseWriter, r *http.Request, decisions [
 	return a.writeJSON(w, r, answers[0].Status, wire.DecisionAnswers{Answers: answers})
 }
 
+// decideBulk answers several approvals of one kind, each with an answer of its own.
+func (a *api) decideBulk(w http.ResponseWriter, r *http.Request) error {
+	var b wire.Bulk
+	if err := bodies.Read(w, r, &b); err != nil {
+		return err
+	}
+	answers, err := bulk.New(a.front).Decide(r.Context(), caller(r), b, false)
+	if err != nil {
+		return err
+	}
+	shown := wire.DecisionAnswers{Answers: make([]wire.DecisionAnswer, len(answers))}
+	for i, one := range answers {
+		shown.Answers[i] = a.answered(r, one.DecisionAnswer, one.Err)
+	}
+	return a.writeJSON(w, r, http.StatusOK, shown)
+}
+
 func readDecisions(raw json.RawMessage) (decisions []wire.Decision, together bool, err error) {
 	var several struct {
 		Decisions []json.RawMessage `json:"decisions"`
@@ -160,6 +178,15 @@ func readDecisions(raw json.RawMessage) (decisions []wire.Decision, together boo
 
 func (a *api) decideOne(r *http.Request, d wire.Decision) wire.DecisionAnswer {
 	answer, err := a.front.Decide(r.Context(), caller(r), r.PathValue("id"), d)
+	if err != nil {
+		answer = wire.DecisionAnswer{Target: d.Target, DecisionID: d.DecisionID}
+	}
+	return a.answered(r, answer, err)
+}
+
+// answered is one of several answers, with the status that it would have on its own. Of a refused
+// decision, the answer says which it was.
+func (a *api) answered(r *http.Request, answer wire.DecisionAnswer, err error) wire.DecisionAnswer {
 	if err == nil {
 		answer.Status = decidedStatus(answer)
 		return answer
@@ -169,6 +196,6 @@ func (a *api) decideOne(r *http.Request, d wire.Decision) wire.DecisionAnswer {
 		a.logFault(r, err)
 	}
 	doc := problems.Document(e)
-	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: d.Target,
-		DecisionID: d.DecisionID, Same: e.Same, Winner: e.Winner}
+	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: answer.Target,
+		DecisionID: answer.DecisionID, Same: e.Same, Winner: e.Winner}
 }

@@ -18,6 +18,7 @@ var sampleBodies = []struct{ call, name, about, body string }{
 	{"decide", "result", "The result of a client call", `{"target":"sus_2_qcxsnhzekczzodc7","result":{"city":"Rome"}}`},
 	{"decide", "several", "Several at once", `{"decisions":[{"target":"call_1","action":"resume"},{"target":"call_2","action":"cancel"}]}`},
 	{"decide", "together", "Several, all or none", `{"decisions":[{"target":"call_1","action":"resume"},{"target":"call_2","action":"resume"}],"all_or_none":true}`},
+	{"decideBulk", "yes", "Approve two calls that ask alike", `{"bulk_id":"anna-42","action":"resume","shown_by":"desk/2","questions":[{"suspension":"sus_2_qcxsnhzekczzodc7","shown":"v1:5e0f"},{"suspension":"sus_9_w2k5cyxmapmsfbq7","shown":"v1:81a6"}]}`},
 	{"answerSuspension", "yes", "Approve", `{"action":"resume"}`},
 	{"makeLink", "one", "For one person, valid for four hours", `{"target":"sus_2_qcxsnhzekczzodc7","for":"anna@example.com","expires_in":14400}`},
 	{"answerLink", "yes", "Approve", `{"action":"resume"}`},

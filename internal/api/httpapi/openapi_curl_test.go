@@ -85,6 +85,8 @@ var suspensionID = regexp.MustCompile(`"id": ?"(sus_[^"]+)"`)
 
 var linkID = regexp.MustCompile(`lnk_[0-9a-z]+`)
 
+var fingerprintIn = regexp.MustCompile(`v1:[0-9a-f]{64}`)
+
 var linkPath = regexp.MustCompile(`/v1/approvals/[^"]+`)
 
 // suspension is the first one in the last answer.
@@ -147,7 +149,7 @@ func (c *curls) oneRun() {
 	c.call("readRun", "", path+" -H 'Prefer: wait=20'", "Preference-Applied")
 	c.call("readRun", "A run that does not exist or belongs to another tenant", "URL/v1/runs/run_nobody_0", "Content-Type")
 	c.call("listApprovals", "", "'URL/v1/approvals?agent=desk'")
-	sus := c.suspension()
+	sus, listed := c.suspension(), c.last
 	for range 2 {
 		c.call("makeLink", "", path+"/links"+asJSON+"'"+strings.Replace(httpapi.BodyOf("makeLink", "one"), "sus_2_qcxsnhzekczzodc7", sus, 1)+"'")
 	}
@@ -158,6 +160,7 @@ func (c *curls) oneRun() {
 	c.call("finishSignIn", "The browser that began has a cookie", "'URL/v1/signed-in?code=8f2c&state=k3qz'")
 	c.call("revokeLink", "", "-X DELETE "+path+"/links/"+other)
 	c.call("listLinks", "", path+"/links")
+	fingerprint := fingerprintIn.FindString(listed)
 	yes := strings.Replace(httpapi.BodyOf("decide", "yes"), "sus_2_qcxsnhzekczzodc7", sus, 1)
 	no := strings.Replace(httpapi.BodyOf("decide", "no"), "sus_2_qcxsnhzekczzodc7", sus, 1)
 	c.call("decide", "", path+"/decisions"+asJSON+"'"+yes+"'")
@@ -165,6 +168,7 @@ func (c *curls) oneRun() {
 	c.call("answerLink", "The call was already answered through the API", link+asJSON+"'"+httpapi.BodyOf("answerLink", "yes")+"'")
 	c.call("showLink", "The outcome", link)
 	c.call("readSuspension", "", "URL/v1/suspensions/"+sus)
+	c.call("decideBulk", "A question that was answered differently gets no second answer", "URL/v1/decisions"+asJSON+"'"+`{"action":"cancel","questions":[{"suspension":"`+sus+`","shown":"`+fingerprint+`"}]}`+"'")
 	c.call("withdrawDecision", "The decision wasn't held", "-X DELETE URL/v1/suspensions/"+sus+"/decisions/"+"anna-1")
 	c.call("answerSuspension", "The same answer again", "URL/v1/suspensions/"+sus+asJSON+"'"+httpapi.BodyOf("answerSuspension", "yes")+"'")
 	c.call("interruptRun", "", "-X POST "+path+"/interrupt")

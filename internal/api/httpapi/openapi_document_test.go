@@ -125,6 +125,7 @@ func buildDocument() (doc openDoc, missing []string) {
 	s.schemas["Input"], s.schemas["InputPart"], s.schemas["Permissions"], s.schemas["Rule"] = input, inputPart, narrowing, rule
 	addEvents(s)
 	s.of(reflect.TypeFor[wire.StepUsage]())
+	s.of(reflect.TypeFor[wire.BulkQuestion]())
 	s.schemas["StreamEvent"] = streamEvent()
 	s.schemas["DecisionOfSeveral"] = loosely(s.schemas["Decision"])
 	doc.Components = components{Schemas: s.schemas, Responses: sharedResponses(),

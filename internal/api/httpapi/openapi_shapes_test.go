@@ -31,13 +31,13 @@ func newShapes() *shapes {
 
 var requests = map[reflect.Type]bool{
 	reflect.TypeFor[wire.StartRequest](): true, reflect.TypeFor[wire.MessageRequest](): true, reflect.TypeFor[wire.ResumeRequest](): true,
-	reflect.TypeFor[wire.Decision](): true, reflect.TypeFor[wire.Answer](): true, reflect.TypeFor[wire.Verdict](): true, reflect.TypeFor[wire.VerdictForm](): true, reflect.TypeFor[wire.Decisions](): true, reflect.TypeFor[wire.LinkRequest](): true, reflect.TypeFor[wire.AskRequest](): true, reflect.TypeFor[wire.AskCallback](): true, reflect.TypeFor[struct{}](): true, reflect.TypeFor[wire.NotifyTarget](): true,
+	reflect.TypeFor[wire.Decision](): true, reflect.TypeFor[wire.Answer](): true, reflect.TypeFor[wire.Bulk](): true, reflect.TypeFor[wire.BulkQuestion](): true, reflect.TypeFor[wire.Verdict](): true, reflect.TypeFor[wire.VerdictForm](): true, reflect.TypeFor[wire.Decisions](): true, reflect.TypeFor[wire.LinkRequest](): true, reflect.TypeFor[wire.AskRequest](): true, reflect.TypeFor[wire.AskCallback](): true, reflect.TypeFor[struct{}](): true, reflect.TypeFor[wire.NotifyTarget](): true,
 	reflect.TypeFor[wire.ClientTool](): true, reflect.TypeFor[wire.ContextItem](): true,
 	reflect.TypeFor[wire.WebhookRequest](): true, reflect.TypeFor[wire.WebhookChange](): true, reflect.TypeFor[wire.EndpointRequest](): true, reflect.TypeFor[wire.RedriveRequest](): true,
 }
 
 var needed = map[string]bool{"StartRequest.agent": true, "StartRequest.input": true, "MessageRequest.input": true, "Decision.target": true,
-	"Decisions.decisions": true, "Verdict.action": true, "VerdictForm.action": true, "LinkRequest.target": true, "LinkRequest.for": true, "AskRequest.title": true, "AskCallback.url": true, "AskCallback.secret": true,
+	"Decisions.decisions": true, "Bulk.action": true, "Bulk.questions": true, "BulkQuestion.suspension": true, "BulkQuestion.shown": true, "Verdict.action": true, "VerdictForm.action": true, "LinkRequest.target": true, "LinkRequest.for": true, "AskRequest.title": true, "AskCallback.url": true, "AskCallback.secret": true,
 	"ClientTool.name": true, "ContextItem.value": true, "NotifyTarget.name": true, "NotifyTarget.on": true,
 	"WebhookRequest.on": true, "EndpointRequest.endpoint": true, "RedriveRequest.endpoint": true}
 

@@ -9,6 +9,7 @@ import (
 	coreevents "github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
+	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/runinput"
 )
@@ -120,6 +121,8 @@ var abouts = map[string]string{
 	"Nothing":              "No members. The body may be omitted.",
 	"Decision":             "An answer to a suspended call. The `kind` of the call decides which members it needs.",
 	"Answer":               "A decision on the suspension in the path.",
+	"Bulk":                 "One answer to several approvals with the same `alike`.",
+	"BulkQuestion":         "A question as the approver saw it.",
 	"Verdict":              "The answer to an approval link.",
 	"HookAnswer":           "The answer to a verified webhook.",
 	"HookErrors":           "Messages beside the inputs of a dialog.",
@@ -734,6 +737,15 @@ var members = map[string]member{
 	"Answer.arguments":          {"With an approval: arguments that replace the model's.", anObject},
 	"Answer.grant":              {"With an approval: `run` also allows later calls of this run that the same rule would ask about.", enumOf(string(core.GrantRun), "")},
 	"Answer.reason":             {"The reason, for the record. The model sees the reason of a denial.", nil},
+	"Bulk.bulk_id":              {"The caller's key for this request, at most 100 bytes. The `decision_id` of each decision is made of it and the suspension. If omitted, each is derived from its decision. Either way, a repeat counts as the same decisions.", &schema{Type: "string", MaxLength: jsonschema.Ptr(100)}},
+	"Bulk.action":               {"`resume` approves all calls, `cancel` denies them.", enumOf("resume", "cancel")},
+	"Bulk.reason":               {"The reason, for the record of each. The model sees the reason of a denial.", nil},
+	"Bulk.shown_by":             {"The program that showed the questions and its version, such as `desk/2`. Default: `api`.", nil},
+	"Bulk.hold":                 {"For how many seconds each decision is held: 1 to 60. Withdraw each on its own. If omitted, they take effect at once.", holdSeconds},
+	"Bulk.questions":            {"1 to 20 questions, each once.", &schema{Type: "array", Items: refTo("BulkQuestion"), MinItems: jsonschema.Ptr(1), MaxItems: jsonschema.Ptr(bulk.Most)}},
+	"BulkQuestion.suspension":   {"The id of the suspension.", &schema{Type: "string", MinLength: jsonschema.Ptr(1)}},
+	"BulkQuestion.shown":        {"The `fingerprint` of the question that the approver saw. If the question has changed, it gets no answer (`changed`).", &schema{Type: "string", MinLength: jsonschema.Ptr(1), MaxLength: jsonschema.Ptr(255)}},
+	"Approval.alike":            {"Questions with the same value can be answered together by `decideBulk`. Missing if the question must be answered by itself.", nil},
 	"Call.call_id":              {callID, nil},
 	"Call.tool_name":            {"The tool. Empty if the run itself waits.", nil},
 	"Call.arguments":            {"The model's arguments.", anyValue},

@@ -254,6 +254,11 @@ func (a *api) steeringRoutes() []route {
 			answers: []answered{answers(202, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, either{wire.DecisionAnswer{}, wire.DecisionAnswers{}}, "A repeat of the accepted decision (`same: true`), or the answers to several decisions.")},
 			codes: decisionCodes, serve: a.decide},
+		{method: http.MethodPost, path: "/v1/decisions", name: "decideBulk", tag: "decisions", title: "Answer several approvals at once", roles: canDecide,
+			about: "Approves or denies 1 to 20 calls of any runs with the same `alike` in the inbox: of the same agent version, tool and rule, and without a warning. Show the approver every value of every call. If the questions differ, or one must be answered by itself, " +
+				"nothing is stored. Otherwise each decision is stored or refused on its own, as by `answerSuspension`; no write spans runs. Repeating a request has no further effect.",
+			body: takes(wire.Bulk{}), answers: []answered{answers(200, wire.DecisionAnswers{}, "The answer to each, in the order of the request. Some may be refused.")},
+			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, refusal.CodeNotAlike, refusal.CodeAnswerSingly}, serve: a.decideBulk},
 		{method: http.MethodGet, path: "/v1/suspensions/{id}", name: "readSuspension", tag: "decisions", title: "Read a suspension", roles: canSeeInbox,
 			about:   "Returns the call that a suspension belongs to, for clients that know the id of the suspension but not the run.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome.")},

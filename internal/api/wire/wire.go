@@ -15,6 +15,8 @@ type (
 	Ask                   = client.Ask
 	AskCallback           = client.AskCallback
 	AskRequest            = client.AskRequest
+	Bulk                  = client.Bulk
+	BulkQuestion          = client.BulkQuestion
 	Call                  = client.Call
 	CallEndedData         = client.CallEndedData
 	CallRemindedData      = client.CallRemindedData

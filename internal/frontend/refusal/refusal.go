@@ -45,6 +45,8 @@ const (
 	CodeChanged              Code = "changed"
 	CodeBatchRefused         Code = "batch_refused"
 	CodeBatchSpansRuns       Code = "batch_spans_runs"
+	CodeNotAlike             Code = "not_alike"
+	CodeAnswerSingly         Code = "answer_singly"
 	CodeChildThread          Code = "child_thread"
 	CodeLateDecision         Code = "late_decision"
 	CodeHoldUnavailable      Code = "hold_unavailable"
@@ -99,7 +101,7 @@ const (
 func Codes() []Code {
 	return []Code{CodeInvalid, CodeBadCursor, CodeBadAction, CodeBadGrant, CodeUnclearDecision, CodeWrongKind, CodeContradiction,
 		CodeInvalidPermissions, CodeNotAStarter, CodeNotAnApprover, CodeSeparationOfDuties, CodeRunNotFound, CodeThreadNotFound, CodeCallNotFound, CodeAgentNotFound, CodeAgentUnavailable, CodeRunOpen, CodeRunDone,
-		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeBatchSpansRuns, CodeChildThread, CodeLateDecision, CodeStaleSuspension,
+		CodeRunSuperseded, CodeNotFailed, CodeNotWaiting, CodeAlreadyDecided, CodeArgumentsChanged, CodeVotesAreCounted, CodeChanged, CodeBatchRefused, CodeBatchSpansRuns, CodeNotAlike, CodeAnswerSingly, CodeChildThread, CodeLateDecision, CodeStaleSuspension,
 		CodeHoldUnavailable, CodeDecisionApplied, CodeDecisionWithdrawn, CodeDecisionNotFound, CodeNotYourDecision,
 		CodeSuspensionIDRequired, CodeNotSuspended, CodeIdempotencyMismatch, CodeSchemaMismatch, CodeResultRequired, CodeInvalidArguments,
 		CodeLinkNotFound, CodeHookNotFound, CodeHookUnavailable, CodeHookMismatch, CodeInvalidSignature, CodeTooManyLinks, CodeCodeRequired, CodeCodeWrong, CodeCodeExpired, CodeTooManyCodes, CodeCodeNotSent, CodeCodeLocked, CodeWebhookNotFound, CodeWebhookChanged,

@@ -247,10 +247,11 @@ func (v View) Asked() []core.SuspendedCall { return v.asked }
 // ApprovalsIn are the entries of the inbox that a run makes. The path leads to it from its root.
 func (v View) ApprovalsIn(h core.Head, path []wire.PathStep) []wire.Approval {
 	var approvals []wire.Approval
-	for _, call := range v.calls {
+	for i, call := range v.calls {
 		call.Path = path
+		alike, _ := Alike(h.Agent, h.Version, v.asked[i])
 		approvals = append(approvals, wire.Approval{RunID: h.Run, ThreadID: h.Thread, Agent: h.Agent, AgentVersion: h.Version,
-			Metadata: h.Metadata, StartedBy: v.startedBy, Pending: call})
+			Metadata: h.Metadata, StartedBy: v.startedBy, Alike: alike, Pending: call})
 	}
 	return approvals
 }

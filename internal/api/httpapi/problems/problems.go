@@ -84,6 +84,8 @@ var Table = []Problem{
 	{refusal.CodeChildThread, 409, "Conversation of a child", "The conversation belongs to a run that another run has started; `run_id` names that one. Send messages to that run's conversation, or cancel it and start again."},
 	{refusal.CodeBatchSpansRuns, 409, "Batch spans runs", "The decisions of an `all_or_none` batch answer calls of several runs. Send a batch for each run."},
 	{refusal.CodeBatchRefused, 409, "Batch refused", "At least one decision of an `all_or_none` batch can't be stored; `answers` has each decision's result."},
+	{refusal.CodeNotAlike, 409, "Questions differ", "The questions differ in agent version, tool or rule. Nothing was stored."},
+	{refusal.CodeAnswerSingly, 409, "Answer by itself", "A question must be answered by itself; `detail` says why. Nothing was stored."},
 	{refusal.CodeAlreadyDecided, 409, "Already decided", "A different decision was accepted first; `winner` shows it."},
 	{refusal.CodeArgumentsChanged, 409, "Arguments changed", "An approver approved other arguments. Read the run for the new suspension, which asks about these."},
 	{refusal.CodeVotesAreCounted, 409, "Votes are counted", "Several people decide about the call, so its decision can't be part of an `all_or_none` batch. Send it on its own."},
