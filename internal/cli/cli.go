@@ -36,6 +36,7 @@ var exitCodes = []cmdline.ExitCode{
 		"run, retry, messages, watch: the run ended in error",
 		"ask: the answer is no",
 		"decide: the decision was refused",
+		"withdraw: the decision has taken effect, or another caller made it",
 		"webhooks test: the endpoint didn't accept the notice",
 		"agents check, agents test: there are errors or failed tests",
 		"agents diff: a waiting run is affected",

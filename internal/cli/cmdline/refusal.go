@@ -15,6 +15,8 @@ import (
 var FlagsFor = map[string]string{
 	"unclear_decision": "; use --approve or --deny; dormouse approvals shows the flags for this call",
 	"wrong_kind":       "; dormouse approvals shows the flags for this call",
+
+	"decision_withdrawn": " with --id",
 }
 
 // RefusedPlainly says why the server refused, without advice for the caller; see [App.Refused].

@@ -1,5 +1,5 @@
 // Package inbox has the commands for approvers: list waiting calls, decide them, on the command
-// line or in an interactive inbox, and list decisions.
+// line or in an interactive inbox, withdraw held decisions, and list decisions.
 package inbox
 
 import (
@@ -14,5 +14,5 @@ type app struct{ *cmdline.App }
 // Commands returns the commands of this package.
 func Commands(of *cmdline.App) []*cobra.Command {
 	a := &app{of}
-	return []*cobra.Command{a.approvalsCommand(), a.decideCommand(), a.decisionsCommand()}
+	return []*cobra.Command{a.approvalsCommand(), a.decideCommand(), a.withdrawCommand(), a.decisionsCommand()}
 }

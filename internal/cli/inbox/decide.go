@@ -7,6 +7,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/spf13/cobra"
 
@@ -14,7 +15,9 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
+	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/core/ask"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 )
 
 // decideFlags are the flags of decide.
@@ -23,6 +26,7 @@ type decideFlags struct {
 	result, errorText string
 	arguments, grant  string
 	reason, id, shown string
+	hold              time.Duration
 	dryRun            bool
 }
 
@@ -44,11 +48,15 @@ parameters, but not against permissions, which only the server can check.
 
 With --grant run, later calls in this turn that match the same rule are approved too.
 
+With --hold 10s, the decision counts at once, but takes effect after 10 seconds. Until
+then, you can take it back with the withdraw command that is printed.
+
 To continue an interrupted run, use resume.`,
 		Example: `  dormouse decide run_3k7q2_0 --approve
   dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
   dormouse decide run_3k7q2_0 --approve --arguments '{"order":"A-17","amount":80}'
   dormouse decide run_3k7q2_0 --approve --arguments @edited.json --dry-run
+  dormouse decide run_3k7q2_0 --approve --hold 10s
   dormouse decide run_3k7q2_0 --result '{"temperature":21}'`,
 		Args: cmdline.Takes(1, 2),
 		RunE: func(cmd *cobra.Command, args []string) error {
@@ -73,6 +81,7 @@ To continue an interrupted run, use resume.`,
 	flags.StringVar(&v.reason, "reason", "", "reason `TEXT`, which the model sees")
 	flags.StringVar(&v.id, "id", "", "decision id, an idempotency `KEY`: the same id is the same decision")
 	flags.StringVar(&v.shown, "shown", "", "`FINGERPRINT` of the call that you reviewed (see approvals --json); refused if the call has changed")
+	flags.DurationVar(&v.hold, "hold", 0, "time until the decision takes effect, from 1s to 60s; until then, it can be withdrawn")
 	flags.BoolVar(&v.dryRun, "dry-run", false, "show the decision without sending it")
 	return cmd
 }
@@ -164,7 +173,11 @@ func (v decideFlags) decision() (wire.Decision, error) {
 	if err != nil {
 		return wire.Decision{}, err
 	}
-	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Arguments: arguments, Grant: v.grant, Reason: v.reason, Shown: v.shown}
+	if v.hold < 0 || v.hold > holds.Most*time.Second || v.hold%time.Second != 0 {
+		return wire.Decision{}, cmdline.Usagef("--hold is %v; it must be whole seconds from 1s to %ds", v.hold, holds.Most)
+	}
+	d := wire.Decision{DecisionID: v.id, Result: result, Error: v.errorText, Arguments: arguments, Grant: v.grant, Reason: v.reason, Shown: v.shown,
+		Hold: int(v.hold / time.Second)}
 	said := v.said()
 	switch {
 	case !v.approve && (v.arguments != "" || v.grant != ""):
@@ -225,5 +238,11 @@ func (a *app) printAnswer(answer wire.DecisionAnswer) error {
 	if answer.Applied != nil && !*answer.Applied {
 		words += "; no effect, the run was cancelled first"
 	}
-	return a.Printf("%s: %s\n", words, answer.Target)
+	if err := a.Printf("%s: %s\n", words, answer.Target); err != nil || answer.AppliesAt == nil {
+		return err
+	}
+	return a.Table([][]string{
+		{"takes effect", display.Clock(*answer.AppliesAt)},
+		{"withdraw", a.Command("withdraw " + scaffold.ShellWord(answer.Target) + " " + scaffold.ShellWord(answer.DecisionID))},
+	})
 }
