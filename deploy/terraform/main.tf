@@ -458,6 +458,7 @@ resource "aws_lambda_function" "console_function" {
       "DORMOUSE_TENANT_CLAIM"     = var.tenant_claim
       "DORMOUSE_TENANT_DAY_COST"  = var.tenant_day_cost
       "DORMOUSE_TENANT_NAMES"     = var.tenant_names
+      "DORMOUSE_UNDO_SECONDS"     = var.undo_seconds
       "DORMOUSE_VERSION"          = var.app_version
       "DORMOUSE_WAKE_QUEUE_URL"   = aws_sqs_queue.wake_queue.url
     }
@@ -1027,6 +1028,7 @@ resource "aws_lambda_function" "decision_function" {
       "DORMOUSE_TENANT"           = var.tenant
       "DORMOUSE_TENANT_CLAIM"     = var.tenant_claim
       "DORMOUSE_TENANT_NAMES"     = var.tenant_names
+      "DORMOUSE_UNDO_SECONDS"     = var.undo_seconds
       "DORMOUSE_VERSION"          = var.app_version
       "DORMOUSE_WAKE_QUEUE_URL"   = aws_sqs_queue.wake_queue.url
     }

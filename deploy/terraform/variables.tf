@@ -641,6 +641,21 @@ variable "tracing" {
   }
 }
 
+variable "undo_seconds" {
+  type        = string
+  description = "How many seconds people can undo an answer that they gave in the console or by a link. It takes effect after them. With 0, answers are final and take effect at once."
+  nullable    = false
+  default     = "8"
+  validation {
+    condition     = can(regex("^(?:[0-9]|[1-5][0-9]|60)$", var.undo_seconds))
+    error_message = "It must match [0-9]|[1-5][0-9]|60."
+  }
+  validation {
+    condition     = length(var.undo_seconds) <= 2
+    error_message = "It must have at most 2 characters."
+  }
+}
+
 variable "app_version" {
   type        = string
   description = "The version that /healthz shows. Change it whenever you change Policy, Prices, Origins, PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName, SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with Notice or SignIn. Otherwise the change doesn't reach the functions. \"make deploy\" does so."

@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template 9dbfc8d979030020.
+# Of the template db5e212edfefca44.
 
 terraform {
   required_version = ">= 1.9"

@@ -56,7 +56,7 @@ func (a *activation) account(head core.Head) {
 	}
 	for _, s := range head.Inbox { // of those before head.At, an earlier activation was told
 		if s.Kind == core.SignalDecision && s.At >= head.At {
-			r.Decided = max(r.Decided, a.began.Sub(time.UnixMilli(s.At)))
+			r.Decided = max(r.Decided, a.began.Sub(time.UnixMilli(max(s.At, s.Hold))))
 		}
 	}
 }

@@ -395,6 +395,13 @@ export interface Parameters {
    */
   readonly tracing?: 'Off' | 'On';
   /**
+   * How many seconds people can undo an answer that they gave in the console or by a link. It takes
+   * effect after them. With 0, answers are final and take effect at once.
+   *
+   * @default '8'
+   */
+  readonly undoSeconds?: string;
+  /**
    * The version that /healthz shows. Change it whenever you change Policy, Prices, Origins,
    * PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName,
    * SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with
@@ -463,5 +470,6 @@ export const parameterNames = {
   tenantNames: 'TenantNames',
   toolFunctions: 'ToolFunctions',
   tracing: 'Tracing',
+  undoSeconds: 'UndoSeconds',
   version: 'Version',
 } as const;

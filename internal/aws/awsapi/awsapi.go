@@ -119,7 +119,7 @@ func (o Options) served(part httpapi.Part) httpapi.Options {
 	if o.Protocols != nil {
 		spoken = o.Protocols(keys)
 	}
-	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: keys, Protocols: spoken, SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
+	return httpapi.Options{Limits: httpapi.Limits{Hold: o.Access.Undo}, Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: keys, Protocols: spoken, SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
 		StreamURL: o.Access.StreamURL, Watched: o.Watched, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Policy: o.Policy, Logger: log, Access: log}
 }
 

@@ -136,7 +136,7 @@ func (s *stand) enters(claims map[string]any) browser {
 	return b
 }
 
-var field = regexp.MustCompile(`name="(form|shown)" value="([^"]+)"`)
+var field = regexp.MustCompile(`name="(form|shown|hold|withdrawn|decision_id)" value="([^"]+)"`)
 
 // Each request is answered by another process.
 func TestAPersonAnswersInTheConsole(t *testing.T) {
@@ -175,6 +175,38 @@ func TestAPersonAnswersInTheConsole(t *testing.T) {
 	for path, want := range map[string]int{"/runs/" + run: 403, "/questions/" + other: 404, "/v1/runs": 401, "/v1/me": 401, "/healthz": 401} {
 		if got := b.open("GET", path, nil); got.StatusCode != want {
 			t.Errorf("%s: %d, want %d", path, got.StatusCode, want)
+		}
+	}
+}
+
+// Within the stack's UndoSeconds, the person takes the answer back. Where that is 0, it is final.
+func TestAnAnswerInTheConsoleIsUndone(t *testing.T) {
+	for seconds, says := range map[string]string{"": "Your answer is final", "0": "Your answer is final", "30": "You can undo your answer for 30 seconds"} {
+		s := newStand(t)
+		s.env["DORMOUSE_UNDO_SECONDS"] = seconds
+		_, sus := s.waits("acme")
+		b := s.enters(map[string]any{"sub": "u-1", "org": "acme", "groups": []string{"decide"}})
+		press := func(page events.APIGatewayV2HTTPResponse, action string) events.APIGatewayV2HTTPResponse {
+			form := url.Values{"action": {action}}
+			for _, m := range field.FindAllStringSubmatch(page.Body, -1) {
+				form.Set(m[1], m[2])
+			}
+			return b.open("POST", "/questions/"+sus, form)
+		}
+		asked := b.open("GET", "/questions/"+sus, nil)
+		if !strings.Contains(asked.Body, says) {
+			t.Errorf("with %q seconds: %s", seconds, asked.Body)
+		}
+		press(asked, "resume")
+		answered := b.open("GET", "/questions/"+sus, nil)
+		if held := strings.Contains(answered.Body, ">Undo</button>"); held != (seconds == "30") {
+			t.Errorf("with %q seconds: %s", seconds, answered.Body)
+		} else if !held {
+			continue
+		}
+		press(answered, "withdraw")
+		if open := b.open("GET", "/questions/"+sus, nil); !strings.Contains(open.Body, "taken back. Nothing was done.") || !strings.Contains(open.Body, `value="resume"`) {
+			t.Errorf("taken back: %s", open.Body)
 		}
 	}
 }

@@ -5,10 +5,12 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -27,6 +29,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/hook"
+	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 	"github.com/dormouse-dev/dormouse/internal/proof/oidcdouble"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
@@ -50,12 +53,14 @@ type stand struct {
 	wake      lambda.Handler
 	log       bytes.Buffer
 	instances int // of the function under test
+	later     atomic.Int64
 }
 
 // newStand reads the secret of the provider from the Parameter Store.
 func newStand(t *testing.T, change ...string) *stand {
 	t.Helper()
-	s := &stand{T: t, double: awsdouble.New(awsdouble.Options{})}
+	s := &stand{T: t}
+	s.double = awsdouble.New(awsdouble.Options{Clock: s.Now})
 	var err error
 	s.provider, err = oidcdouble.New(public + people.SignedInPath)
 	s.must(err)
@@ -78,8 +83,17 @@ func newStand(t *testing.T, change ...string) *stand {
 	}
 	s.step, err = awsstep.Open(s.settings(), awsstep.Program{Register: register}, &s.log)
 	s.must(err)
+	s.step.Clock = s
 	s.wake = lambda.NewHandler(awsstep.New(s.step, func() float64 { return 0 }).Handle)
 	return s
+}
+
+// Now is the time by the queue and by the step function. The function under test has that of the
+// machine.
+func (s *stand) Now() time.Time { return time.Now().Add(time.Duration(s.later.Load())) }
+
+func (s *stand) AfterFunc(d time.Duration, f func()) (stop func()) {
+	return machine.Clock{}.AfterFunc(d, f)
 }
 
 // parameter answers for the Parameter Store, which has one.
@@ -162,9 +176,10 @@ func (s *stand) pump() {
 type browser struct {
 	*stand
 	cookies map[string]string
+	headers map[string]string // instead of those of a program
 }
 
-func (s *stand) browser() browser { return browser{s, map[string]string{}} }
+func (s *stand) browser() browser { return browser{stand: s, cookies: map[string]string{}} }
 
 // open hands a request to a new instance of the function, as the gateway does: nothing that an
 // earlier one kept in memory is there.
@@ -173,6 +188,7 @@ func (b browser) open(method, address, body string, claims map[string]string) ev
 	path, query, _ := strings.Cut(strings.TrimPrefix(address, public), "?")
 	e := events.APIGatewayV2HTTPRequest{RawPath: path, RawQueryString: query, Body: body,
 		Headers: map[string]string{"host": "desk.example.com", "content-type": "application/json"}}
+	maps.Copy(e.Headers, b.headers)
 	e.RequestContext.HTTP.Method = method
 	if claims != nil {
 		e.RequestContext.Authorizer = &events.APIGatewayV2HTTPRequestContextAuthorizerDescription{JWT: &events.APIGatewayV2HTTPRequestContextAuthorizerJWTDescription{Claims: claims}}

@@ -77,9 +77,11 @@ type Access struct {
 	Tenant                  string // for [IAM]
 	IAMRoles                access.IAMRoles
 	Names                   Names
-	StreamURL               string // where events are streamed from; empty for none
-	Stream                  bool   // whether this function serves streams
-	Origins                 []string
+	// for how long people can undo an answer on a page; 0: it is final
+	Undo      time.Duration
+	StreamURL string // where events are streamed from; empty for none
+	Stream    bool   // whether this function serves streams
+	Origins   []string
 }
 
 // Names are shown on the pages of approval links: the product, and the tenants by their ids.
@@ -228,6 +230,22 @@ func (r *reader) pause(name string) time.Duration {
 	return d
 }
 
+// mostHold is for how many seconds a decision may be held.
+const mostHold = 60
+
+// hold reads for how long a decision is held; 0 if the variable is empty.
+func (r *reader) hold(name string) time.Duration {
+	v := r.getenv(name)
+	if v == "" {
+		return 0
+	}
+	n, err := strconv.Atoi(v)
+	if err != nil || n < 0 || n > mostHold {
+		r.say("%s is %q; set it to a number of seconds from 0 to %d", name, v, mostHold)
+	}
+	return time.Duration(n) * time.Second
+}
+
 // path reads a path of parameters. It refuses "/", which would contain all parameters of the
 // account.
 func (r *reader) path(name string) string {
@@ -267,7 +285,7 @@ func (r *reader) arn(name, what, form string) string {
 
 func (r *reader) access() Access {
 	a := Access{Auth: r.getenv("DORMOUSE_AUTH"), StreamURL: r.url("DORMOUSE_STREAM_URL"), Stream: r.flag("DORMOUSE_STREAM"),
-		Origins: list(r.getenv("DORMOUSE_ORIGINS")), Names: r.names()}
+		Origins: list(r.getenv("DORMOUSE_ORIGINS")), Names: r.names(), Undo: r.hold("DORMOUSE_UNDO_SECONDS")}
 	switch a.Auth {
 	case "":
 	case JWT:

@@ -59,6 +59,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"DORMOUSE_OIDC_ISSUER": "https://accounts.example.com/t", "DORMOUSE_OIDC_CLIENT_ID": "dormouse",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
 		"DORMOUSE_OIDC_ROLES": "claim:groups=a=b=decide, read", "DORMOUSE_PRODUCT_NAME": "Refund Desk", "DORMOUSE_TENANT_NAMES": "acme=Acme Ltd; zoo=Zoo = Co;",
+		"DORMOUSE_UNDO_SECONDS": "8",
 	}))
 	if err != nil {
 		t.Fatal(err)
@@ -71,7 +72,8 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		t.Errorf("log level %s, hosts (-want +got):\n%s", s.LogLevel, diff)
 	}
 	access := stack.Access{Auth: stack.JWT, TenantClaim: "org", RolesClaim: "roles", StreamURL: "https://h/stream", Stream: true,
-		Origins: []string{"https://a.example", "https://b.example"}, Names: stack.Names{Product: "Refund Desk", Tenants: map[string]string{"acme": "Acme Ltd", "zoo": "Zoo = Co"}}}
+		Origins: []string{"https://a.example", "https://b.example"}, Names: stack.Names{Product: "Refund Desk", Tenants: map[string]string{"acme": "Acme Ltd", "zoo": "Zoo = Co"}},
+		Undo: 8 * time.Second}
 	if diff := cmp.Diff(access, s.Access); diff != "" {
 		t.Errorf("access (-want +got):\n%s", diff)
 	}
@@ -115,6 +117,8 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 			[]string{"set the stack's parameter SignInIssuer"}},
 		{"a sender with a name", map[string]string{"DORMOUSE_NOTICE_MAIL_FROM": "Desk <desk@example.com>"}, []string{`DORMOUSE_NOTICE_MAIL_FROM is "Desk <desk@example.com>", which is not a mail address`}},
 		{"a sender without a domain", map[string]string{"DORMOUSE_NOTICE_MAIL_FROM": "desk"}, []string{`DORMOUSE_NOTICE_MAIL_FROM is "desk", which is not a mail address`}},
+		{"a hold that is too long", map[string]string{"DORMOUSE_UNDO_SECONDS": "61"}, []string{`DORMOUSE_UNDO_SECONDS is "61"; set it to a number of seconds from 0 to 60`}},
+		{"a hold with a unit", map[string]string{"DORMOUSE_UNDO_SECONDS": "8s"}, []string{`DORMOUSE_UNDO_SECONDS is "8s"`}},
 		{"live text at no pace", map[string]string{"DORMOUSE_LIVE_TEXT": "On"}, []string{`DORMOUSE_LIVE_TEXT is "On"; set it to Off, or to a duration from 100ms to 5s`}},
 		{"live text that never rests", map[string]string{"DORMOUSE_LIVE_TEXT": "1ms"}, []string{`DORMOUSE_LIVE_TEXT is "1ms"`}},
 		{"half an intake queue", map[string]string{"DORMOUSE_INTAKE_QUEUE_ARN": "intake"},
