@@ -25,9 +25,5 @@ func (f *Frontend) wakeAt(ctx context.Context, h core.Head, woken bool, at int64
 // Withdraw takes a held decision back: from then on it is as if it had not been made, but for the
 // journal. Only its caller may. Withdrawing it again has no further effect.
 func (f *Frontend) Withdraw(ctx context.Context, c Caller, sus, decision string) (wire.DecisionAnswer, error) {
-	link := ""
-	if c.Link != nil {
-		link = c.Link.ID
-	}
-	return f.holds().Withdraw(ctx, c.Tenant, holds.By{Principal: c.By, Link: link}, sus, decision)
+	return f.holds().Withdraw(ctx, c.Tenant, holds.Of(c.By, c.Link), sus, decision)
 }

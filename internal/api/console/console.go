@@ -53,6 +53,7 @@ type Lists interface {
 type Reads interface {
 	Lists
 	Suspension(ctx context.Context, c frontend.Caller, sus string) (*wire.Approval, *wire.Outcome, error)
+	TookBack(ctx context.Context, c frontend.Caller, sus string) (bool, error)
 	Run(ctx context.Context, c frontend.Caller, id string) (wire.Run, error)
 	Thread(ctx context.Context, c frontend.Caller, id string) (wire.Thread, error)
 	FeedStart(ctx context.Context, c frontend.Caller, q query.FeedQuery) (string, error)

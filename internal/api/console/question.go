@@ -55,6 +55,11 @@ func (c *Console) ask(w http.ResponseWriter, l look, status int, q linkpage.Ques
 	if !l.who.May(canDecide...) {
 		q.OnlyReads = true
 	}
+	if len(q.Call.Suspension.Withdrawn) > 0 {
+		if q.TookBack, err = c.Reads.TookBack(l.Context(), l.Caller(), q.Call.Suspension.ID); err != nil {
+			return err
+		}
+	}
 	l.question, l.of = q.Call.Suspension.ID, q.Run.ID
 	return c.writeBody(w, l, status, "question", template.HTML(linkpage.Ask(q, c.Clock.Now(), again)))
 }

@@ -68,11 +68,11 @@ func TestAnAnswerIsHeldAndUndone(t *testing.T) {
 		}
 	}
 	open := anna.get(of)
-	if !strings.Contains(open.text, "taken back. Nothing was done.") || len(s.pending(run)) != 1 {
+	if !strings.Contains(open.text, "You took your answer back. Nothing was done.") || len(s.pending(run)) != 1 {
 		t.Fatalf("it isn't open: %s", open.text)
 	}
 	// the form that was drawn before, sent once more
-	if got := anna.post(of, asked.approval()); got.status != http.StatusConflict || !strings.Contains(got.text, "You took this answer back before") || len(s.pending(run)) != 1 {
+	if got := anna.post(of, asked.approval()); got.status != http.StatusConflict || !strings.Contains(got.text, "This answer was taken back before") || len(s.pending(run)) != 1 {
 		t.Errorf("a copy of the form: %d %s", got.status, got.text)
 	}
 	s.worker.Drain(run)
@@ -81,6 +81,39 @@ func TestAnAnswerIsHeldAndUndone(t *testing.T) {
 	}
 	if again := anna.get(of); !strings.Contains(again.text, "It starts in") || again.hidden("decision_id") == answered.hidden("decision_id") {
 		t.Errorf("it isn't held once more: %s", again.text)
+	}
+}
+
+// Who took an answer back is said to that person only, before and after a worker has journaled it.
+func TestOnlyWhoTookAnAnswerBackReadsYou(t *testing.T) {
+	s, anna, run, of, asked, answered := held(t)
+	bert := s.signedIn("bert")
+	copied := asked.approval()
+	copied.Set("form", bert.get("/").form())
+	if got := anna.post(of, answered.undo()); got.status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", got.status, got.text)
+	}
+	for _, journaled := range []bool{false, true} {
+		for name, sees := range map[*browser]string{anna: "You took your answer back.", bert: "The answer was taken back."} {
+			if page := name.get(of); !strings.Contains(page.text, sees+" Nothing was done.") {
+				t.Errorf("journaled %v: no %q in %s", journaled, sees, page.text)
+			}
+		}
+		if got := bert.post(of, copied); got.status != http.StatusConflict || strings.Contains(got.text, "You took") || !strings.Contains(got.text, "This answer was taken back before") {
+			t.Errorf("journaled %v: the same answer by another: %d %s", journaled, got.status, got.text)
+		}
+		if !journaled {
+			s.worker.Drain(run)
+		}
+	}
+	// by the same form as anna's, bert answers, and takes that back: the newest counts
+	got := bert.post(of, bert.get(of).approval())
+	if got.status != http.StatusSeeOther {
+		t.Fatalf("%d: %s", got.status, got.text)
+	}
+	bert.post(of, bert.get(of).undo())
+	if mine, hers := bert.get(of), anna.get(of); !strings.Contains(mine.text, "You took your answer back.") || !strings.Contains(hers.text, "The answer was taken back.") {
+		t.Errorf("bert sees %s\nanna sees %s", mine.text, hers.text)
 	}
 }
 

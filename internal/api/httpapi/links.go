@@ -151,6 +151,11 @@ func (a *api) showQuestion(w http.ResponseWriter, r *http.Request, l question, s
 			return a.linkRefused(w, r, l, err)
 		}
 	}
+	if len(l.Call.Suspension.Withdrawn) > 0 {
+		if l.TookBack, err = a.reads.TookBack(r.Context(), l.caller, l.link.Suspension); err != nil {
+			return a.linkRefused(w, r, l, err)
+		}
+	}
 	l.Write(w, status, linkpage.Ask(l.Question, a.clock.Now(), again))
 	return nil
 }

@@ -55,17 +55,23 @@ func TestAnAnswerByALinkIsUndoneByThatLink(t *testing.T) {
 		t.Errorf("pressed twice: %d %s", again.StatusCode, again.text)
 	}
 	for range 2 {
-		if got := s.send("POST", link, undoOf(page).Encode(), asPage, asForm); got.StatusCode != 200 || !strings.Contains(got.text, "taken back. Nothing was done.") {
+		if got := s.send("POST", link, undoOf(page).Encode(), asPage, asForm); got.StatusCode != 200 || !strings.Contains(got.text, "You took your answer back. Nothing was done.") {
 			t.Fatalf("%d %s", got.StatusCode, got.text)
 		}
 	}
 	if now, err := s.client.Run(t.Context(), run.ID); err != nil || len(now.Pending) != 1 || len(now.Pending[0].Suspension.Withdrawn) != 1 {
 		t.Fatalf("%+v, %v", now.Pending, err)
 	}
-	if got := s.send("POST", link, form.Encode(), asPage, asForm); got.StatusCode != 409 || !strings.Contains(got.text, "You took this answer back before") {
+	if got := s.send("POST", link, form.Encode(), asPage, asForm); got.StatusCode != 409 || !strings.Contains(got.text, "This answer was taken back before") {
 		t.Errorf("a copy of the form: %d %s", got.StatusCode, got.text)
 	}
+	if other := s.send("GET", s.other, "", asPage); !strings.Contains(other.text, "<strong>The answer was taken back. Nothing was done.</strong>") {
+		t.Errorf("by another link: %s", other.text)
+	}
 	s.worker.Drain(run.ID)
+	if page := s.send("GET", link, "", asPage); !strings.Contains(page.text, "You took your answer back.") {
+		t.Errorf("journaled: %s", page.text)
+	}
 	form.Set("withdrawn", hidden(s.send("GET", link, "", asPage), "withdrawn"))
 	if got := s.send("POST", link, form.Encode(), asPage, asForm); got.StatusCode != 202 || hidden(got, "decision_id") == hidden(page, "decision_id") {
 		t.Errorf("answered once more: %d %s", got.StatusCode, got.text)

@@ -205,7 +205,7 @@ func TestAnAnswerInTheConsoleIsUndone(t *testing.T) {
 			continue
 		}
 		press(answered, "withdraw")
-		if open := b.open("GET", "/questions/"+sus, nil); !strings.Contains(open.Body, "taken back. Nothing was done.") || !strings.Contains(open.Body, `value="resume"`) {
+		if open := b.open("GET", "/questions/"+sus, nil); !strings.Contains(open.Body, "You took your answer back. Nothing was done.") || !strings.Contains(open.Body, `value="resume"`) {
 			t.Errorf("taken back: %s", open.Body)
 		}
 	}

@@ -119,7 +119,7 @@ func TestAWakeUpThatComesBeforeTheEndOfTheHold(t *testing.T) {
 func TestAnAnswerByAPageIsUndone(t *testing.T) {
 	s := newStand(t, undoable...)
 	b, run, link, page := s.approved()
-	if got := b.pressed(link, page.Body, "withdraw"); got.StatusCode != http.StatusOK || !strings.Contains(got.Body, "taken back. Nothing was done.") {
+	if got := b.pressed(link, page.Body, "withdraw"); got.StatusCode != http.StatusOK || !strings.Contains(got.Body, "You took your answer back. Nothing was done.") {
 		t.Fatalf("%d %s", got.StatusCode, got.Body)
 	}
 	s.later.Store(int64(time.Minute))

@@ -41,6 +41,14 @@ type Holds struct {
 // By is who decided: a principal, by a link if that is not empty.
 type By struct{ Principal, Link string }
 
+// Of is a caller; link is nil for one who has none.
+func Of(principal string, link *engine.Link) By {
+	if link == nil {
+		return By{Principal: principal}
+	}
+	return By{principal, link.ID}
+}
+
 // ByLink is the id of a decision by a link. Several people may have a link that asks who answers.
 // take tells an answer from those of the link that were withdrawn; empty for the first.
 func ByLink(l engine.Link, by, take string) string {

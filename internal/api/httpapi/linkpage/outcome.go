@@ -14,7 +14,7 @@ import (
 // copy of such an answer was sent.
 const (
 	TooLate = "It was too late to undo your answer."
-	Spent   = "You took this answer back before. Nothing was stored; answer on this page."
+	Spent   = "This answer was taken back before. Nothing was stored; answer on this page."
 )
 
 // Outcome says what became of a call: who answered what and when, that time ran out, or that the

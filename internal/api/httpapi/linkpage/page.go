@@ -46,6 +46,8 @@ type Question struct {
 	Form string
 	// for how many seconds an answer is held; 0: it is final
 	Hold int
+	// the reader took back the newest answer that was withdrawn
+	TookBack bool
 
 	edited json.RawMessage // what was typed into the page of an edit
 }

@@ -34,13 +34,14 @@ type questionView struct {
 
 	SignInAt, Person, OnlyDenies, Form string // as in [Question]
 
-	hold int // for how many seconds this answer can be held
+	hold     int  // for how many seconds this answer can be held
+	tookBack bool // as in [Question]
 
 	edited json.RawMessage // as in [Question]
 }
 
 func viewOf(l Question, now time.Time) questionView {
-	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies, Form: l.Form, Reads: l.OnlyReads, edited: l.edited, hold: l.Holds()}
+	v := questionView{Approval: l.Approval(), Now: now, Ready: l.Ready, Typed: l.Typed, Wrong: l.Wrong, Edit: l.Edit, Token: l.SignIn, SignInAt: l.SignInAt, Person: l.Person, Code: l.Code, Sent: l.CodeSent, OnlyDenies: l.OnlyDenies, Form: l.Form, Reads: l.OnlyReads, edited: l.edited, hold: l.Holds(), tookBack: l.TookBack}
 	_ = v.Mode.UnmarshalText([]byte(l.Call.ResumeMode)) // the frontend wrote it
 	return v
 }

@@ -22,7 +22,11 @@ func (l Question) Holds() int {
 // takenBack says that an answer was withdrawn, for as long as the question is open.
 func (v questionView) takenBack(m *markup) {
 	if len(v.Suspension.Withdrawn) > 0 && v.Again == "" {
-		m.add(`<p class="again"><strong>The answer was taken back. Nothing was done.</strong> The question is open again.</p>`)
+		who := tag(`The answer was taken back.`)
+		if v.tookBack {
+			who = `You took your answer back.`
+		}
+		m.add(`<p class="again"><strong>`, who, ` Nothing was done.</strong> The question is open again.</p>`)
 	}
 }
 
