@@ -1,10 +1,13 @@
 package core
 
 import (
+	"encoding/base64"
 	"slices"
 	"strconv"
 	"strings"
 	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core/jsonappend"
 )
 
 // Clip cuts text to so many characters, and marks the cut.
@@ -54,16 +57,29 @@ type Part struct {
 	Sealed   []byte `json:"sealed,omitempty"`
 }
 
-// MarshalJSON leaves the text out where there is none to be.
+// MarshalJSON leaves the text out where there is none to be. It writes the members itself, because
+// most of what is stored and sent is text of parts.
 func (p Part) MarshalJSON() ([]byte, error) {
-	type plain Part
-	if p.Type == PartText || p.Type == "" || p.Text != "" {
-		return EncodeAny(plain(p))
+	dst := make([]byte, 0, len(`{"type":"text","text":""}`)+len(p.Type)+len(p.Text)*9/8)
+	dst = jsonappend.Text(append(dst, `{"type":`...), p.Type)
+	text := func(name, value string) {
+		dst = jsonappend.Text(append(append(append(dst, `,"`...), name...), `":`...), value)
 	}
-	return EncodeAny(struct {
-		plain
-		Text string `json:"text,omitempty"`
-	}{plain: plain(p)})
+	given := func(name, value string) {
+		if value != "" {
+			text(name, value)
+		}
+	}
+	if p.Text != "" || p.Type == PartText || p.Type == "" {
+		text("text", p.Text)
+	}
+	given("media_type", p.Media)
+	given("name", p.Name)
+	given("data", base64.StdEncoding.EncodeToString(p.Data))
+	given("call_id", p.Call)
+	given("provider", p.Provider)
+	given("sealed", base64.StdEncoding.EncodeToString(p.Sealed))
+	return append(dst, '}'), nil
 }
 
 // TextParts is text as a message's content; empty text is no part at all.

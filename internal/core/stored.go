@@ -41,7 +41,10 @@ type storedEvent struct {
 }
 
 // MarshalJSON writes the stored form.
-func (s Segment) MarshalJSON() ([]byte, error) {
+func (s Segment) MarshalJSON() ([]byte, error) { return s.Stored(), nil }
+
+// Stored returns the stored form. It has the bytes of Encode(s), without going over them again.
+func (s Segment) Stored() json.RawMessage {
 	out := storedSegment{Seq: s.Seq, W: s.W, Prev: s.Prev}
 	if n := len(s.Events); n > 0 {
 		first, last := s.Events[0], s.Events[n-1]
@@ -58,10 +61,11 @@ func (s Segment) MarshalJSON() ([]byte, error) {
 			Run: unless(e.RunID, out.Run), Thread: unless(e.ThreadID, out.Thread), At: unless(e.At, out.At),
 			Turn: unless(e.Turn, out.Turn), Step: unless(e.Step, out.Step)})
 	}
-	return Encode(out), nil
+	return Encode(out)
 }
 
-// UnmarshalJSON reads the stored form.
+// UnmarshalJSON reads the stored form. A caller that has no more than the segment calls it itself:
+// [json.Unmarshal] would go over the text once more.
 func (s *Segment) UnmarshalJSON(raw []byte) error {
 	var in storedSegment
 	if err := json.Unmarshal(raw, &in); err != nil {

@@ -1,7 +1,6 @@
 package warm
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -109,7 +108,7 @@ func (t *Thread) Committed(s core.Segment) {
 		return // the next reader finds out
 	}
 	stored := core.Segment{}
-	if json.Unmarshal(core.Encode(s), &stored) == nil {
+	if stored.UnmarshalJSON(s.Stored()) == nil {
 		t.take([]core.Segment{stored})
 	}
 }

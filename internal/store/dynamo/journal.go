@@ -2,7 +2,6 @@ package dynamo
 
 import (
 	"context"
-	"encoding/json"
 	"fmt"
 	"strconv"
 	"strings"
@@ -31,7 +30,7 @@ func (s *Store) putSegment(ctx context.Context, tenant, thread string, seg core.
 	it[attrW], it[attrPrev] = number(int64(seg.W)), number(int64(seg.Prev))
 	s.putInFeed(it, tenant, thread, seg)
 	seg.Seq, seg.W, seg.Prev = 0, 0, 0
-	form, packed := bodyform.PackSegment(core.Encode(seg), thread)
+	form, packed := bodyform.PackSegment(seg.Stored(), thread)
 	return s.putPacked(ctx, "storing a segment", it, form, packed)
 }
 
@@ -166,7 +165,7 @@ func segmentSeq(it item) int64 {
 
 func readSegment(it item) (core.Segment, error) {
 	var segment core.Segment
-	if err := json.Unmarshal(bytesAt(it, bodyform.Plain), &segment); err != nil {
+	if err := segment.UnmarshalJSON(bytesAt(it, bodyform.Plain)); err != nil {
 		return core.Segment{}, unreadable(fmt.Sprintf("segment %d", segmentSeq(it)), err)
 	}
 	segment.Seq, segment.W, segment.Prev = segmentSeq(it), core.Stamp(numberAt(it, attrW)), core.Stamp(numberAt(it, attrPrev))

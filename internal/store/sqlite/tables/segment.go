@@ -1,7 +1,6 @@
 package tables
 
 import (
-	"encoding/json"
 	"fmt"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -17,7 +16,7 @@ const packedAtOnce = 1024
 // goes on stays text. It is packed if the run is about to wait, as long as people take.
 func SegmentBody(s core.Segment, next core.Head) any {
 	s.Seq, s.W, s.Prev = 0, 0, 0
-	raw := core.Encode(s)
+	raw := s.Stored()
 	if len(raw) > packedAtOnce && next.Status == core.RunRunning {
 		return string(raw)
 	}
@@ -52,7 +51,7 @@ func ScanSegment(s dbfile.Scanner, thread string) (core.Segment, error) {
 	var segment core.Segment
 	body, err := compact.Unpack(raw, thread)
 	if err == nil {
-		err = json.Unmarshal(body, &segment)
+		err = segment.UnmarshalJSON(body)
 	}
 	if err != nil {
 		return core.Segment{}, Unreadable(fmt.Sprintf("segment %d", seq), err)
