@@ -263,7 +263,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	slots := newSlots(o.workers())
 	whom := subscribers.New(subscribers.Options{Definitions: agents.Catalog(), Runs: d.db, Webhooks: d.db, Pushes: d.db, Clock: o.clock})
 	eng := engine.New(engine.Options{Store: ended, Waker: d.db, Agents: agents, Clock: o.clock, Random: machine.Random{}, Logger: o.Logger,
-		Announce: o.announce, Control: runcontrol.Guard(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: cmp.Or[engine.Subscribers](o.whom, whom), News: o.PublicURL.Pushes(), Lines: d.db, Live: board, Slots: slots, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
+		Announce: o.announce, Control: runcontrol.Guard(o.Control, o.clock, o.Logger), Newest: d.db, Subscribers: cmp.Or[engine.Subscribers](o.whom, whom), News: o.PublicURL.Pushes(), Lines: d.db, Live: board, Slots: slots, Warm: journals, Lease: times.lease, Margin: times.margin, Grain: times.sweep, Patience: times.lease / 2})
 	front := frontend.New(frontend.Options{Store: d.db, Links: d.db, Quota: o.Quota.bound(d.db, o.Logger), Catalog: agents.Catalog(), Waker: d.db, Clock: o.clock, Random: machine.Random{},
 		Stopping: ctx.Done(), Watch: d.db.Watch, Live: board, Describe: agents.Describe, Tool: agents.Tool, Unavailable: agents.Reasons, Check: agents.Check, Accepts: agents.Accepts, Starters: agents.Starters, Narrow: agents.Narrow,
 		DayBudget: agents.DayBudget, TenantDay: o.Quota.DayCost, Asking: parts.Asking})
