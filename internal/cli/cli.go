@@ -40,7 +40,7 @@ var exitCodes = []cmdline.ExitCode{
 		"webhooks test: the endpoint didn't accept the notice",
 		"agents check, agents test: there are errors or failed tests",
 		"agents diff: a waiting run is affected",
-		"doctor: there is damage, or the check did not finish in time",
+		"doctor: there is damage, a check of a stack failed, or not everything was checked",
 		"enqueue --keep-going: invalid lines were skipped",
 		"new: a file already exists",
 		"dev, serve: the server could not start",

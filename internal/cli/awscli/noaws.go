@@ -17,6 +17,9 @@ import (
 // errLeftOut is the answer to every use of AWS in a program that was built without it.
 var errLeftOut = &Problem{Kind: "no_aws", What: "this program was built without AWS (-tags noaws); use one that was built with it"}
 
+// LeftOut is that answer, for packages that use AWS beside this one.
+func LeftOut() error { return errLeftOut }
+
 // Account refuses the models and tools that need AWS.
 type Account struct{}
 
