@@ -56,7 +56,7 @@ func deployStack(t *testing.T) deployedStack {
 	}
 	s.dead = *queue.QueueUrl
 	s.Change(func(a *stackdouble.Account) { *a = healthyAccount(web.URL, s.dead) })
-	file := "model: {provider: bedrock, model: eu.anthropic.m-1}\ntools: []\n"
+	file := "model: {provider: bedrock, model: eu.anthropic.m-v1:0}\ntools: []\n"
 	dir := t.TempDir()
 	if err := os.WriteFile(filepath.Join(dir, "desk.yaml"), []byte(file), 0o600); err != nil {
 		t.Fatal(err)
@@ -98,7 +98,7 @@ func healthyAccount(url, dead string) stackdouble.Account {
 	const arn = "arn:aws:lambda:eu-central-1:123456789012:function:"
 	step := stackdouble.Version{Code: "c7", Environment: map[string]string{"DORMOUSE_POLICY": denyPay}}
 	return stackdouble.Account{Now: time.Now(), Denied: map[string]bool{}, Stack: "desk", Status: "UPDATE_COMPLETE",
-		Parameters: map[string]string{"Streams": "On", "Policy": denyPay, "BedrockModels": "arn:aws:bedrock:eu-central-1:123456789012:inference-profile/eu.anthropic.m-1"},
+		Parameters: map[string]string{"Streams": "On", "Policy": denyPay, "BedrockModels": "arn:aws:bedrock:eu-central-1:123456789012:inference-profile/eu.anthropic.m-v1:0,arn:aws:bedrock:*::foundation-model/anthropic.*"},
 		Outputs:    map[string]string{"TableName": "desk-Table", "ApiUrl": url},
 		Resources: []stackdouble.Resource{{ID: "StepFunction", Type: "AWS::Lambda::Function", Name: "desk-Step"}, {ID: "StepFunctionAliaslive", Type: "AWS::Lambda::Alias", Name: arn + "desk-Step:live"},
 			{ID: "StepFunctionVersion2b", Type: "AWS::Lambda::Version", Name: arn + "desk-Step:7"}, {ID: "StreamFunction", Type: "AWS::Lambda::Function", Name: "desk-Stream"},
@@ -107,8 +107,8 @@ func healthyAccount(url, dead string) stackdouble.Account {
 		Concurrency: 1000, Unreserved: 950, Functions: map[string]stackdouble.Function{"desk-Step": {Newest: step, Live: &step, Number: "7"}, "desk-Stream": {Newest: stackdouble.Version{Code: "c1"}}},
 		Mappings: map[string]stackdouble.Mapping{"m1": {State: "Enabled", AtMost: 10}}, Alarms: map[string]stackdouble.Alarm{"desk-Loops": {State: "OK", Since: time.Unix(1, 0), Topic: opsTopic}},
 		Oldest: map[string]float64{"desk-IntakeDead": 90}, Topics: map[string]stackdouble.Topic{opsTopic: {Confirmed: "1", Pending: "0"}},
-		Models:   map[string]stackdouble.Model{"anthropic.m-1": {Authorized: true, Entitled: true, InRegion: true, Agreed: true}},
-		Profiles: map[string][]string{"eu.anthropic.m-1": {"arn:aws:bedrock:eu-central-1::foundation-model/anthropic.m-1", "arn:aws:bedrock:eu-west-1::foundation-model/anthropic.m-1"}},
+		Models:   map[string]stackdouble.Model{"anthropic.m-v1:0": {Authorized: true, Entitled: true, InRegion: true, Agreed: true}},
+		Profiles: map[string][]string{"eu.anthropic.m-v1:0": {"arn:aws:bedrock:eu-central-1::foundation-model/anthropic.m-v1:0", "arn:aws:bedrock:eu-west-1::foundation-model/anthropic.m-v1:0"}},
 		Health:   fmt.Sprintf(`{"status":"ok","version":"v7","policy":%q}`, policy.Digest)}
 }
 
@@ -171,7 +171,7 @@ func TestDoctorFindsEachFaultOfAStack(t *testing.T) {
 		"old policy":  {with(function(stackdouble.Function{Newest: step.Newest, Live: &old, Number: "7"})), []string{"versions", "policy"}, "differ: DORMOUSE_POLICY"},
 		"api":         {with(func(a *stackdouble.Account) { a.Health = `{"status":"ok","version":"v7","policy":"none"}` }), []string{"policy"}, "no policy is in force"},
 		"model": {with(func(a *stackdouble.Account) {
-			a.Models = map[string]stackdouble.Model{"anthropic.m-1": {Authorized: true, InRegion: true}}
+			a.Models = map[string]stackdouble.Model{"anthropic.m-v1:0": {Authorized: true, InRegion: true}}
 		}), []string{"models"}, "no access"},
 		"unknown model": {with(func(a *stackdouble.Account) { a.Profiles = nil }), []string{"models"}, "does not know it"},
 		"dead letter": {[2]func(){func() { s.send(t) }, func() {
@@ -250,7 +250,7 @@ func TestDoctorTriesModelsIfAsked(t *testing.T) {
 	if examined(t); len(s.Asked()) != 0 {
 		t.Errorf("asked %v without --try-models", s.Asked())
 	}
-	if _, unwell := examined(t, "--try-models"); len(unwell) != 0 || !slices.Equal(s.Asked(), []string{"eu.anthropic.m-1"}) {
+	if _, unwell := examined(t, "--try-models"); len(unwell) != 0 || !slices.Equal(s.Asked(), []string{"eu.anthropic.m-v1:0"}) {
 		t.Errorf("asked %v: %+v", s.Asked(), unwell)
 	}
 }

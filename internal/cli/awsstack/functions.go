@@ -59,6 +59,9 @@ func (f functions) Function(ctx context.Context, name, qualifier string) (stackd
 	if err != nil {
 		return stackdoctor.Function{}, explained(err, "lambda:GetFunctionConfiguration")
 	}
+	if out.Environment != nil && out.Environment.Error != nil {
+		return stackdoctor.Function{}, &stackdoctor.Denied{Action: "kms:Decrypt"}
+	}
 	found := stackdoctor.Function{Code: aws.ToString(out.CodeSha256), State: string(out.State), Update: string(out.LastUpdateStatus),
 		Reason: strings.TrimSpace(cmp.Or(aws.ToString(out.StateReason), aws.ToString(out.LastUpdateStatusReason)))}
 	if out.Environment != nil {

@@ -26,14 +26,10 @@ var profileID = regexp.MustCompile(`^(global|us|us-gov|eu|apac|ap|jp|au|ca|sa|me
 // Access implements [stackdoctor.Models].
 func (m models) Access(ctx context.Context, region, model string) (stackdoctor.Access, error) {
 	kind := "foundation-model"
-	if strings.HasPrefix(model, "arn:") {
-		resource := model[strings.LastIndex(model, ":")+1:]
-		// the id may have colons
-		if i := strings.Index(model, ":foundation-model/"); i >= 0 {
-			resource = model[i+1:]
-		}
+	// arn:PARTITION:bedrock:REGION:ACCOUNT:KIND/ID, and an id may have colons
+	if parts := strings.SplitN(model, ":", 6); len(parts) == 6 && parts[0] == "arn" {
 		id := ""
-		if kind, id, _ = strings.Cut(resource, "/"); kind == "foundation-model" {
+		if kind, id, _ = strings.Cut(parts[5], "/"); kind == "foundation-model" {
 			model = id
 		}
 	} else if profileID.MatchString(model) {
@@ -70,24 +66,19 @@ func (m models) profile(ctx context.Context, region, profile string) (a stackdoc
 	if err != nil {
 		return a, explained(err, "bedrock:GetInferenceProfile")
 	}
-	model, elsewhere := "", []string{}
+	model, regions := "", []string{}
 	for _, of := range out.Models {
-		arn := aws.ToString(of.ModelArn)
-		parts := strings.SplitN(arn, ":", 6)
-		if len(parts) < 6 {
-			continue
-		}
-		_, model, _ = strings.Cut(parts[5], "/")
-		if parts[3] != region && parts[3] != "" {
-			elsewhere = append(elsewhere, parts[3])
+		if parts := strings.SplitN(aws.ToString(of.ModelArn), ":", 6); len(parts) == 6 {
+			_, model, _ = strings.Cut(parts[5], "/")
+			regions = append(regions, parts[3])
 		}
 	}
 	if model == "" {
 		return stackdoctor.Access{NoModel: true}, nil
 	}
 	a, err = m.foundation(ctx, region, model)
-	slices.Sort(elsewhere)
-	a.Unasked = slices.Compact(elsewhere)
+	slices.Sort(regions)
+	a.Regions = slices.Compact(regions)
 	return a, err
 }
 

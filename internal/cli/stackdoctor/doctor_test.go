@@ -100,7 +100,6 @@ var ofStack = map[string]fault{
 	"clock behind":     {func(a *account) { a.skew = -9 * time.Second }, "clock", stackdoctor.Warning, "9s behind AWS", "NTP"},
 	"clock far ahead":  {func(a *account) { a.skew = 61 * time.Second }, "clock", stackdoctor.Failed, "1m1s ahead of AWS", "NTP"},
 	"no time":          {func(a *account) { a.silent = true }, "clock", stackdoctor.Unchecked, "no time", "again"},
-	"deploying":        {func(a *account) { a.stack.Status = "UPDATE_IN_PROGRESS" }, "stack", stackdoctor.Warning, "UPDATE_IN_PROGRESS", "over"},
 	"rolled back":      {func(a *account) { a.stack.Status, a.stack.Reason = "UPDATE_ROLLBACK_COMPLETE", "no quota" }, "stack", stackdoctor.Warning, "rolled back: no quota", "deploy again"},
 	"first failed":     {func(a *account) { a.stack.Status = "ROLLBACK_COMPLETE" }, "stack", stackdoctor.Failed, "ROLLBACK_COMPLETE", "deleted"},
 	"stuck":            {func(a *account) { a.stack.Status = "UPDATE_ROLLBACK_FAILED" }, "stack", stackdoctor.Failed, "UPDATE_ROLLBACK_FAILED", "cause"},
@@ -255,6 +254,15 @@ func TestAStackThatCannotBeRead(t *testing.T) {
 	}
 }
 
+func TestADeploymentInProgressIsNoFailure(t *testing.T) {
+	a := healthy()
+	a.stack.Status, a.aliases["desk-Step"] = "UPDATE_IN_PROGRESS", stackdoctor.Alias{Version: "6"}
+	r := examine(t, a, options)
+	if found := unwell(r); r.State != stackdoctor.Warning || len(found) != 2 || found[0].Check != "stack" || found[1].Detail != "not compared during a deployment" {
+		t.Errorf("%+v", found)
+	}
+}
+
 func TestStreamsNeedARegionWithFunctionURLs(t *testing.T) {
 	o := options
 	o.Region = "eu-central-2"
@@ -308,7 +316,11 @@ func TestModelsAreTriedOnlyIfAsked(t *testing.T) {
 	a := healthy()
 	a.agents = append(a.agents, agent.Definition{Name: "other", Model: agent.Model{Provider: agent.ProviderBedrock, ID: "eu.anthropic.m-2", Region: "eu-central-1"}},
 		agent.Definition{Name: "more", Model: agent.Model{Provider: agent.ProviderOpenAI, ID: "gpt"}})
-	a.access["eu.anthropic.m-2 eu-central-1"] = stackdoctor.Access{Model: "anthropic.m-2", InRegion: true, Authorized: true, Entitled: true, Agreed: true, Unasked: []string{"eu-west-1"}}
+	a.access["eu.anthropic.m-2 eu-central-1"] = stackdoctor.Access{Model: "anthropic.m-2", InRegion: true, Authorized: true, Entitled: true, Agreed: true, Regions: []string{"eu-central-1", "eu-west-1"}}
+	if found := unwell(examine(t, a, options)); len(found) != 1 || !strings.Contains(found[0].Detail, "does not allow the profile's model anthropic.m-2 in eu-central-1, eu-west-1") {
+		t.Errorf("%+v", found)
+	}
+	a.stack.Parameters["BedrockModels"] += ",arn:aws:bedrock:*::foundation-model/anthropic.m-2"
 	r := examine(t, a, o)
 	if len(unwell(r)) != 0 || strings.Join(a.tried, ",") != "anthropic.m-1 eu-central-1,eu.anthropic.m-2 eu-central-1" || a.asked != o.URL {
 		t.Errorf("%+v, tried %v, asked %s", unwell(r), a.tried, a.asked)

@@ -33,7 +33,7 @@ type Access struct {
 	Authorized bool
 	Entitled   bool
 	Agreed     bool     // there is an agreement with the model's provider
-	Unasked    []string // other regions to which an inference profile may send prompts
+	Regions    []string // to which an inference profile may send prompts; "" is any region
 	NoModel    bool     // Bedrock can't tell for this kind of id
 }
 
@@ -88,7 +88,8 @@ func (r *results) model(ctx context.Context, from Models, m usedModel, agents []
 	case a.NoModel:
 		r.ok("%s: access not checked, because Bedrock reports none for this kind of id", who)
 	default:
-		r.access(a, who)
+		r.access(a, who, m.region)
+		r.allowed(a, who, parameters)
 	}
 	if !try {
 		return
@@ -100,10 +101,24 @@ func (r *results) model(ctx context.Context, from Models, m usedModel, agents []
 	r.ok("%s: answered your credentials; StepFunction's role was not tried", who)
 }
 
-func (r *results) access(a Access, who string) {
+// allowed says whether a role that may use an inference profile may also use its models.
+func (r *results) allowed(a Access, who string, parameters map[string]string) {
+	models, known := parameters["BedrockModels"]
+	var lacking []string
+	for _, region := range a.Regions {
+		if known && !covers(models, usedModel{region, a.Model}) {
+			lacking = append(lacking, cmp.Or(region, "no region (arn:aws:bedrock:::foundation-model/"+a.Model+")"))
+		}
+	}
+	if len(lacking) > 0 {
+		r.fail("add the ARNs of the model in these regions to BedrockModels and deploy again", "%s: BedrockModels does not allow the profile's model %s in %s", who, a.Model, strings.Join(lacking, ", "))
+	}
+}
+
+func (r *results) access(a Access, who, region string) {
 	unasked := ""
-	if len(a.Unasked) > 0 {
-		unasked = "; not checked: access in " + strings.Join(a.Unasked, ", ") + ", to which the profile may send prompts"
+	if others := slices.DeleteFunc(slices.Clone(a.Regions), func(r string) bool { return r == region || r == "" }); len(others) > 0 {
+		unasked = "; not checked: access in " + strings.Join(others, ", ") + ", to which the profile may send prompts"
 	}
 	switch {
 	case !a.InRegion:
@@ -140,6 +155,9 @@ func covers(allowed string, m usedModel) bool {
 		// arn:PARTITION:bedrock:REGION:ACCOUNT:KIND/ID
 		parts := strings.SplitN(strings.TrimSpace(arn), ":", 6)
 		if len(parts) < 6 {
+			if strings.HasSuffix(arn, "*") {
+				return true
+			}
 			continue
 		}
 		kind, id, _ := strings.Cut(parts[5], "/")

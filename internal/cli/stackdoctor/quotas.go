@@ -1,6 +1,7 @@
 package stackdoctor
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -93,6 +94,13 @@ func readMappings(ctx context.Context, from Mappings, s Stack) (all []readMappin
 	return all
 }
 
+func limit(atOnce int) string {
+	if atOnce == 0 {
+		return ""
+	}
+	return "up to " + strconv.Itoa(atOnce) + " at once"
+}
+
 // checkMappings says whether the queues invoke their functions.
 func checkMappings(all []readMapping) []Finding {
 	r := results{check: "queues"}
@@ -106,7 +114,7 @@ func checkMappings(all []readMapping) []Finding {
 		case strings.HasPrefix(m.Result, "PROBLEM"):
 			r.fail("correct the cause; the function's role or the queue's key may lack a permission", "%s: %s", m.id, m.Result)
 		case m.State == "Enabled":
-			fine = append(fine, m.id+" (up to "+strconv.Itoa(m.AtMost)+" at once)")
+			fine = append(fine, m.id+" ("+cmp.Or(limit(m.AtMost), "no limit")+")")
 		case m.State == "Disabled":
 			r.fail("if a restore is in progress, finish it with dormouse-restore start; otherwise enable the mapping", "%s is disabled, so its queue is not worked on", m.id)
 		default:
