@@ -29,7 +29,7 @@ func (a *app) doctorStack(ctx context.Context, f stackFlags, most time.Duration)
 		}
 		p, err := stackdoctor.ReadPolicy(f.policy, string(text))
 		if err != nil {
-			return cmdline.Fail(cmdline.ExitUsage, "invalid_policy", err.Error())
+			return cmdline.Usagef("%v", err)
 		}
 		o.Policy = &p
 	}

@@ -211,7 +211,7 @@ func TestDoctorSaysWhatARestoredTableLacks(t *testing.T) {
 	s.Change(func(a *stackdouble.Account) { a.Outputs["TableName"] = "desk-restored" })
 	o := withEnv(t, nil, "doctor", "--stack", "desk")
 	o.wantExit(t, cmdline.ExitFailed)
-	contains(t, o.stdout, "warning      table         desk-restored is not protected from deletion\n             -> deploy with DeletionProtection=true\n",
+	contains(t, o.stdout, "warning      table         desk-restored is not protected from deletion\n             -> deploy with DeletionProtection=true; ",
 		"failed       table         items don't expire: TTL is off", "failed       table         point-in-time recovery is off", "2 failed, 1 warning, ")
 	contains(t, o.stderr, "the stack desk needs attention")
 	s.Change(func(a *stackdouble.Account) { a.Outputs["TableName"] = "another" })

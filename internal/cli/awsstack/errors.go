@@ -32,7 +32,7 @@ func explained(err error, action string) error {
 	case "ResourceNotFoundException", "NotFound", "NotFoundException", "AWS.SimpleQueueService.NonExistentQueue", "QueueDoesNotExist":
 		return stackdoctor.ErrMissing
 	}
-	if worded := awscli.Untaken(err); worded != err {
+	if worded, is := errors.AsType[*awscli.Problem](awscli.Untaken(err)); is {
 		return worded
 	}
 	return fmt.Errorf("AWS says: %s: %s", api.ErrorCode(), strings.TrimSpace(api.ErrorMessage()))

@@ -89,7 +89,7 @@ func (r *results) states(alarms []Alarm, ids map[string]string, now time.Time) {
 		r.warn("turn their actions on", "actions turned off: %s", list(off))
 	}
 	if len(ringing)+len(missing)+len(blind)+len(off) == 0 {
-		r.ok("%d alarms exist, and none is in alarm", len(alarms))
+		r.ok("%s: none is in alarm", counted(len(alarms), "alarm"))
 	}
 }
 

@@ -82,9 +82,9 @@ func (r *results) fail(do, format string, args ...any) {
 
 // unread adds that what could not be read, once for each missing permission.
 func (r *results) unread(what string, err error) {
-	f := Finding{r.check, Unchecked, fmt.Sprintf("%s: not checked: %v", what, err), "run the command again"}
+	f := Finding{r.check, Unchecked, fmt.Sprintf("%s: %v", what, err), "run the command again"}
 	if denied, is := errors.AsType[*Denied](err); is {
-		f.Detail, f.Do = fmt.Sprintf("%s: not checked: needs %s", what, denied.Action), "permit "+denied.Action+" to your credentials"
+		f.Detail, f.Do = fmt.Sprintf("%s: needs %s", what, denied.Action), "permit "+denied.Action+" to your credentials"
 		if slices.ContainsFunc(r.found, func(other Finding) bool { return other.Do == f.Do }) {
 			return
 		}

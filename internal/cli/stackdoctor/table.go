@@ -96,7 +96,7 @@ func (r *results) settings(t Table, name string) {
 	if t.Protected {
 		r.ok("%s is protected from deletion", name)
 	} else {
-		r.warn("deploy with DeletionProtection=true", "%s is not protected from deletion", name)
+		r.warn("deploy with DeletionProtection=true; if the stack did not make the table, turn the protection on in DynamoDB", "%s is not protected from deletion", name)
 	}
 	switch {
 	case !t.OnDemand:
