@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template db5e212edfefca44.
+# Of the template 32e10f071a01ae7d.
 
 terraform {
   required_version = ">= 1.9"

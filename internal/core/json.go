@@ -53,31 +53,3 @@ func Digest(data []byte) string {
 }
 
 func jsonTrim(raw json.RawMessage) json.RawMessage { return bytes.Trim(raw, " \t\r\n") }
-
-// MaxDepth is how many levels of lists and objects the JSON has at most that models, tools, callers
-// and hooks send. The journal wraps what it is given and readers parse it again: many of them stop
-// at a few hundred levels, and encoding/json stops at 10,000.
-const MaxDepth = 256
-
-// TooDeep says whether lists and objects are nested more than [MaxDepth] deep. It looks at brackets
-// outside of strings only; the answer for text that is not JSON means nothing.
-func TooDeep(raw []byte) bool {
-	depth, inText, escaped := 0, false, false
-	for _, c := range raw {
-		switch {
-		case escaped:
-			escaped = false
-		case inText:
-			escaped, inText = c == '\\', c != '"'
-		case c == '"':
-			inText = true
-		case c == '{', c == '[':
-			if depth++; depth > MaxDepth {
-				return true
-			}
-		case c == '}', c == ']':
-			depth--
-		}
-	}
-	return false
-}

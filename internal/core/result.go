@@ -3,6 +3,8 @@ package core
 import (
 	"encoding/json"
 	"slices"
+
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 )
 
 // DefaultResult is how many bytes of a result's text are kept where nothing else is said.
@@ -34,7 +36,7 @@ func TextResult(text string) Message { return Message{Parts: TextParts(text)} }
 // plainValue says whether a value is worth keeping beside its text: valid JSON that is no string
 // and not null.
 func plainValue(raw json.RawMessage) bool {
-	return !IsNull(raw) && json.Valid(raw) && !TooDeep(raw) && jsonTrim(raw)[0] != '"'
+	return !IsNull(raw) && depth.Valid(raw) && jsonTrim(raw)[0] != '"'
 }
 
 // ResultValue is the JSON value of a tool's result; nil if the result is plain text, or was cut.

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strconv"
 	"unicode/utf8"
+
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 )
 
 // Conflict reports two unordered writes of one exclusive key.
@@ -98,8 +100,8 @@ func (op StateOp) check() error {
 		return fmt.Errorf("a write to the state needs a key, a scope and an operation")
 	case op.Op == StateSet && !valid:
 		return fmt.Errorf("the value for the key %q is not JSON", op.Key)
-	case op.Op == StateSet && TooDeep(op.Value):
-		return fmt.Errorf("the value for the key %q is nested more than %d levels deep", op.Key, MaxDepth)
+	case op.Op == StateSet && depth.Exceeded(op.Value):
+		return fmt.Errorf("the value for the key %q is nested more than %d levels deep", op.Key, depth.Max)
 	case op.Op == StateAdd && (!valid || json.Unmarshal(op.Value, &number) != nil):
 		return fmt.Errorf("the amount added to the key %q is not a whole number", op.Key)
 	case op.Op == StateInsert && (!valid || json.Unmarshal(op.Value, &text) != nil):

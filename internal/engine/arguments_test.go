@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
@@ -21,7 +22,7 @@ func TestArgumentsThatCannotRun(t *testing.T) {
 		{"members that differ by case", `{"amountCents":1,"amountcents":5000000}`, "differ only by case"},
 		{"a member twice", `{"amount":1,"amount":2}`, `"amount" is given twice`},
 		{"half a character", `{"to":"Ann\ud800"}`, "half a character"},
-		{"257 levels", nested(core.MaxDepth + 1), "more than 256 deep"},
+		{"257 levels", nested(depth.Max + 1), "more than 256 deep"},
 		{"1,100 levels", nested(1100), "more than 256 deep"},
 		{"9,995 levels", nested(9995), "more than 256 deep"},
 		{"20,000 levels", nested(20_000), "more than 256 deep"},
@@ -44,8 +45,8 @@ func TestArgumentsThatCannotRun(t *testing.T) {
 				t.Errorf("the model is told %s", said)
 			}
 			for _, s := range r.journal() {
-				if raw := core.Encode(s); core.TooDeep(raw) || len(raw) > 16<<10 {
-					t.Errorf("segment %d has %d bytes, deeper than readers go: %v", s.Seq, len(raw), core.TooDeep(raw))
+				if raw := core.Encode(s); depth.Exceeded(raw) || len(raw) > 16<<10 {
+					t.Errorf("segment %d has %d bytes, deeper than readers go: %v", s.Seq, len(raw), depth.Exceeded(raw))
 				}
 			}
 		})

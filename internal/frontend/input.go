@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/answer"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
@@ -55,8 +56,8 @@ func (f *Frontend) readMetadata(metadata json.RawMessage) (json.RawMessage, erro
 	if len(metadata) > written*f.limits.Metadata {
 		return nil, refusal.New(refusal.CodeInvalid, "metadata is larger than %d bytes", f.limits.Metadata)
 	}
-	if core.TooDeep(metadata) {
-		return nil, refusal.New(refusal.CodeInvalid, "metadata is nested more than %d levels deep", core.MaxDepth)
+	if depth.Exceeded(metadata) {
+		return nil, refusal.New(refusal.CodeInvalid, "metadata is nested more than %d levels deep", depth.Max)
 	}
 	canonical, err := core.Canonical(metadata)
 	if err != nil || canonical[0] != '{' {
@@ -76,8 +77,8 @@ func (f *Frontend) readPermissions(raw json.RawMessage) (json.RawMessage, error)
 	if len(raw) > written*f.limits.Narrow {
 		return nil, refusal.New(refusal.CodeInvalidPermissions, "permissions are larger than %d bytes", f.limits.Narrow)
 	}
-	if core.TooDeep(raw) {
-		return nil, refusal.New(refusal.CodeInvalidPermissions, "permissions are nested more than %d levels deep", core.MaxDepth)
+	if depth.Exceeded(raw) {
+		return nil, refusal.New(refusal.CodeInvalidPermissions, "permissions are nested more than %d levels deep", depth.Max)
 	}
 	canonical, err := core.Canonical(raw)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -100,7 +101,7 @@ func TestOneUnreadableRunHidesNoOther(t *testing.T) {
 						t.Errorf("run %s has the error %+v", run.ID, run.Error)
 					}
 					for _, p := range run.Pending {
-						if core.TooDeep(p.Arguments) {
+						if depth.Exceeded(p.Arguments) {
 							t.Errorf("run %s shows arguments that readers cannot take", run.ID)
 						}
 					}
@@ -115,7 +116,7 @@ func TestOneUnreadableRunHidesNoOther(t *testing.T) {
 					t.Fatal(err)
 				}
 				for _, a := range page.Items {
-					if marked[a.RunID] += 10; (a.Error != nil) != (tt.waiting && a.RunID == runs[2]) || a.Error == nil && a.CallID != "c1" || core.TooDeep(a.Arguments) {
+					if marked[a.RunID] += 10; (a.Error != nil) != (tt.waiting && a.RunID == runs[2]) || a.Error == nil && a.CallID != "c1" || depth.Exceeded(a.Arguments) {
 						t.Errorf("approval %+v", a)
 					}
 				}

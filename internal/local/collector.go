@@ -14,8 +14,8 @@ import (
 // second.
 const headroom = 32 << 20
 
-// journals is how many bytes of journals a server keeps for the next steps. It is enough for a run of
-// 30,000 steps with results of 2 KB; a thread beyond it is read again at each step.
+// journals is how many bytes of journals a server keeps for the next steps. It is enough for a run
+// of 30,000 steps with results of 2 KB; a thread beyond it is read again at each step.
 const journals = 128 << 20
 
 // collector adapts the collector of the process while servers run in it.

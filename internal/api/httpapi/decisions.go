@@ -61,11 +61,7 @@ func (a *api) decide(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer, err := a.front.Decide(r.Context(), caller(r), r.PathValue("id"), d)
-	if err != nil {
-		return err
-	}
-	answer.Status = decidedStatus(answer)
-	return a.writeJSON(w, r, answer.Status, answer)
+	return a.writeDecided(w, r, answer, err)
 }
 
 func (a *api) readSuspension(w http.ResponseWriter, r *http.Request) error {
@@ -85,19 +81,19 @@ func (a *api) answerSuspension(w http.ResponseWriter, r *http.Request) error {
 		return err
 	}
 	answer, err := a.front.DecideSuspension(r.Context(), caller(r), r.PathValue("id"), d.Decision(""))
-	if err != nil {
-		return err
-	}
-	answer.Status = decidedStatus(answer)
-	return a.writeJSON(w, r, answer.Status, answer)
+	return a.writeDecided(w, r, answer, err)
 }
 
 func (a *api) withdrawDecision(w http.ResponseWriter, r *http.Request) error {
 	answer, err := a.front.Withdraw(r.Context(), caller(r), r.PathValue("id"), r.PathValue("decision"))
+	return a.writeDecided(w, r, answer, err)
+}
+
+func (a *api) writeDecided(w http.ResponseWriter, r *http.Request, answer wire.DecisionAnswer, err error) error {
 	if err != nil {
 		return err
 	}
-	answer.Status = http.StatusOK
+	answer.Status = decidedStatus(answer)
 	return a.writeJSON(w, r, answer.Status, answer)
 }
 

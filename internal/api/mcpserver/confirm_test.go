@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
@@ -152,7 +153,7 @@ func TestWithoutKeysNothingIsConfirmed(t *testing.T) {
 func TestWhatAFormCantShowIsNotConfirmed(t *testing.T) {
 	b := newBench(t, oneKey)
 	deep := pays
-	deep.Arguments = json.RawMessage(`{"a":` + strings.Repeat("[", core.MaxDepth+1) + strings.Repeat("]", core.MaxDepth+1) + `}`)
+	deep.Arguments = json.RawMessage(`{"a":` + strings.Repeat("[", depth.Max+1) + strings.Repeat("]", depth.Max+1) + `}`)
 	run, sus := b.asks(deep)
 	if got := b.peer("anna", asking).call("decide", map[string]any{"target": sus, "action": "resume"}); got.code() != "invalid_request" {
 		t.Errorf("got %s", got.raw)

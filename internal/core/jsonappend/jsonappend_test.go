@@ -1,4 +1,4 @@
-package jsonappend
+package jsonappend_test
 
 import (
 	"encoding/json"
@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/jsonappend"
 )
 
 // FuzzText compares with encoding/json, also where a text does not begin at a multiple of eight.
@@ -16,7 +17,7 @@ func FuzzText(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, s string) {
 		for range 9 {
-			if got, want := string(Text(nil, s)), string(core.Encode(s)); got != want {
+			if got, want := string(jsonappend.Text(nil, s)), string(core.Encode(s)); got != want {
 				t.Fatalf("%q: %s, want %s", s, got, want)
 			}
 			s = "." + s
@@ -31,7 +32,7 @@ func TestEveryByteAtEveryPlace(t *testing.T) {
 			for _, after := range []byte{0, ' ', '"', '\\', 0x80, 0xff, '!', '#'} {
 				text := []byte(strings.Repeat("a", 18))
 				text[at], text[at+1] = byte(b), after
-				if got, want := string(Text(nil, string(text))), string(core.Encode(string(text))); got != want {
+				if got, want := string(jsonappend.Text(nil, string(text))), string(core.Encode(string(text))); got != want {
 					t.Fatalf("%q: %s, want %s", text, got, want)
 				}
 			}
@@ -43,7 +44,7 @@ func TestValuesAreThoseOfEncodingJSON(t *testing.T) {
 	for _, v := range []any{nil, "a<b", json.RawMessage(`{"a":[1,2e3]}`), []any{}, []any{"a", nil, []any{"b"}}, map[string]any{},
 		[]map[string]any{{"type": "text", "text": "a"}, {}},
 		map[string]any{"role": "assistant", "content": nil, "tool_calls": []any{map[string]any{"id": "c", "a\"b": map[string]any{"z": "", "y": "\n"}}}}} {
-		if got, want := string(Value(nil, v)), string(core.Encode(v)); got != want {
+		if got, want := string(jsonappend.Value(nil, v)), string(core.Encode(v)); got != want {
 			t.Errorf("%s, want %s", got, want)
 		}
 	}

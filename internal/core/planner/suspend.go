@@ -1,10 +1,9 @@
 package planner
 
 import (
-	"encoding/json"
-
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/children"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/core/phrase"
 	"github.com/dormouse-dev/dormouse/internal/core/plans"
 	"github.com/dormouse-dev/dormouse/internal/core/poll"
@@ -17,7 +16,7 @@ func (d *draft) suspend(call core.ToolCall, kind core.Kind, t core.SuspendTicket
 		return err
 	}
 	t.Suspension.ID = core.SuspensionID(d.h.Thread, d.seq(), d.v.Fresh())
-	if !json.Valid(t.Suspension.ResponseSchema) || core.TooDeep(t.Suspension.ResponseSchema) {
+	if !depth.Valid(t.Suspension.ResponseSchema) {
 		t.Suspension.ResponseSchema = nil
 	}
 	if t.Child != nil {

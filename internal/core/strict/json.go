@@ -14,9 +14,10 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 )
 
-// Check accepts one JSON value that every reader reads alike: UTF-8, nested at most [core.MaxDepth]
+// Check accepts one JSON value that every reader reads alike: UTF-8, nested at most [depth.Max]
 // deep, without a \u escape that names half a character, and without an object that has a member
 // twice. The error is a sentence without a subject, fit to follow "the arguments: ".
 func Check(raw []byte) error {
@@ -31,8 +32,8 @@ func checkText(raw []byte) error {
 	switch {
 	case !utf8.Valid(raw):
 		return fmt.Errorf("the text is not UTF-8")
-	case core.TooDeep(raw):
-		return fmt.Errorf("lists and objects are nested more than %d deep", core.MaxDepth)
+	case depth.Exceeded(raw):
+		return fmt.Errorf("lists and objects are nested more than %d deep", depth.Max)
 	case halfCharacter(raw):
 		return fmt.Errorf(`a \u escape names half a character (a surrogate without its other half); write the whole character`)
 	}
@@ -97,7 +98,7 @@ func (r *reader) read(raw []byte) (any, error) {
 // errNotJSON is of text that [json.Valid] refuses, and of no other.
 var errNotJSON = errors.New("they are not valid JSON")
 
-// value reads one value. Its depth is bounded: see [core.TooDeep].
+// value reads one value. Its depth is bounded: see [depth.Exceeded].
 func (r *reader) value(dec *json.Decoder) (any, error) {
 	token, err := dec.Token()
 	if err != nil {

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"unicode"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/core/strict"
 )
 
@@ -26,7 +26,7 @@ func TestArgumentsHaveOneCanonicalForm(t *testing.T) {
 		{"not escaped for HTML", `{"q":"a \u0026 <b>"}`, `{"q":"a & <b>"}`},
 		{"a pair of surrogates is one character", `{"s":"\ud83d\ude00"}`, `{"s":"😀"}`},
 		{"the escape of a backslash before u", `{"s":"\\ud800"}`, `{"s":"\\ud800"}`},
-		{"as deep as possible", nested(core.MaxDepth, `{"a":`, "}"), nested(core.MaxDepth, `{"a":`, "}")},
+		{"as deep as possible", nested(depth.Max, `{"a":`, "}"), nested(depth.Max, `{"a":`, "}")},
 		{"one name in two objects", `{"a":{"c":1},"b":[{"c":2},{"c":3}],"c":4}`, `{"a":{"c":1},"b":[{"c":2},{"c":3}],"c":4}`},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
@@ -58,7 +58,7 @@ func TestArgumentsThatReadersUnderstandDifferentlyAreRefused(t *testing.T) {
 		{"half a character in a name", `{"\udbff":1}`, "half a character"},
 		{"half a character behind a backslash", `{"to":"\\\ud800"}`, "half a character"},
 		{"half a character and something", `{"to":"\ud800\n"}`, "half a character"},
-		{"one level too deep", nested(core.MaxDepth+1, `{"a":`, "}"), "nested more than 256 deep"},
+		{"one level too deep", nested(depth.Max+1, `{"a":`, "}"), "nested more than 256 deep"},
 		{"lists too deep", `{"a":` + nested(9_990, "[", "]") + `}`, "nested more than 256 deep"},
 		{"too long", `{"a":"` + strings.Repeat("x", strict.MaxArguments) + `"}`, "the limit is 1048576"},
 		{"too many members", members(strict.MaxMembers + 1), "more than 10000 members"},

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
@@ -94,8 +95,8 @@ func value(raw json.RawMessage, where string, most int) (json.RawMessage, error)
 	if len(raw) > spelling*most {
 		return nil, fmt.Errorf("%s is larger than %d bytes", where, most)
 	}
-	if core.TooDeep(raw) {
-		return nil, fmt.Errorf("%s is nested more than %d levels deep", where, core.MaxDepth)
+	if depth.Exceeded(raw) {
+		return nil, fmt.Errorf("%s is nested more than %d levels deep", where, depth.Max)
 	}
 	canonical, err := core.Canonical(raw)
 	switch {

@@ -8,6 +8,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/core/supplied"
 )
 
@@ -28,7 +29,7 @@ func items(n int, value string) (out []wire.ContextItem) {
 
 func TestWhatAStartSuppliesIsBounded(t *testing.T) {
 	text := func(n int) json.RawMessage { return core.Encode(strings.Repeat("a", n)) }
-	deep := json.RawMessage(strings.Repeat("[", core.MaxDepth+1) + strings.Repeat("]", core.MaxDepth+1))
+	deep := json.RawMessage(strings.Repeat("[", depth.Max+1) + strings.Repeat("]", depth.Max+1))
 	for name, req := range map[string]wire.Supplied{
 		"10,000 tools":               {ClientTools: tools(10_000, wire.ClientTool{})},
 		"one tool too many":          {ClientTools: tools(supplied.MostTools+1, wire.ClientTool{})},

@@ -6,6 +6,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 	"github.com/dormouse-dev/dormouse/internal/text/title"
@@ -68,7 +69,7 @@ func warningsOf(arguments []byte) (warnings []wire.Warning) {
 // ShownJSON is JSON of the journal for readers. What an earlier program let through may be nested
 // deeper than they can read: of that they are shown the beginning as text.
 func ShownJSON(raw json.RawMessage) json.RawMessage {
-	if !core.TooDeep(raw) {
+	if !depth.Exceeded(raw) {
 		return raw
 	}
 	const most = 2 << 10
@@ -77,7 +78,7 @@ func ShownJSON(raw json.RawMessage) json.RawMessage {
 
 // shownSchema leaves out a schema that readers cannot take.
 func shownSchema(raw json.RawMessage) json.RawMessage {
-	if core.TooDeep(raw) {
+	if depth.Exceeded(raw) {
 		return nil
 	}
 	return raw

@@ -14,7 +14,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 )
 
@@ -42,7 +42,7 @@ func Clipped(text string) string { return clip.Bytes(text, 80, "...") }
 
 // MaxDepth limits the nesting of lists and objects, to the same depth as everything that is
 // journaled.
-const MaxDepth = core.MaxDepth
+const MaxDepth = depth.Max
 
 // Check requires one JSON object in UTF-8, not nested deeper than [MaxDepth], without duplicate
 // members at any level: two parsers could interpret duplicates differently.
@@ -50,7 +50,7 @@ func Check(raw []byte) error {
 	if !utf8.Valid(raw) {
 		return malformed("the body is not UTF-8")
 	}
-	if core.TooDeep(raw) {
+	if depth.Exceeded(raw) {
 		return malformed("lists and objects are nested more than %d levels deep", MaxDepth)
 	}
 	if !json.Valid(raw) {

@@ -8,7 +8,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/secret"
@@ -71,7 +71,7 @@ func checkReport(t *testing.T, r peer.Report, err error) {
 		t.Errorf("a secret: %s", text)
 	case len(r.Detail) > mostDetail || len(r.Text) > 20_000 || len(r.Value) > 20_000 || len(r.Task.ID) > mostID || len(r.Task.Context) > mostID || len(r.Task.Endpoint) > mostEndpoint:
 		t.Errorf("too long: %+v", r)
-	case r.Value != nil && (!json.Valid(r.Value) || core.TooDeep(r.Value) || string(r.Value) != r.Text):
+	case r.Value != nil && (!json.Valid(r.Value) || depth.Exceeded(r.Value) || string(r.Value) != r.Text):
 		t.Errorf("value %s of %s", r.Value, r.Text)
 	case r.State == peer.Failed && (!slices.Contains(codes, r.Code) || r.Detail == ""), r.State != peer.Failed && (r.Code != "" || r.Open), r.State != peer.Done && (r.Text != "" || r.Value != nil):
 		t.Errorf("report %+v", r)

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"slices"
 
-	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/depth"
 	"github.com/dormouse-dev/dormouse/internal/core/peer"
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/tool/remote"
@@ -126,7 +126,7 @@ func (c *call) transported(ctx context.Context, a *answer, err error) *fault {
 		return &fault{kind: unreadable, why: fmt.Sprintf("gave an answer of more than %d bytes", a.most)}
 	case a.err != nil:
 		return &fault{why: c.silence(err), cause: a.err}
-	case core.TooDeep(a.body):
+	case depth.Exceeded(a.body):
 		return &fault{kind: unreadable, why: "gave an answer that is nested too deeply"}
 	}
 	return nil
@@ -163,7 +163,7 @@ var (
 // ofStatus is what an HTTP status other than 200 means.
 func (c *call) ofStatus(a *answer) *fault {
 	said := "answered " + remote.Status(a.status)
-	if !slices.Contains(passing, a.status) && !slices.Contains(access, a.status) && a.status >= 400 && a.err == nil && !core.TooDeep(a.body) {
+	if !slices.Contains(passing, a.status) && !slices.Contains(access, a.status) && a.status >= 400 && a.err == nil && !depth.Exceeded(a.body) {
 		if e, f := readEnvelope(a.body); f == nil && e.Version == "2.0" && e.Error != nil && e.Error.Code != 0 {
 			return c.ofCode(e.Error.Code, e.Error.Message)
 		}
