@@ -97,6 +97,21 @@ variable "decision_concurrency" {
   }
 }
 
+variable "decisions_per_second" {
+  type        = number
+  description = "How many decisions each tenant may send per second, over time; at once, ten times as many. Answers by links and on the console don't count. 0 is no limit."
+  nullable    = false
+  default     = 0
+  validation {
+    condition     = var.decisions_per_second >= 0
+    error_message = "It must be at least 0."
+  }
+  validation {
+    condition     = var.decisions_per_second <= 100000
+    error_message = "It must be at most 100000."
+  }
+}
+
 variable "deletion_protection" {
   type        = string
   description = "Whether the table is protected from deletion. Deploy a new stack with false first, because CloudFormation cannot delete a protected table if the first deploy fails."
@@ -493,6 +508,21 @@ variable "sign_in_roles" {
   default     = ""
 }
 
+variable "starts_per_second" {
+  type        = number
+  description = "How many runs, messages, retries, interrupts, links and webhooks each tenant may send per second, over time; at once, ten times as many. Messages of the intake queue don't count. 0 is no limit."
+  nullable    = false
+  default     = 0
+  validation {
+    condition     = var.starts_per_second >= 0
+    error_message = "It must be at least 0."
+  }
+  validation {
+    condition     = var.starts_per_second <= 100000
+    error_message = "It must be at most 100000."
+  }
+}
+
 variable "step_concurrency" {
   type        = number
   description = "How many steps run at once. A limit protects the model's quota. With several tenants, use more than thirty, and well more than one tenant has in progress."
@@ -553,6 +583,21 @@ variable "streams" {
   validation {
     condition     = contains(["On", "Off"], var.streams)
     error_message = "Use one of On, Off."
+  }
+}
+
+variable "streams_per_second" {
+  type        = number
+  description = "How many event streams each tenant may open per second, over time; at once, ten times as many. An open stream is opened again every two minutes. 0 is no limit."
+  nullable    = false
+  default     = 0
+  validation {
+    condition     = var.streams_per_second >= 0
+    error_message = "It must be at least 0."
+  }
+  validation {
+    condition     = var.streams_per_second <= 100000
+    error_message = "It must be at most 100000."
   }
 }
 
@@ -658,7 +703,7 @@ variable "undo_seconds" {
 
 variable "app_version" {
   type        = string
-  description = "The version that /healthz shows. Change it whenever you change Policy, Prices, Origins, PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName, SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with Notice or SignIn. Otherwise the change doesn't reach the functions. \"make deploy\" does so."
+  description = "The version that /healthz shows. Change it whenever you change Policy, Prices, Origins, PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName, SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with Notice or SignIn or ends with PerSecond. Otherwise the change doesn't reach the functions. \"make deploy\" does so."
   nullable    = false
   default     = "devel"
   validation {

@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template 32e10f071a01ae7d.
+# Of the template 5c1bb2c385479651.
 
 terraform {
   required_version = ">= 1.9"

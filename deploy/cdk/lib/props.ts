@@ -57,6 +57,13 @@ export interface Parameters {
    */
   readonly decisionConcurrency?: number;
   /**
+   * How many decisions each tenant may send per second, over time; at once, ten times as many.
+   * Answers by links and on the console don't count. 0 is no limit.
+   *
+   * @default 0
+   */
+  readonly decisionsPerSecond?: number;
+  /**
    * Whether the table is protected from deletion. Deploy a new stack with false first, because
    * CloudFormation cannot delete a protected table if the first deploy fails.
    *
@@ -311,6 +318,14 @@ export interface Parameters {
    */
   readonly signInRoles?: string;
   /**
+   * How many runs, messages, retries, interrupts, links and webhooks each tenant may send per
+   * second, over time; at once, ten times as many. Messages of the intake queue don't count. 0 is
+   * no limit.
+   *
+   * @default 0
+   */
+  readonly startsPerSecond?: number;
+  /**
    * How many steps run at once. A limit protects the model's quota. With several tenants, use more
    * than thirty, and well more than one tenant has in progress.
    *
@@ -347,6 +362,13 @@ export interface Parameters {
    * @default 'On'
    */
   readonly streams?: 'On' | 'Off';
+  /**
+   * How many event streams each tenant may open per second, over time; at once, ten times as many.
+   * An open stream is opened again every two minutes. 0 is no limit.
+   *
+   * @default 0
+   */
+  readonly streamsPerSecond?: number;
   /**
    * The subnets of a VPC in which the functions run, separated by commas. From there they must
    * reach DynamoDB, SQS and what agents use, by a NAT gateway or by endpoints of the VPC. If empty,
@@ -405,7 +427,8 @@ export interface Parameters {
    * The version that /healthz shows. Change it whenever you change Policy, Prices, Origins,
    * PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName,
    * SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with
-   * Notice or SignIn. Otherwise the change doesn't reach the functions. "make deploy" does so.
+   * Notice or SignIn or ends with PerSecond. Otherwise the change doesn't reach the functions.
+   * "make deploy" does so.
    *
    * @default the version of this package
    */
@@ -421,6 +444,7 @@ export const parameterNames = {
   bedrockGuardrails: 'BedrockGuardrails',
   bedrockModels: 'BedrockModels',
   decisionConcurrency: 'DecisionConcurrency',
+  decisionsPerSecond: 'DecisionsPerSecond',
   deletionProtection: 'DeletionProtection',
   eventBusName: 'EventBusName',
   existingTable: 'ExistingTable',
@@ -458,11 +482,13 @@ export const parameterNames = {
   signInClientId: 'SignInClientId',
   signInIssuer: 'SignInIssuer',
   signInRoles: 'SignInRoles',
+  startsPerSecond: 'StartsPerSecond',
   stepConcurrency: 'StepConcurrency',
   stepMemory: 'StepMemory',
   stepTimeout: 'StepTimeout',
   streamConcurrency: 'StreamConcurrency',
   streams: 'Streams',
+  streamsPerSecond: 'StreamsPerSecond',
   subnetIds: 'SubnetIds',
   tenant: 'Tenant',
   tenantClaim: 'TenantClaim',

@@ -133,7 +133,7 @@ type desks struct {
 // rates bound what callers do.
 type rates struct {
 	streams  *bounds.Streams
-	paces    *bounds.Paces
+	paces    bounds.Paces
 	outgoing *bounds.Outgoing
 	guesses  *bounds.Guesses
 	senders  *bounds.Senders
@@ -170,10 +170,10 @@ type api struct {
 // New returns the API, or the part of it that is served here, as one handler. It fails on an origin
 // or an address that is none.
 func New(opts Options) (http.Handler, error) {
-	limits := opts.Limits.orDefaults(opts.now)
+	limits := opts.Limits.OrDefaults(opts.now)
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, hold: opts.Limits.Hold, public: opts.PublicURL, watched: opts.Watched, buffered: opts.Buffered, limits: limits,
-		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.StartsPerSecond), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
+		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.Rates, limits.StartsPerSecond, limits.Buckets, opts.Logger), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
 		stopping: opts.Stopping, version: opts.Version, policy: opts.Policy, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -238,10 +238,10 @@ func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
 	if err := rt.understands(r); err != nil {
 		return r, err
 	}
-	if rt.paced {
-		return r, a.pace(principal(r).Tenant)
+	if rt.paced == "" {
+		return r, nil
 	}
-	return r, nil
+	return r, a.pace(r, rt.paced)
 }
 
 // understands holds query and headers against the table: a parameter is known, and is there once.

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -19,7 +20,7 @@ func (a *api) askRoutes() []route {
 		return answered{status: status, of: wire.Ask{}, about: about, headers: []string{"Location"}}
 	}
 	return []route{
-		{method: http.MethodPost, path: "/v1/asks", name: "ask", tag: "asks", title: "Ask people to approve something", roles: canStart, paced: true,
+		{method: http.MethodPost, path: "/v1/asks", name: "ask", tag: "asks", title: "Ask people to approve something", roles: canStart, paced: pace.Starts,
 			about: "An approval without an agent, for scripts and other programs. It appears in the inbox and is decided like the approval of a tool call; nothing runs after it. " +
 				"It is a run of the built-in agent `dormouse-ask`, with the same id, so everything that reads, links, lists and cancels runs works for it.",
 			body: takes(wire.AskRequest{}), params: []param{keyHeader},

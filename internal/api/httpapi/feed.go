@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -140,7 +141,7 @@ func feedRoles(p access.Principal) []access.Role {
 //
 // In brief, what happens within [pagePace] is sent together.
 func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery) error {
-	leave, err := a.streams.Enter(principal(r).Tenant)
+	leave, err := a.enterStream(r)
 	if err != nil {
 		return err
 	}
@@ -216,6 +217,9 @@ func (a *api) sendToFeed(r *http.Request, f *openStream, q query.FeedQuery) erro
 	q.After, q.Tail = f.after, f.tail
 	var err error
 	if f.after, err = a.reads.FeedStart(r.Context(), caller(r), q); err != nil {
+		return err
+	}
+	if err := a.pace(r, pace.Streams); err != nil {
 		return err
 	}
 	var roles []access.Role

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/hooks"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -40,9 +41,9 @@ func (a *api) receiveHook(w http.ResponseWriter, r *http.Request) error {
 		return bodies.Crowded(err)
 	}
 	answer, err := a.hooks.Receive(r.Context(), r.PathValue("name"), hooks.Request{Header: r.Header.Values, Body: raw,
-		Admit: func(tenant string) error {
+		Admit: func(tenant string, kind pace.Kind) error {
 			requestlog.Of(r).Tenant = tenant
-			return a.pace(tenant)
+			return a.paces.Admit(r.Context(), kind, tenant, a.clock.Now())
 		}})
 	if err != nil {
 		return err

@@ -1,58 +1,35 @@
 package httpapi
 
 import (
-	"time"
+	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
-	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
-	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 )
 
-// Limits bound what this process does for callers at once. A zero member means its default.
-type Limits struct {
-	// for how long answers on pages can be taken back. 0: they are final
-	Hold time.Duration
+// Limits bound what this process does for callers at once.
+type Limits = bounds.Limits
 
-	Streams       int // open streams of all tenants; 2,000
-	TenantStreams int // open streams of one tenant; 500: each open page of the console has one
-	// between the comments that keep a silent stream open; 15 seconds
-	KeepAlive  time.Duration
-	StreamLife time.Duration // after which a stream ends, to be opened again; 15 minutes
-	WriteTime  time.Duration // for a reader to take what is sent; 10 seconds
-	LinkLife   time.Duration // how long an approval's link is good for; 7 days
-
-	// StartsPerSecond is how many runs, messages, retries and interrupts one tenant may send,
-	// over time; at once, what that is in ten seconds. 0 is no limit.
-	StartsPerSecond float64
-
-	// Tickets is where it is kept which tickets have opened a stream; this process's memory
-	Tickets bounds.Tickets
+// pace holds the caller's tenant to its rate.
+func (a *api) pace(r *http.Request, kind pace.Kind) error {
+	return a.paces.Admit(r.Context(), kind, principal(r).Tenant, a.clock.Now())
 }
 
-func (l Limits) orDefaults(now func() time.Time) Limits {
-	set(&l.Streams, 2000)
-	set(&l.TenantStreams, 500)
-	set(&l.KeepAlive, 15*time.Second)
-	set(&l.StreamLife, 15*time.Minute)
-	set(&l.WriteTime, 10*time.Second)
-	set(&l.LinkLife, 7*24*time.Hour)
-	if l.Tickets == nil {
-		l.Tickets = bounds.NewTickets(now)
+// enterStream counts a stream that opens here. The rate of one with a ticket was counted when it
+// got the ticket.
+func (a *api) enterStream(r *http.Request) (leave func(), err error) {
+	if r.PathValue("ticket") == "" {
+		if err := a.pace(r, pace.Streams); err != nil {
+			return nil, err
+		}
 	}
-	return l
+	return a.streams.Enter(principal(r).Tenant)
 }
 
-func set[T comparable](member *T, usual T) {
-	var zero T
-	if *member == zero {
-		*member = usual
+// seat counts a stream that a protocol will show, here or at the address of streams.
+func (a *api) seat(r *http.Request) (leave func(), err error) {
+	if a.streamURL == "" {
+		return a.enterStream(r)
 	}
-}
-
-// pace holds a tenant to its rate.
-func (a *api) pace(tenant string) error {
-	if delay := a.paces.Take(tenant, a.clock.Now()); delay > 0 {
-		return &refusal.Error{Code: problems.CodeRateLimited, RetryAfter: delay, Detail: "the tenant exceeds its rate of requests that start work; nothing was stored, so send the same request again after Retry-After"}
-	}
-	return nil
+	return func() {}, a.pace(r, pace.Streams)
 }

@@ -16,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/requestlog"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -76,16 +77,24 @@ func (v *Visit) MayStart() error {
 	if err := v.May(access.Start); err != nil {
 		return err
 	}
-	return v.api.pace(principal(v.Request).Tenant)
+	return v.api.pace(v.Request, pace.Starts)
+}
+
+// MayDecide is an error unless the caller may decide now.
+func (v *Visit) MayDecide() error {
+	if err := v.May(access.Decide); err != nil {
+		return err
+	}
+	return v.api.pace(v.Request, pace.Decisions)
 }
 
 // MayStream is an error if so many streams are open that [Visit.Show] would refuse. It is asked
 // before anything is done that Show then shows: a refusal says that nothing was.
 func (v *Visit) MayStream() error {
-	if v.seat.Taken() || v.api.streamURL != "" {
+	if v.seat.Taken() {
 		return nil
 	}
-	leave, err := v.api.streams.Enter(principal(v.Request).Tenant)
+	leave, err := v.api.seat(v.Request)
 	v.seat.Take(leave)
 	return err
 }
@@ -129,12 +138,12 @@ func (v *Visit) Show(w http.ResponseWriter, run string, about url.Values) error 
 	if err := v.May(canRead...); err != nil {
 		return err
 	}
-	if v.api.streamURL != "" {
-		return v.api.sendToView(w, v, run, about)
-	}
 	viewer, err := v.protocol.View(about)
 	if err := errors.Join(err, v.MayStream()); err != nil {
 		return err
+	}
+	if v.api.streamURL != "" {
+		return v.api.sendToView(w, v, run, about)
 	}
 	return v.api.show(w, v.Request, run, viewer, &v.read)
 }
@@ -230,7 +239,7 @@ func (a *api) readView(w http.ResponseWriter, r *http.Request, run string) error
 	if err != nil {
 		return err
 	}
-	leave, err := a.streams.Enter(principal(r).Tenant)
+	leave, err := a.enterStream(r)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -26,9 +27,9 @@ type route struct {
 	// opened with an approval link: errors are web pages too if the Accept header asks for
 	// HTML, and query parameters added by mail clients are ignored
 	link   bool
-	stream bool // opened with a ticket, at the address of streams
-	paced  bool // counts against the rate of what a tenant starts
-	raw    bool // the body is taken as it came, whatever its media type is
+	stream bool      // opened with a ticket, at the address of streams
+	paced  pace.Kind // counts against this rate of the tenant
+	raw    bool      // the body is taken as it came, whatever its media type is
 
 	params  []param // of query and header; path parameters are derived from path
 	body    *body   // nil: it takes none
@@ -156,7 +157,7 @@ var decisionCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeBadAction, r
 	refusal.CodeWrongKind, refusal.CodeContradiction, refusal.CodeRunNotFound, refusal.CodeCallNotFound, refusal.CodeRunDone,
 	refusal.CodeAlreadyDecided, refusal.CodeArgumentsChanged, refusal.CodeChanged, refusal.CodeBatchRefused, refusal.CodeBatchSpansRuns, refusal.CodeLateDecision, refusal.CodeStaleSuspension, refusal.CodeSuspensionIDRequired,
 	refusal.CodeNotSuspended, refusal.CodeSchemaMismatch, refusal.CodeResultRequired, refusal.CodeInvalidArguments,
-	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeHoldUnavailable, refusal.CodeDecisionWithdrawn}
+	refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties, refusal.CodeHoldUnavailable, refusal.CodeDecisionWithdrawn, problems.CodeRateLimited}
 
 func without(codes []refusal.Code, out ...refusal.Code) (rest []refusal.Code) {
 	for _, c := range codes {
@@ -169,7 +170,7 @@ func without(codes []refusal.Code, out ...refusal.Code) (rest []refusal.Code) {
 
 // resumeCodes are fewer than decisionCodes: a resume is a decision with a known target and content.
 var resumeCodes = []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeRunDone, refusal.CodeNotWaiting,
-	refusal.CodeAlreadyDecided, refusal.CodeNotSuspended, refusal.CodeStaleSuspension}
+	refusal.CodeAlreadyDecided, refusal.CodeNotSuspended, refusal.CodeStaleSuspension, problems.CodeRateLimited}
 
 // verdictCodes are fewer than decisionCodes: a link answers one known approval.
 var verdictCodes = []refusal.Code{problems.CodeNotFound, problems.CodeLinkExpired, problems.CodeLinkRevoked, refusal.CodeLinkNotFound, refusal.CodeInvalid,
@@ -200,7 +201,7 @@ func (a *api) table() []route {
 
 func (a *api) runRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/runs", name: "startRun", tag: "runs", title: "Start a run", roles: canStart, paced: true,
+		{method: http.MethodPost, path: "/v1/runs", name: "startRun", tag: "runs", title: "Start a run", roles: canStart, paced: pace.Starts,
 			about: "Stores the input and returns immediately. With an idempotency key the request can be repeated safely: it starts one run.",
 			body:  takes(wire.StartRequest{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The key was used before with the same body. Returns the run it started.")},
@@ -247,7 +248,7 @@ func (a *api) runRoutes() []route {
 
 func (a *api) steeringRoutes() []route {
 	return []route{
-		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Submit decisions", roles: canDecide,
+		{method: http.MethodPost, path: "/v1/runs/{id}/decisions", name: "decide", tag: "decisions", title: "Submit decisions", roles: canDecide, paced: pace.Decisions,
 			about: "Takes one decision, or several that are answered individually, on calls of the run or of runs below it. With `all_or_none`, up to 16 decisions on calls of one run are stored in one write or not at all, and the run processes them in one turn. " +
 				"Repeating a decision has no further effect. Of two different decisions the first one counts. Without `decision_id`, the key is derived from the other members.",
 			body: takes(either{wire.Decision{}, wire.Decisions{}}),
@@ -263,27 +264,27 @@ func (a *api) steeringRoutes() []route {
 			about:   "Returns the call that a suspension belongs to, for clients that know the id of the suspension but not the run.",
 			answers: []answered{answers(200, either{wire.Approval{}, wire.Outcome{}}, "The call while it is suspended; afterwards, its outcome.")},
 			codes:   []refusal.Code{refusal.CodeCallNotFound}, serve: a.readSuspension},
-		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer a suspension", roles: canDecide,
+		{method: http.MethodPost, path: "/v1/suspensions/{id}", name: "answerSuspension", tag: "decisions", title: "Answer a suspension", roles: canDecide, paced: pace.Decisions,
 			about: "Works like `decide`, without a `target`.",
 			body:  takes(wire.Answer{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted. It takes effect unless the run is cancelled first."),
 				answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
 			codes: without(decisionCodes, refusal.CodeBatchRefused, refusal.CodeBatchSpansRuns, refusal.CodeSuspensionIDRequired, refusal.CodeRunNotFound), serve: a.answerSuspension},
-		{method: http.MethodDelete, path: "/v1/suspensions/{id}/decisions/{decision}", name: "withdrawDecision", tag: "decisions", title: "Withdraw a held decision", roles: canDecide,
+		{method: http.MethodDelete, path: "/v1/suspensions/{id}/decisions/{decision}", name: "withdrawDecision", tag: "decisions", title: "Withdraw a held decision", roles: canDecide, paced: pace.Decisions,
 			about:   "Takes back a decision that was sent with `hold` and has not taken effect. The call waits as before. Only the caller who decided may do so. Repeating it has no further effect.",
-			answers: []answered{answers(200, wire.DecisionAnswer{}, "The decision is withdrawn and never takes effect.")}, codes: []refusal.Code{refusal.CodeCallNotFound, refusal.CodeDecisionNotFound, refusal.CodeNotYourDecision, refusal.CodeDecisionApplied, refusal.CodeRunDone}, serve: a.withdrawDecision},
+			answers: []answered{answers(200, wire.DecisionAnswer{}, "The decision is withdrawn and never takes effect.")}, codes: []refusal.Code{refusal.CodeCallNotFound, refusal.CodeDecisionNotFound, refusal.CodeNotYourDecision, refusal.CodeDecisionApplied, refusal.CodeRunDone, problems.CodeRateLimited}, serve: a.withdrawDecision},
 		{method: http.MethodPost, path: "/v1/runs/{id}/cancel", name: "cancelRun", tag: "runs", title: "Cancel a run", roles: canStop, body: mayTake(struct{}{}),
 			about:   "Ends the run at its next commit, or immediately if it is suspended. Suspended calls don't run.",
 			answers: []answered{answers(202, wire.Run{}, "Accepted.")},
 			codes:   []refusal.Code{refusal.CodeRunNotFound, refusal.CodeRunDone}, serve: a.cancelRun},
 		{method: http.MethodPost, path: "/v1/runs/{id}/interrupt", name: "interruptRun", tag: "runs", title: "Interrupt a run", roles: canStop, about: "Pauses the run after its next commit, until it is resumed.",
-			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Accepted.")}, paced: true,
+			body: mayTake(struct{}{}), params: []param{keyHeader}, answers: []answered{answers(202, wire.Run{}, "Accepted.")}, paced: pace.Starts,
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeRunNotFound, refusal.CodeRunDone, problems.CodeRateLimited}, serve: a.interruptRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Resume an interrupted run", roles: canDecide,
+		{method: http.MethodPost, path: "/v1/runs/{id}/resume", name: "resumeRun", tag: "decisions", title: "Resume an interrupted run", roles: canDecide, paced: pace.Decisions,
 			body:    mayTake(wire.ResumeRequest{}),
 			answers: []answered{answers(202, wire.DecisionAnswer{}, "Accepted."), answers(200, wire.DecisionAnswer{}, "A repeat of the accepted decision (`same: true`).")},
 			codes:   resumeCodes, serve: a.resumeRun},
-		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Retry a failed run", roles: canStart, paced: true,
+		{method: http.MethodPost, path: "/v1/runs/{id}/retry", name: "retryRun", tag: "runs", title: "Retry a failed run", roles: canStart, paced: pace.Starts,
 			about: "Starts a new run in the same thread. It continues from the last commit, with fresh budgets.",
 			body:  mayTake(struct{}{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. The run starts soon."), started(200, "The retry was requested before. Returns the run it started.")},
@@ -304,7 +305,7 @@ func (a *api) threadRoutes() []route {
 		{method: http.MethodGet, path: "/v1/threads/{id}/messages", name: "readMessages", tag: "threads", title: "List a thread's messages", roles: canRead,
 			params: []param{orderParam, limitParam("200", 1000), cursorParam, dataParam}, answers: []answered{answers(200, wire.Page[wire.Message]{}, "One page.")},
 			codes: []refusal.Code{refusal.CodeInvalid, refusal.CodeBadCursor, refusal.CodeThreadNotFound}, serve: a.readMessages},
-		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: canStart, paced: true,
+		{method: http.MethodPost, path: "/v1/threads/{id}/messages", name: "sendMessage", tag: "threads", title: "Send a message", roles: canStart, paced: pace.Starts,
 			about: "Starts a new turn: in a new run, or in the open run if `on_pending` says so.",
 			body:  takes(wire.MessageRequest{}), params: []param{keyHeader},
 			answers: []answered{started(202, "Accepted. Returns the run that receives the message."), started(200, "The key was used before with the same body.")},
@@ -328,7 +329,7 @@ func (a *api) linkRoutes() []route {
 		return answered{status: status, of: "", media: linkpage.Media, about: "A web page, if the `Accept` header asks for HTML. Errors are web pages too."}
 	}
 	return []route{
-		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Create an approval link", roles: canLink, paced: true,
+		{method: http.MethodPost, path: "/v1/runs/{id}/links", name: "makeLink", tag: "decisions", title: "Create an approval link", roles: canLink, paced: pace.Starts,
 			about: "Creates a link for one recipient. It lets that person answer one call of the kind `approval`, `input` or `client` without a token. Because a link delegates the right to decide, creating one requires the role `link` and is recorded: " +
 				"who created it, for whom, when, and when it expires. Only this response contains `link`. Each request creates another link. If the recipient could only deny, the request is refused.",
 			body:    takes(wire.LinkRequest{}),

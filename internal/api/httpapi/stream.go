@@ -68,7 +68,7 @@ func (a *api) journal(w http.ResponseWriter, r *http.Request) error {
 // If the stream breaks, is stopped or reaches its maximum age, it ends after a whole event, and the
 // reader resumes from there.
 func (a *api) eventStream(r *http.Request, f *openStream) error {
-	leave, err := a.streams.Enter(principal(r).Tenant)
+	leave, err := a.enterStream(r)
 	if err != nil {
 		return err
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -55,6 +56,9 @@ func (a *api) sendToStream(r *http.Request, f *openStream) error {
 	if f.read(page) {
 		f.w.WriteHeader(http.StatusNoContent)
 		return nil
+	}
+	if err := a.pace(r, pace.Streams); err != nil {
+		return err
 	}
 	values := url.Values{}
 	if r.URL.Query().Get("tree") == "true" {

@@ -6,6 +6,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -15,7 +16,7 @@ var canWebhooks = []access.Role{access.Webhooks}
 func (a *api) webhookRoutes() []route {
 	endpointParam := inQuery("endpoint", "Return only deliveries to this endpoint: a webhook's id, `agent/AGENT/NAME`, `run/RUN/NAME` or `sink/NAME`.")
 	routes := []route{
-		{method: http.MethodPost, path: "/v1/webhooks", name: "addWebhook", title: "Add a webhook", paced: true,
+		{method: http.MethodPost, path: "/v1/webhooks", name: "addWebhook", title: "Add a webhook", paced: pace.Starts,
 			about: "Notifies an address of what happens in the tenant's runs from now on, until it is removed or disabled. A tenant has at most 50.",
 			body:  takes(wire.WebhookRequest{}), params: []param{keyHeader},
 			answers: []answered{{status: 201, of: wire.Webhook{}, about: "The webhook.", headers: []string{"Location"}},
@@ -32,7 +33,7 @@ func (a *api) webhookRoutes() []route {
 		{method: http.MethodDelete, path: "/v1/webhooks/{id}", name: "removeWebhook", title: "Remove a webhook",
 			about:   "Notices that it hasn't received become dead deliveries.",
 			answers: []answered{answers(204, nil, "Removed.")}, codes: []refusal.Code{refusal.CodeWebhookNotFound}, serve: a.withDesk(a.removeWebhook)},
-		{method: http.MethodPost, path: "/v1/webhooks/{id}/test", name: "testWebhook", title: "Send a test notice", paced: true, body: mayTake(struct{}{}),
+		{method: http.MethodPost, path: "/v1/webhooks/{id}/test", name: "testWebhook", title: "Send a test notice", paced: pace.Starts, body: mayTake(struct{}{}),
 			about:   "Sends a signed notice of the type `test`, once, and waits for the endpoint's answer. Works for disabled webhooks too.",
 			answers: []answered{answers(200, wire.WebhookTest{}, "The attempt, whether it was delivered or not.")},
 			codes:   []refusal.Code{refusal.CodeInvalid, refusal.CodeWebhookNotFound, refusal.CodeTestUnavailable, problems.CodeRateLimited}, serve: a.withDesk(a.testWebhook)},

@@ -151,7 +151,7 @@ func (h *a2aRequest) place(req *wire.StartRequest, m a2a.Sent) (err error) {
 // first: if one is refused, none on an open question is taken. What another caller has decided is
 // an error, too: the client has to know.
 func (h *a2aRequest) decide(run wire.Run, answers []a2a.Answer) (hold []string, err error) {
-	if err := h.v.May(access.Decide); err != nil {
+	if err := h.v.MayDecide(); err != nil {
 		return nil, err
 	}
 	var closed, open []wire.Decision

@@ -169,8 +169,10 @@ func (d AGUI) submit(c chat, in agui.Input, m agui.InputMessage) (shown, error) 
 // reply applies answers. With a new message of the user, they must answer all that is asked. What
 // the run asks meanwhile is left open, and shown.
 func (d AGUI) reply(c chat, in agui.Input, run *project.Run, reply agui.Reply, sends bool) (shown, error) {
-	if err := c.visit.May(access.Decide); err != nil && len(reply.Decisions) > 0 {
-		return shown{}, err
+	if len(reply.Decisions) > 0 {
+		if err := c.visit.MayDecide(); err != nil {
+			return shown{}, err
+		}
 	}
 	var message wire.StartRequest
 	if sends {

@@ -165,7 +165,7 @@ func (d AISDK) reply(c chat, m aisdk.Message) (string, url.Values, error) {
 		return "", nil, refusal.New(refusal.CodeNotSuspended, "the message answers no question of this chat; reload the chat")
 	}
 	if len(reply.Decisions) > 0 {
-		if err := c.visit.May(access.Decide); err != nil {
+		if err := c.visit.MayDecide(); err != nil {
 			return "", nil, err
 		}
 	}

@@ -198,7 +198,7 @@ func (d desk) Await(ctx context.Context, run string, longest time.Duration) (wir
 }
 
 func (d desk) Decide(ctx context.Context, run string, decision wire.Decision) (answer wire.DecisionAnswer, err error) {
-	if err := d.visit.May(access.Decide); err != nil {
+	if err := d.visit.MayDecide(); err != nil {
 		return answer, err
 	}
 	if run == "" {

@@ -44,6 +44,9 @@ type Options struct {
 	Protocols func(access.LinkSource) []httpapi.Protocol
 	// Tickets is where it is kept which tickets have opened a stream, of [Streams]
 	Tickets bounds.Tickets
+	// Rates are what tenants may do, and Buckets is where it is counted; none: no limits
+	Rates   bounds.Rates
+	Buckets bounds.Buckets
 	Version string
 	Policy  string       // digest of the policy in force
 	Logger  *slog.Logger // for faults and for one line per request
@@ -119,8 +122,9 @@ func (o Options) served(part httpapi.Part) httpapi.Options {
 	if o.Protocols != nil {
 		spoken = o.Protocols(keys)
 	}
-	return httpapi.Options{Limits: httpapi.Limits{Hold: o.Access.Undo}, Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: keys, Protocols: spoken, SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
-		StreamURL: o.Access.StreamURL, Watched: o.Watched, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Policy: o.Policy, Logger: log, Access: log}
+	return httpapi.Options{Frontend: o.Frontend, Webhooks: o.Webhooks, Hooks: o.Hooks, Clock: o.Clock, Part: part, Gate: o.gate(), LinkSource: keys, Protocols: spoken, SignIn: o.SignIn, PublicURL: o.Public, Codes: o.Codes,
+		StreamURL: o.Access.StreamURL, Watched: o.Watched, Names: httpapi.Names(o.Access.Names), Buffered: true, Origins: o.Access.Origins, Version: o.Version, Policy: o.Policy, Logger: log, Access: log,
+		Limits: httpapi.Limits{Hold: o.Access.Undo, Rates: o.Rates, Buckets: o.Buckets}}
 }
 
 // keys reads the keys of links; nil where nothing is signed.

@@ -16,11 +16,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
-const pace = 100 * time.Millisecond // of a model
+const textPace = 100 * time.Millisecond // of a model
 
 func TestABrowserSeesTokensBeforeTheyAreCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTalking(t, talker(300, pace), true)
+		s := newTalking(t, talker(300, textPace), true)
 		run := s.begin()
 		first, late := s.open(run.ID), s.open(run.ID)
 		var pages sync.WaitGroup
@@ -51,7 +51,7 @@ func TestABrowserSeesTokensBeforeTheyAreCommitted(t *testing.T) {
 // address of the stream, and marks the run as watched.
 func TestAChatClientSeesTokensBeforeTheyAreCommitted(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTalking(t, talker(100, pace), true)
+		s := newTalking(t, talker(100, textPace), true)
 		sent := s.ask(s.runs, "POST", "/ai-sdk/talker", `{"id":"chat-1","messages":[{"id":"m1","role":"user","parts":[{"type":"text","text":"Talk"}]}]}`)
 		if sent.StatusCode != 303 {
 			t.Fatalf("%d %s", sent.StatusCode, sent.Body)
@@ -91,7 +91,7 @@ func TestWhatLiveTextCosts(t *testing.T) {
 	}
 	play := func(on, watched bool) (c cost) {
 		synctest.Test(t, func(t *testing.T) {
-			s := newTalking(t, talker(605, pace), on)
+			s := newTalking(t, talker(605, textPace), on)
 			run := s.begin()
 			p := s.open(run.ID)
 			var pages sync.WaitGroup
@@ -160,7 +160,7 @@ func (s *talking) stored(fail bool) (count func() int) {
 // A reader who leaves is not noticed. The mark in the head is over some minutes later.
 func TestLiveTextEndsSomeMinutesAfterItsReaderHasLeft(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTalking(t, talker(1100, 5*pace), true)
+		s := newTalking(t, talker(1100, 5*textPace), true)
 		run := s.begin()
 		written := s.stored(false)
 		p := s.open(run.ID)
@@ -193,7 +193,7 @@ func TestLiveTextEndsSomeMinutesAfterItsReaderHasLeft(t *testing.T) {
 // process takes the run over, and is then replaced: it is never mixed with what the other says.
 func TestTheTextOfADeadStepIsTakenBack(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTalking(t, talker(200, pace), true)
+		s := newTalking(t, talker(200, textPace), true)
 		s.lease = 2 * time.Minute
 		run := s.begin()
 		p := s.open(run.ID)
@@ -236,7 +236,7 @@ func TestThrottledLiveTextDelaysNoStep(t *testing.T) {
 	took := map[bool]time.Duration{}
 	for _, throttled := range []bool{false, true} {
 		synctest.Test(t, func(t *testing.T) {
-			s := newTalking(t, talker(100, pace), true)
+			s := newTalking(t, talker(100, textPace), true)
 			run := s.begin()
 			s.stored(throttled)
 			p := s.open(run.ID)
@@ -264,7 +264,7 @@ func TestThrottledLiveTextDelaysNoStep(t *testing.T) {
 // of the run that comes next in the thread.
 func TestATicketShowsTheLiveTextOfItsRunAlone(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		s := newTalking(t, talker(50, pace), true)
+		s := newTalking(t, talker(50, textPace), true)
 		mine, foreign := s.begin(), s.begin(ofTenant("other"))
 		if got := s.ask(s.runs, "GET", "/v1/runs/"+foreign.ID+"/events?follow=true", "", header("accept", "text/event-stream")); got.StatusCode != 404 {
 			t.Fatalf("%d %s", got.StatusCode, got.Body)

@@ -48,6 +48,8 @@ type deployed struct {
 	streams         awsapi.URL
 	engine          *engine.Engine
 	wake            *wakeups
+	double          *awsdouble.Double
+	options         awsapi.Options
 	log             *safeBuffer
 }
 
@@ -99,15 +101,17 @@ func deploy(t *testing.T, granted stack.Access) *deployed {
 		t.Fatal(err)
 	}
 	store := dynamo.New(client, dynamo.Options{Table: "stack", Clock: machine.Clock{}, Random: machine.Random{}})
-	d := &deployed{t: t, wake: &wakeups{}, log: &safeBuffer{}}
+	d := &deployed{t: t, double: double, wake: &wakeups{}, log: &safeBuffer{}}
 	log := slog.New(slog.NewJSONHandler(d.log, nil))
 	tools := tool.NewRegistry(log)
 	if err := binding.New(refunddesk.Program()).Tools(tools, t.TempDir()); err != nil {
 		t.Fatal(err)
 	}
 	agents := program.NewAgents(store, program.Program{Tools: tools, Dir: "../../../examples/refund-desk", Clock: machine.Clock{}})
-	if _, err := agents.Deploy(t.Context(), "acme"); err != nil {
-		t.Fatal(err)
+	for _, tenant := range []string{"acme", "zoo"} {
+		if _, err := agents.Deploy(t.Context(), tenant); err != nil {
+			t.Fatal(err)
+		}
 	}
 	d.engine = engine.New(engine.Options{Store: store, Waker: d.wake, Agents: agents, Clock: machine.Clock{}, Random: machine.Random{}, Logger: slog.New(slog.DiscardHandler)})
 	front := frontend.New(frontend.Options{Store: store, Links: store, Catalog: agents.Catalog(), Waker: d.wake, Clock: machine.Clock{}, Random: machine.Random{},
@@ -122,6 +126,7 @@ func deploy(t *testing.T, granted stack.Access) *deployed {
 
 func (d *deployed) serve(o awsapi.Options) {
 	d.t.Helper()
+	d.options = o
 	var err1, err2, err3 error
 	d.runs, err1 = awsapi.Runs(o)
 	d.decisions, err2 = awsapi.Decisions(o)

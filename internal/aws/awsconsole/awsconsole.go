@@ -25,6 +25,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/ops"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/machine"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/quota"
 )
 
 // Open assembles the function. Log lines go to out. It makes no network request.
@@ -41,7 +42,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 		return []httpapi.Protocol{console.New(console.Options{Reads: query.New(f.Frontend), Acts: f.Frontend, Numbers: ops.New(f.Frontend, f.Webhooks), Deliveries: f.Webhooks, Sessions: desk, Clock: f.Clock, Public: s.Public,
 			Names: httpapi.Names(s.Access.Names), Hold: s.Access.Undo, Streams: s.Access.StreamURL, Logger: f.Logger})}
 	}
-	return awsapi.Pages(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Public: s.Public, Watched: f.Watched(),
+	return awsapi.Pages(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Public: s.Public, Watched: f.Watched(), Rates: s.Rates, Buckets: quota.NewBuckets(f.Units, s.Table),
 		Protocols: pages, Version: s.Version, Logger: f.Logger, Metrics: f.Metrics})
 }
 

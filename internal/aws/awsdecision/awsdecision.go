@@ -19,6 +19,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/notify"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/quota"
 )
 
 // Open assembles the function. Log lines go to out. It makes no network request.
@@ -27,7 +28,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 	if err != nil {
 		return nil, err
 	}
-	return awsapi.Decisions(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, SignIn: provider(s.Settings), Public: s.Public, Codes: codes(s.Settings),
+	return awsapi.Decisions(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, SignIn: provider(s.Settings), Public: s.Public, Codes: codes(s.Settings), Rates: s.Rates, Buckets: quota.NewBuckets(f.Units, s.Table),
 		Version: s.Version, Logger: f.Logger, Metrics: f.Metrics})
 }
 

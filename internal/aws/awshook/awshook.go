@@ -17,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/machine/netguard"
 	"github.com/dormouse-dev/dormouse/internal/notify/slack"
 	"github.com/dormouse-dev/dormouse/internal/secret"
+	"github.com/dormouse-dev/dormouse/internal/store/dynamo/quota"
 )
 
 // Open assembles the function. Log lines go to out. It makes no network request.
@@ -33,7 +34,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 
 func serve(p awsenv.Hooks, secrets secret.Source, app hooks.SlackApp) (awsapi.Gateway, error) {
 	receiver := &hooks.Receiver{Frontend: p.Frontend, Hooks: files{p.Store}, Secrets: secrets, Clock: p.Clock, Slack: app}
-	return awsapi.Hooks(awsapi.Options{Frontend: p.Frontend, Hooks: receiver, Clock: p.Clock, Version: p.Version, Logger: p.Logger})
+	return awsapi.Hooks(awsapi.Options{Frontend: p.Frontend, Hooks: receiver, Clock: p.Clock, Rates: p.Rates, Buckets: quota.NewBuckets(p.Units, p.Table), Version: p.Version, Logger: p.Logger})
 }
 
 // store has the deployed hook files.

@@ -24,7 +24,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (any, erro
 	if err != nil {
 		return nil, err
 	}
-	o := awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Public: s.Public, Watched: f.Watched(),
+	o := awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Public: s.Public, Watched: f.Watched(), Rates: s.Rates, Buckets: quota.NewBuckets(f.Units, s.Table),
 		Protocols: spoken(f, s.Settings), Version: s.Version, Policy: s.PolicyDigest(), Logger: f.Logger, Metrics: f.Metrics}
 	if s.Access.Stream {
 		o.Tickets = quota.NewTickets(f.Units, s.Table, f.Random)

@@ -20,7 +20,7 @@ var environmentChecks = []check{
 		{"        DORMOUSE_TABLE: !If [MakesTable, !Ref Table, !Ref ExistingTable]\n", ""},
 		{"          DORMOUSE_STREAM: \"1\"\n", "          DORMOUSE_STREAM: \"1\"\n          DORMOUSE_POLICY: !Ref Policy\n"}}},
 	{"the program reads every variable that is set, and every one that it reads is set somewhere", readWrongs, []breakage{
-		{"          DORMOUSE_ORIGINS: !Join [\",\", !Ref Origins]\n", ""},
+		{"          DORMOUSE_ORIGINS: !Join [\",\", !Ref Origins]\n", ""}, {"          DORMOUSE_RATES:", "          DORMOUSE_PACES:"},
 		{"DORMOUSE_ORIGINS", "DORMOUSE_SITES"}}},
 	{"the program derives from its function's memory what it may fill of it", func(t Template) (wrong []string) {
 		for _, f := range t.Functions() {
@@ -41,12 +41,12 @@ var environmentChecks = []check{
 var (
 	callers   = []string{"DORMOUSE_AUTH", "DORMOUSE_TENANT_CLAIM", "DORMOUSE_ROLES_CLAIM", "DORMOUSE_TENANT", "DORMOUSE_IAM_ROLES", "DORMOUSE_ORIGINS"}
 	variables = map[string][]string{
-		"ApiFunction": append([]string{"DORMOUSE_STREAM_URL", "DORMOUSE_LIVE_TEXT", "DORMOUSE_POLICY", "DORMOUSE_TENANT_DAY_COST", "DORMOUSE_PUBLIC_URL", "DORMOUSE_JWT_ISSUER"}, callers...),
-		"DecisionFunction": append([]string{"DORMOUSE_POLICY", "DORMOUSE_PRODUCT_NAME", "DORMOUSE_TENANT_NAMES", "DORMOUSE_UNDO_SECONDS", "DORMOUSE_PUBLIC_URL", "DORMOUSE_OIDC_ISSUER",
+		"ApiFunction": append([]string{"DORMOUSE_RATES", "DORMOUSE_STREAM_URL", "DORMOUSE_LIVE_TEXT", "DORMOUSE_POLICY", "DORMOUSE_TENANT_DAY_COST", "DORMOUSE_PUBLIC_URL", "DORMOUSE_JWT_ISSUER"}, callers...),
+		"DecisionFunction": append([]string{"DORMOUSE_RATES", "DORMOUSE_POLICY", "DORMOUSE_PRODUCT_NAME", "DORMOUSE_TENANT_NAMES", "DORMOUSE_UNDO_SECONDS", "DORMOUSE_PUBLIC_URL", "DORMOUSE_OIDC_ISSUER",
 			"DORMOUSE_OIDC_CLIENT_ID", "DORMOUSE_SECRETS_PATH", "DORMOUSE_NOTICE_MAIL_FROM"}, callers...),
-		"ConsoleFunction": {"DORMOUSE_AUTH", "DORMOUSE_TENANT_CLAIM", "DORMOUSE_ROLES_CLAIM", "DORMOUSE_TENANT", "DORMOUSE_STREAM_URL", "DORMOUSE_LIVE_TEXT", "DORMOUSE_POLICY", "DORMOUSE_TENANT_DAY_COST",
+		"ConsoleFunction": {"DORMOUSE_RATES", "DORMOUSE_AUTH", "DORMOUSE_TENANT_CLAIM", "DORMOUSE_ROLES_CLAIM", "DORMOUSE_TENANT", "DORMOUSE_STREAM_URL", "DORMOUSE_LIVE_TEXT", "DORMOUSE_POLICY", "DORMOUSE_TENANT_DAY_COST",
 			"DORMOUSE_PRODUCT_NAME", "DORMOUSE_TENANT_NAMES", "DORMOUSE_UNDO_SECONDS", "DORMOUSE_PUBLIC_URL", "DORMOUSE_OIDC_ISSUER", "DORMOUSE_OIDC_CLIENT_ID", "DORMOUSE_OIDC_ROLES", "DORMOUSE_SECRETS_PATH"},
-		"HookFunction":   {"DORMOUSE_SECRETS_PATH", "DORMOUSE_POLICY", "DORMOUSE_TENANT_DAY_COST"},
+		"HookFunction":   {"DORMOUSE_RATES", "DORMOUSE_SECRETS_PATH", "DORMOUSE_POLICY", "DORMOUSE_TENANT_DAY_COST"},
 		"StreamFunction": append([]string{"DORMOUSE_STREAM", "DORMOUSE_LIVE_TEXT"}, callers...),
 		"IntakeFunction": {"DORMOUSE_INTAKE_QUEUE_URL", "DORMOUSE_INTAKE_QUEUE_ARN", "DORMOUSE_INTAKE_DEAD_QUEUE_URL", "DORMOUSE_INTAKE_TENANT",
 			"DORMOUSE_INTAKE_AGENT", "DORMOUSE_POLICY", "DORMOUSE_TENANT_DAY_COST"},

@@ -27,7 +27,8 @@ var parameterChecks = []check{
 		for name, off := range map[string]any{"Tracing": "Off", "StreamConcurrency": 0, "ApiConcurrency": 0, "DecisionConcurrency": 0, "IntakeAgent": "", "PrivateHosts": "", "Origins": "", "BedrockModels": "",
 			"BedrockGuardrails": "", "ToolFunctions": "", "SecretsPath": "", "SecretsKeyArn": "", "IAMRoles": "", "EventBusName": "", "NoticeTopicArn": "", "NoticeMailFrom": "",
 			"NoticeMailIdentity": "", "SignInIssuer": "", "SignInClientId": "", "SubnetIds": "", "SecurityGroupIds": "", "KmsKeyArn": "",
-			"PermissionsBoundaryArn": "", "ExistingTable": "", "MonthlyBudget": "0"} {
+			"PermissionsBoundaryArn": "", "ExistingTable": "", "MonthlyBudget": "0",
+			"StartsPerSecond": 0, "DecisionsPerSecond": 0, "StreamsPerSecond": 0} {
 			if p, _ := t.Parameter(name); p.Default != off {
 				wrong = append(wrong, name+" must be off by default")
 			}

@@ -27,6 +27,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 	"github.com/dormouse-dev/dormouse/internal/secret"
 	"github.com/dormouse-dev/dormouse/internal/secret/signature"
@@ -58,9 +59,9 @@ type Request struct {
 	Header func(name string) []string // the values of a header, in any case
 	Body   []byte
 
-	// Admit refuses what the tenant does too often. It is asked once the sender is known and
-	// before anything is done. Nil admits all.
-	Admit func(tenant string) error
+	// Admit refuses what the tenant does too often: a decision, or anything that starts work.
+	// It is asked once the sender is known and before anything is done. Nil admits all.
+	Admit func(tenant string, kind pace.Kind) error
 }
 
 // Receive acts on a delivery of a hook. It looks at nothing in the body before the signature is
@@ -97,12 +98,19 @@ func (r *Receiver) Receive(ctx context.Context, name string, q Request) (wire.Ho
 		return wire.HookAnswer{}, refusal.New(refusal.CodeHookMismatch, "%v; nothing was done", err)
 	}
 	if q.Admit != nil {
-		if err := q.Admit(h.Tenant); err != nil {
+		if err := q.Admit(h.Tenant, kindOf(act)); err != nil {
 			return wire.HookAnswer{}, err
 		}
 	}
 	answer, err := r.act(ctx, h, act)
 	return expected(h, answer), err
+}
+
+func kindOf(act hookfile.Act) pace.Kind {
+	if act.Decision != nil {
+		return pace.Decisions
+	}
+	return pace.Starts
 }
 
 // accepts is the type of Discord's answer to an interaction with which nothing is shown.

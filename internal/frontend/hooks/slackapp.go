@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/journal"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -86,7 +87,7 @@ type press struct {
 
 // slackApp acts on a button or a submitted dialog of a Slack app. A decision is refused by the same
 // rules as everywhere; its sender reads why in Slack.
-func (r *Receiver) slackApp(ctx context.Context, h hookfile.Hook, body agent.Values, admit func(string) error) (wire.HookAnswer, error) {
+func (r *Receiver) slackApp(ctx context.Context, h hookfile.Hook, body agent.Values, admit func(string, pace.Kind) error) (wire.HookAnswer, error) {
 	p, ours, err := readPress(h, body)
 	if err != nil || !ours {
 		return wire.HookAnswer{}, err
@@ -95,7 +96,7 @@ func (r *Receiver) slackApp(ctx context.Context, h hookfile.Hook, body agent.Val
 		return wire.HookAnswer{}, notReady(fmt.Errorf("hook %s: this server has no Slack app", h.Name))
 	}
 	if admit != nil {
-		if err := admit(h.Tenant); err != nil {
+		if err := admit(h.Tenant, pace.Decisions); err != nil {
 			return wire.HookAnswer{}, err
 		}
 	}

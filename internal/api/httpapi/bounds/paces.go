@@ -1,48 +1,99 @@
 package bounds
 
 import (
+	"context"
+	"log/slog"
+	"maps"
 	"sync"
 	"time"
 
-	"golang.org/x/time/rate"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
-// Paces hold each tenant to the rate of what it may start. Tenants are few and come from the keys,
-// so that they are kept.
+// Buckets has a bucket of tokens for each tenant and kind.
+type Buckets interface {
+	// Take takes n tokens. If there are fewer, it takes none, and wait is how long to wait
+	// before asking again. After an error nothing is known of the bucket.
+	Take(ctx context.Context, kind pace.Kind, tenant string, r pace.Rate, n int, now time.Time) (wait time.Duration, err error)
+}
+
+// Rates are those of each tenant, by kind. A kind without one has no limit.
+type Rates map[pace.Kind]pace.Rate
+
+// Paces hold each tenant to its rates.
 type Paces struct {
-	perSecond rate.Limit
-
-	mu     sync.Mutex
-	tenant map[string]*rate.Limiter
+	Rates   Rates
+	Buckets Buckets
+	Log     *slog.Logger
 }
 
-// NewPaces lets each tenant start so much per second; 0 is no limit.
-func NewPaces(perSecond float64) *Paces {
-	return &Paces{perSecond: rate.Limit(perSecond), tenant: map[string]*rate.Limiter{}}
+// NewPaces holds tenants to the rates, and to that of starts unless it is 0.
+func NewPaces(rates Rates, startsPerSecond float64, b Buckets, log *slog.Logger) Paces {
+	p := Paces{Rates: Rates{pace.Starts: pace.PerSecond(startsPerSecond, 0)}, Buckets: b, Log: log}
+	maps.Copy(p.Rates, rates)
+	if log == nil {
+		p.Log = slog.New(slog.DiscardHandler)
+	}
+	return p
 }
 
-// burst is how many may come at once: what the rate lets through in ten seconds, and one at least.
-func (p *Paces) burst() int { return max(1, int(10*p.perSecond)) }
-
-// Take counts a request. One that comes too early isn't counted; wait is how long it has to wait.
-func (p *Paces) Take(tenant string, now time.Time) (wait time.Duration) {
-	if p.perSecond <= 0 {
-		return 0
-	}
-	reserved := p.of(tenant).ReserveN(now, 1)
-	if wait = reserved.DelayFrom(now); wait > 0 {
-		reserved.CancelAt(now)
-	}
-	return wait
+// refusals are what callers read, by kind.
+var refusals = map[pace.Kind]struct {
+	code   refusal.Code
+	detail string
+}{
+	pace.Starts:    {problems.CodeRateLimited, "the tenant exceeds its rate of requests that start work; nothing was stored, so send the same request again after Retry-After"},
+	pace.Decisions: {problems.CodeRateLimited, "the tenant exceeds its rate of decisions; nothing was stored, so send the same decision again after Retry-After"},
+	pace.Streams:   {problems.CodeTooManyStreams, "the tenant opens event streams too often; open it again after Retry-After, or read pages"},
 }
 
-func (p *Paces) of(tenant string) *rate.Limiter {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	l := p.tenant[tenant]
-	if l == nil {
-		l = rate.NewLimiter(p.perSecond, p.burst())
-		p.tenant[tenant] = l
+// Admit counts a request, or refuses it. A decision is refused only if its bucket says so: one
+// whose bucket doesn't answer is admitted. Other requests then get the bucket's error.
+func (p *Paces) Admit(ctx context.Context, kind pace.Kind, tenant string, now time.Time) error {
+	r := p.Rates[kind]
+	if !r.Limits() {
+		return nil
 	}
-	return l
+	wait, err := p.Buckets.Take(ctx, kind, tenant, r, 1, now)
+	switch {
+	case err != nil && kind == pace.Decisions && ctx.Err() == nil:
+		p.Log.WarnContext(ctx, "decisions are not limited, because their rate can't be counted", "tenant", tenant, "error", err)
+		return nil
+	case err != nil:
+		return err
+	case wait > 0:
+		return &refusal.Error{Code: refusals[kind].code, RetryAfter: wait, Detail: refusals[kind].detail}
+	}
+	return nil
+}
+
+// Memory has the buckets of one process. Tenants are few and come from the keys, so that they are
+// kept.
+type Memory struct {
+	mu   sync.Mutex
+	full map[of]time.Time
+}
+
+type of struct {
+	kind   pace.Kind
+	tenant string
+}
+
+// NewMemory has full buckets.
+func NewMemory() *Memory { return &Memory{full: map[of]time.Time{}} }
+
+// Take implements [Buckets].
+func (m *Memory) Take(_ context.Context, kind pace.Kind, tenant string, r pace.Rate, n int, now time.Time) (wait time.Duration, err error) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	at := of{kind, tenant}
+	full := m.full[at]
+	after, ok := r.Take(full, now, n)
+	if !ok {
+		return r.Wait(full, now, n), nil
+	}
+	m.full[at] = after
+	return 0, nil
 }

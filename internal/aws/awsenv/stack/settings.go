@@ -16,6 +16,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 )
 
 // Settings are the settings in the environment. Fields that a function does not use may be empty.
@@ -44,6 +45,9 @@ type Settings struct {
 	// LiveText is the pause between two pieces of live text, while someone watches; 0: there is
 	// none
 	LiveText time.Duration
+
+	// Rates are what tenants may do; a kind without one has no limit
+	Rates map[pace.Kind]pace.Rate
 
 	TraceDaemon string // address of the tracing daemon; empty if tracing is off
 	Memory      int    // of the function, in bytes; 0 if Lambda doesn't say it
@@ -133,7 +137,7 @@ func Read(getenv func(string) string) (Settings, error) {
 		PrivateHosts: list(getenv("DORMOUSE_PRIVATE_HOSTS")),
 	}
 	s.Intake, s.Access, s.Sinks, s.Public = r.intake(), r.access(), r.sinks(), r.public()
-	s.SignIn = r.signIn(s.Public)
+	s.SignIn, s.Rates = r.signIn(s.Public), r.rates("DORMOUSE_RATES")
 	return s, errors.Join(r.wrong...)
 }
 

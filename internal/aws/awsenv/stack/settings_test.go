@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/proof/awsdouble"
 )
 
@@ -54,7 +55,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
 		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:4", "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:5", "AWS_ENDPOINT_URL_SSM": "http://127.0.0.1:6",
 		"AWS_ENDPOINT_URL_EVENTBRIDGE": "http://127.0.0.1:7", "AWS_ENDPOINT_URL_SNS": "http://127.0.0.1:8", "AWS_ENDPOINT_URL_SESV2": "http://127.0.0.1:9",
-		"DORMOUSE_NOTICE_MAIL_FROM": "desk@example.com", "DORMOUSE_LIVE_TEXT": "300ms",
+		"DORMOUSE_NOTICE_MAIL_FROM": "desk@example.com", "DORMOUSE_LIVE_TEXT": "300ms", "DORMOUSE_RATES": "starts=0.5 decisions=20 streams=0",
 		"DORMOUSE_PUBLIC_URL": "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
 		"DORMOUSE_OIDC_ISSUER": "https://accounts.example.com/t", "DORMOUSE_OIDC_CLIENT_ID": "dormouse",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
@@ -81,6 +82,10 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		Lambda: "http://127.0.0.1:5", SSM: "http://127.0.0.1:6", EventBridge: "http://127.0.0.1:7", SNS: "http://127.0.0.1:8", SES: "http://127.0.0.1:9"}
 	if in := s.SignIn; in.Issuer != "https://accounts.example.com/t" || in.ClientID != "dormouse" || len(in.Roles) != 1 || in.Roles[0].Entry != "claim:groups=a=b" {
 		t.Errorf("people sign in at %+v", s.SignIn)
+	}
+	rates := map[pace.Kind]pace.Rate{pace.Starts: {Every: 2 * time.Second, Burst: 5}, pace.Decisions: {Every: 50 * time.Millisecond, Burst: 200}, pace.Streams: {}}
+	if diff := cmp.Diff(rates, s.Rates); diff != "" {
+		t.Errorf("rates (-want +got):\n%s", diff)
 	}
 	if s.Public.String() != "https://desk.example.com" {
 		t.Errorf("people reach it at %s", s.Public)
@@ -121,6 +126,8 @@ func TestEveryMistakeIsToldAtOnceWithWhatToWrite(t *testing.T) {
 		{"a hold with a unit", map[string]string{"DORMOUSE_UNDO_SECONDS": "8s"}, []string{`DORMOUSE_UNDO_SECONDS is "8s"`}},
 		{"live text at no pace", map[string]string{"DORMOUSE_LIVE_TEXT": "On"}, []string{`DORMOUSE_LIVE_TEXT is "On"; set it to Off, or to a duration from 100ms to 5s`}},
 		{"live text that never rests", map[string]string{"DORMOUSE_LIVE_TEXT": "1ms"}, []string{`DORMOUSE_LIVE_TEXT is "1ms"`}},
+		{"rates of nothing", map[string]string{"DORMOUSE_RATES": "starts=-1 reads=5 decisions streams=NaN"},
+			[]string{`DORMOUSE_RATES has "starts=-1"; write KIND=NUMBER`, `DORMOUSE_RATES has "reads=5"`, `DORMOUSE_RATES has "decisions"`, `DORMOUSE_RATES has "streams=NaN"`}},
 		{"half an intake queue", map[string]string{"DORMOUSE_INTAKE_QUEUE_ARN": "intake"},
 			[]string{`DORMOUSE_INTAKE_QUEUE_ARN is "intake", which is not the ARN`, "DORMOUSE_INTAKE_QUEUE_URL is missing", "DORMOUSE_INTAKE_DEAD_QUEUE_URL is missing",
 				"DORMOUSE_INTAKE_TENANT is missing"}},

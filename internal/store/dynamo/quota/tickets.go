@@ -1,5 +1,6 @@
-// Package quota keeps in the table what all processes of a stack allow together: which tickets of
-// streams were used. Its items have separate partitions and a time to live.
+// Package quota keeps in the table what all processes of a stack allow together: the rates of
+// tenants, and which tickets of streams were used. Its items have separate partitions and a time to
+// live.
 package quota
 
 import (
