@@ -32,12 +32,16 @@ var mutants = []mutant{
 		new: "\tcase waits == nil:\n\t\treturn c.outcome(w, l, http.StatusOK, wire.Outcome{State: \"answered\", Decision: &wire.OutcomeDecision{Action: form.Get(\"action\")}}, \"\")\n", test: "TestTwoTabsAnswer"},
 	{why: "What was approved need not be what was shown.", file: "console/question.go",
 		old: "Arguments: v.Arguments, Shown: v.Shown,", new: "Arguments: v.Arguments,", within: "console"},
+	{why: "A page that is loaded again counts the whole hold down once more.", file: "console/console.js",
+		old: "Number(held.dataset.left)", new: "8000", test: "TestTheHoldIsCountedDown"},
+	{why: "The button that takes an answer back doesn't.", file: "httpapi/linkpage/undo.go",
+		old: `value="withdraw">Undo`, new: `value="look">Undo`, test: "TestAnAnswerIsTakenBackInABrowser/a_link"},
 }
 
 // Each mutant dies: with it, its test fails, and not because the code doesn't build.
 func TestMutantsDie(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the pages six times")
+		t.Skip("builds the pages eight times")
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {

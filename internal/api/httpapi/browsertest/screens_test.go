@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"sync"
 	"testing"
@@ -116,8 +117,12 @@ func (g gallery) press(value, then string) {
 
 const (
 	isOutcome  = `document.querySelector("form [name=action]") === null && document.querySelector("h1") !== null && document.readyState === "complete"`
+	isHeld     = `document.getElementById("held") !== null && document.readyState === "complete"`
 	isConsoles = `document.body.dataset.page !== undefined && document.readyState === "complete"`
 )
+
+// held are the screens of a server that holds answers. On the others, answers are final.
+var held = []string{"outcome-held", "outcome-undone", "link-held"}
 
 var screens = []screen{
 	{"inbox-empty", func(g gallery) { g.to("/") }},
@@ -195,6 +200,15 @@ var screens = []screen{
 		g.to(questionPath(g.refunds(430, "B-9", 0)))
 		g.press("resume", isOutcome)
 	}},
+	{"outcome-held", func(g gallery) {
+		g.to(questionPath(g.refunds(430, "B-9", 0)))
+		g.press("resume", isHeld)
+	}},
+	{"outcome-undone", func(g gallery) {
+		g.to(questionPath(g.refunds(430, "B-9", 40*time.Hour)))
+		g.press("resume", isHeld)
+		g.press("withdraw", `document.querySelector("p.again") !== null`)
+	}},
 	{"outcome-denied", func(g gallery) {
 		run := g.refunds(430, "B-9", 0)
 		g.denies(run)
@@ -213,6 +227,10 @@ var screens = []screen{
 		link := g.link(run)
 		g.denies(run)
 		g.to(strings.TrimPrefix(link, g.url))
+	}},
+	{"link-held", func(g gallery) {
+		g.to(strings.TrimPrefix(g.link(g.refunds(430, "B-9", 40*time.Hour)), g.url))
+		g.press("cancel", isHeld)
 	}},
 	{"link-over", func(g gallery) {
 		link := g.link(g.refunds(430, "B-9", 0))
@@ -264,6 +282,7 @@ func TestEveryScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	stands(t, ctx)
 	var names []string
 	for _, of := range screens {
 		for _, v := range views {
@@ -275,7 +294,11 @@ func TestEveryScreen(t *testing.T) {
 			ctx, stop := context.WithTimeout(ctx, time.Minute)
 			defer stop()
 			clock := &still{now: frontendtest.NewClock().Now()}
-			g := gallery{serveAt(t, clock, withConsole), ctx, clock}
+			serves := withConsole
+			if slices.Contains(held, of.name) {
+				serves = withUndo
+			}
+			g := gallery{serveAt(t, clock, serves), ctx, clock}
 			views[0].look(t, ctx)
 			of.open(g)
 			fitsNarrow(t, ctx)
