@@ -108,7 +108,7 @@ func newServerWith(t testing.TB, public access.PublicURL, change func(*session.D
 		s.tokens.set(name+"-secret", access.Principal{Tenant: tenant, Name: name, Fingerprint: name + "-1", Roles: roles})
 	}
 	keys := access.LinkKeys{[]byte("a key of the tests, of 32 bytes.")}
-	sessions := &session.Desk{Tokens: s.tokens, Clock: clock, Random: random, Public: public, Guesses: bounds.NewGuesses(),
+	sessions := &session.Desk{Tokens: s.tokens, Ended: store, Clock: clock, Random: random, Public: public, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	change(sessions)
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public,

@@ -115,7 +115,9 @@ func (c *Console) signOut(w http.ResponseWriter, l look) error {
 	if _, err := c.readForm(w, l); err != nil {
 		return c.refuse(w, l, err)
 	}
-	c.Sessions.SignOut(w, l.Request)
+	if err := c.Sessions.SignOut(w, l.Request, l.session); err != nil {
+		return c.refuse(w, l, err)
+	}
 	c.seeOther(w, "/signin?out=1")
 	return nil
 }

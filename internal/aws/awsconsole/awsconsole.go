@@ -38,7 +38,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 		return nil, err
 	}
 	pages := func(keys access.LinkSource) []httpapi.Protocol {
-		desk := &session.Desk{Accounts: accounts(s.Settings), Signing: keys, Clock: f.Clock, Random: f.Random, Public: s.Public, Guesses: bounds.NewGuesses()}
+		desk := &session.Desk{Accounts: accounts(s.Settings), Ended: quota.NewSessions(f.Units, s.Table), Signing: keys, Clock: f.Clock, Random: f.Random, Public: s.Public, Guesses: bounds.NewGuesses()}
 		return []httpapi.Protocol{console.New(console.Options{Reads: query.New(f.Frontend), Acts: f.Frontend, Numbers: ops.New(f.Frontend, f.Webhooks), Deliveries: f.Webhooks, Sessions: desk, Clock: f.Clock, Public: s.Public,
 			Names: httpapi.Names(s.Access.Names), Hold: s.Access.Undo, Streams: s.Access.StreamURL, Logger: f.Logger})}
 	}

@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"io"
+	"maps"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -208,6 +209,22 @@ func TestAnAnswerInTheConsoleIsUndone(t *testing.T) {
 		if open := b.open("GET", "/questions/"+sus, nil); !strings.Contains(open.Body, "You took your answer back. Nothing was done.") || !strings.Contains(open.Body, `value="resume"`) {
 			t.Errorf("taken back: %s", open.Body)
 		}
+	}
+}
+
+// The process that reads a copied cookie is not the one that was asked to end its session.
+func TestASignOutCountsInAllProcesses(t *testing.T) {
+	b := newStand(t).enters(map[string]any{"sub": "u-1", "org": "acme", "groups": []string{"read"}})
+	copied := browser{b.stand, maps.Clone(b.cookies)}
+	inbox := copied.open("GET", "/", nil)
+	if inbox.StatusCode != 200 {
+		t.Fatalf("%d %s", inbox.StatusCode, inbox.Body)
+	}
+	if got := b.open("POST", "/signout", url.Values{"form": {field.FindStringSubmatch(inbox.Body)[2]}}); got.StatusCode != 303 {
+		t.Fatalf("%d %s", got.StatusCode, got.Body)
+	}
+	if got := copied.open("GET", "/", nil); got.StatusCode != 303 {
+		t.Errorf("signed out, and still in: %d", got.StatusCode)
 	}
 }
 

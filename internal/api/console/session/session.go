@@ -2,7 +2,8 @@
 // and is no good without it, or that has the claims of an account; see [Accounts].
 //
 //	POST /signin, with a token ── cookie: name and fingerprint of the token, 12 hours
-//	any page ── the token of that name still has that fingerprint? ── its principal
+//	any page ── not ended, and the token of that name still has that fingerprint? ── its principal
+//	POST /signout ── the session's id is stored until the cookie would have expired
 package session
 
 import (
@@ -35,12 +36,22 @@ const (
 type Desk struct {
 	Anyone bool         // everyone is admitted, without a sign-in
 	Tokens httpapi.Keys // nil: no one signs in with a token
+	Ended  Ended        // needed where people sign in
 	Accounts
 	Signing access.LinkSource
 	Clock   engine.Clock
 	Random  interface{ Text(n int) string }
 	Public  access.PublicURL
 	Guesses *bounds.Guesses
+}
+
+// Ended is where all processes of a deployment keep which sessions were ended before they expire: a
+// cookie that was copied is as good as the first one until then. Its errors are
+// [engine.ErrUnavailable].
+type Ended interface {
+	// EndSession may be repeated. The record is kept until the session expires.
+	EndSession(ctx context.Context, id string, expires time.Time) error
+	SessionEnded(ctx context.Context, id string) (bool, error)
 }
 
 // Open reads the browser's session, and begins one for a browser that has none: forms need it.
@@ -52,21 +63,31 @@ func (d *Desk) Open(w http.ResponseWriter, r *http.Request) (access.Session, err
 	return s, d.keep(w, r, s)
 }
 
-// Who is the principal of a session; ok is false if no one has signed in, or the token was taken
-// away since.
+// Who is the principal of a session; ok is false if no one has signed in, or has signed out, or the
+// token was taken away since.
 func (d *Desk) Who(ctx context.Context, s access.Session) (p access.Principal, ok bool, err error) {
 	switch {
 	case d.Anyone:
 		return access.Anyone(), true, nil
+	case !signedIn(s):
+		return p, false, nil
+	}
+	if ended, err := d.Ended.SessionEnded(ctx, s.ID); err != nil || ended {
+		return p, false, err
+	}
+	switch {
 	case s.Claims != "":
 		p, ok = d.account(s)
 		return p, ok, nil
-	case s.Name == "" || d.Tokens == nil:
+	case d.Tokens == nil:
 		return p, false, nil
 	}
 	p, ok, err = d.Tokens.Named(ctx, s.Name)
 	return p, ok && p.Fingerprint == s.Fingerprint && p.Tenant == s.Tenant, err
 }
+
+// signedIn says whether someone has signed in, now or before.
+func signedIn(s access.Session) bool { return s.Claims != "" || s.Name != "" }
 
 // SignIn begins a new session for the holder of a token. A token that is wrong is never repeated,
 // kept or logged.
@@ -92,8 +113,17 @@ func (d *Desk) SignIn(w http.ResponseWriter, r *http.Request, token string) erro
 	return d.keep(w, r, access.Session{ID: d.Random.Text(26), Tenant: p.Tenant, Name: p.Name, Fingerprint: p.Fingerprint, Expires: d.Clock.Now().Add(life)})
 }
 
-// SignOut ends the session of this browser.
-func (d *Desk) SignOut(w http.ResponseWriter, r *http.Request) { d.set(w, r, cookieName, "", -1) }
+// SignOut ends a session, also for who has a copy of its cookie. If that can't be stored, the
+// browser keeps the cookie: the person has to know, and to try again.
+func (d *Desk) SignOut(w http.ResponseWriter, r *http.Request, s access.Session) error {
+	if signedIn(s) && !d.Anyone {
+		if err := d.Ended.EndSession(r.Context(), s.ID, s.Expires); err != nil {
+			return err
+		}
+	}
+	d.set(w, r, cookieName, "", -1)
+	return nil
+}
 
 // FormOf is what forms of the session carry.
 func (d *Desk) FormOf(ctx context.Context, s access.Session) (string, error) {

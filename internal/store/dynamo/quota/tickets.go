@@ -1,6 +1,6 @@
 // Package quota keeps in the table what all processes of a stack allow together: the rates of
-// tenants, and which tickets of streams were used. Its items have separate partitions and a time to
-// live.
+// tenants, which tickets of streams were used, and which sessions of the console were ended. Its
+// items have separate partitions and a time to live.
 package quota
 
 import (

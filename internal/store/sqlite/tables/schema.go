@@ -30,5 +30,8 @@ var packed string
 //go:embed urgent.sql
 var urgent string
 
+//go:embed sessions.sql
+var sessions string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes, packed, urgent}
+var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes, packed, urgent, sessions}
