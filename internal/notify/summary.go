@@ -7,11 +7,14 @@ import (
 	"slices"
 	"strings"
 	"time"
+	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/text/clip"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
+	"github.com/dormouse-dev/dormouse/internal/text/title"
 )
 
 // Summary is a notice for people, for formats that show text. Invisible characters are spelled out
@@ -72,8 +75,12 @@ func (s *Summary) asks(n client.Notice) {
 	if a.Kind != client.KindApproval {
 		what = "Answer needed"
 	}
-	s.Title = occasion(n) + what + ": " + line(cmp.Or(a.Tool, "may the run go on?"))
+	question := question(*a)
+	s.Title = occasion(n) + what + ": " + cmp.Or(question, line(cmp.Or(a.Tool, "may the run go on?")))
 	s.fact("Agent", a.Agent)
+	if question != "" && a.Agent != ask.Agent {
+		s.fact("Tool", a.Tool)
+	}
 	if a.StartedBy != nil {
 		s.fact("Started by", actor(*a.StartedBy))
 	}
@@ -96,6 +103,29 @@ func (s *Summary) asks(n client.Notice) {
 	if n.Links == nil {
 		s.Hint = "Answer it in your inbox, or with the API."
 	}
+}
+
+// longestQuestion is how many characters of a title begin a notice. The header of a message of Slack
+// takes little more.
+const longestQuestion = 100
+
+// question is what the author of an ask or of a tool asks; empty if there is no such text, or if it
+// would be cut within the words of a tool.
+func question(a client.Approval) string {
+	if a.Agent == ask.Agent && len(a.Requests) > 0 {
+		return clip.Runes(printable.Text(a.Requests[len(a.Requests)-1].Text), longestQuestion, "…")
+	}
+	if a.ToolDetails == nil {
+		return ""
+	}
+	parts := make([]title.Part, len(a.ToolDetails.Title))
+	for i, part := range a.ToolDetails.Title {
+		parts[i] = title.Part(part)
+	}
+	if text := title.Line(parts); utf8.RuneCountInString(text) <= longestQuestion {
+		return text
+	}
+	return ""
 }
 
 // occasion is why people are told of a call that they may have been told of before.

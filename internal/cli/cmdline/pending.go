@@ -42,7 +42,7 @@ func (a *App) Answers(run string, p wire.Pending) []answer {
 func (a *App) PendingRows(run, agent string, p wire.Pending) [][]string {
 	path := PathRows(agent, p)
 	agent = Asker(agent, p)
-	inline := Title(agent, p) == "" && plainly(p.Arguments)
+	inline := Title(agent, p) == "" && ToolTitle(p) == "" && plainly(p.Arguments)
 	rows := [][]string{{"waits for", awaited(agent, p, inline)}}
 	if p.Suspension.Message != "" {
 		rows = append(rows, display.Labelled("", display.SpelledLines(p.Suspension.Message))...)

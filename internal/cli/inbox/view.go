@@ -160,7 +160,7 @@ func wanted(a wire.Approval) string {
 	if cmdline.AsksToGoOn(a.Pending) {
 		return display.Spelled(display.OneLine(a.Suspension.Message))
 	}
-	return cmp.Or(cmdline.Title(a.Agent, a.Pending), display.Spelled(a.Tool)+" "+display.InWords(a.Arguments))
+	return cmp.Or(cmdline.Title(a.Agent, a.Pending), cmdline.ToolTitle(a.Pending), display.Spelled(a.Tool)+" "+display.InWords(a.Arguments))
 }
 
 func kindWords(kind string) string { return strings.ReplaceAll(kind, "_", " ") }

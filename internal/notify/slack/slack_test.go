@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/core/ask"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/notify/slack"
 )
@@ -79,9 +80,13 @@ func TestTextOfOthersIsNoMarkup(t *testing.T) {
 	a.StartedBy = &client.Actor{By: evil}
 	a.Requests = []client.Request{{Text: evil, By: evil}}
 	a.Warnings = []client.Warning{{Path: "/" + evil, Text: evil}}
+	titled := asks("refund", `{"note":1}`)
+	titled.Approval.ToolDetails = &client.ToolDetails{Title: []client.TitlePart{{Text: "Refund "}, {Text: evil, Argument: "note"}}}
+	asked := asks("ask", `{}`)
+	asked.Approval.Agent, asked.Approval.Requests = ask.Agent, []client.Request{{Text: evil}}
 	decided := client.Notice{Type: client.NoticeDecided, Event: client.Event{Data: []byte(`{"action":"cancel","by":` + quoted(evil) + `,"reason":` + quoted(evil) + `}`)}}
 	ended := client.Notice{Type: client.NoticeFailed, Event: client.Event{Data: []byte(`{"reason":` + quoted(evil) + `,"detail":` + quoted(evil) + `}`)}, Run: &client.Run{Output: []byte(quoted(evil)), FirstLine: evil}}
-	for _, n := range []client.Notice{n, decided, ended} {
+	for _, n := range []client.Notice{n, titled, asked, decided, ended} {
 		m, raw := write(t, n)
 		if strings.ContainsAny(raw, "<>\u202e") || strings.Contains(raw, `"type":"mrkdwn"`) || strings.Contains(raw, `"emoji":true`) {
 			t.Errorf("%s: %s", n.Type, raw)

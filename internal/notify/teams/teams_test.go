@@ -41,6 +41,7 @@ func TestTextOfOthersIsNoMarkup(t *testing.T) {
 	quoted, _ := json.Marshal(evil)
 	n := asks(`{"note":` + string(quoted) + `}`)
 	n.Approval.Said, n.Approval.Tool = evil, evil
+	n.Approval.ToolDetails = &client.ToolDetails{Title: []client.TitlePart{{Text: "Refund "}, {Text: evil[:40], Argument: "note"}}}
 	card, raw := write(t, n)
 	for _, item := range card["body"].([]any) {
 		element := item.(map[string]any)
