@@ -204,3 +204,22 @@ func TestARowSaysForWhomACallOfAChildIs(t *testing.T) {
 		}
 	}
 }
+
+// The title has the values that the model asked for. Beside edited arguments, it would mislead.
+func TestAnEditHidesTheTitleOfWhatWasBefore(t *testing.T) {
+	a := asked("approval", "replay_tool_call")
+	a.ToolDetails = &wire.ToolDetails{Title: []wire.TitlePart{{Text: "Pay "}, {Text: "Ann", Argument: "to"}, {Text: "?"}}}
+	shown := func(edited []byte) string {
+		var b strings.Builder
+		for _, l := range details(a, edited, began) {
+			b.WriteString(l.String() + "\n")
+		}
+		return b.String()
+	}
+	if !strings.Contains(shown(nil), `Pay "Ann"?`) || strings.Contains(shown([]byte(`{"to":"Bert"}`)), `Pay "Ann"?`) {
+		t.Errorf("it is shown of an edit, or not of the call: %s", shown(nil))
+	}
+	if !strings.Contains(wanted(a), `Pay "Ann"?`) {
+		t.Error(wanted(a))
+	}
+}

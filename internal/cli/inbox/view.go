@@ -184,7 +184,11 @@ func (m *inbox) body() []display.Line {
 // details is everything known about a waiting call, in unwrapped lines. edited, if not nil,
 // replaces its arguments.
 func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
-	lines := []display.Line{row("waits for", cmdline.AwaitedBy(a.Agent, a.Pending)), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
+	waitsFor := cmdline.AwaitedBy(a.Agent, a.Pending)
+	if edited != nil && cmdline.ToolTitle(a.Pending) != "" { // it has the values before the edit
+		waitsFor = cmdline.AwaitedWhat(a.Pending)
+	}
+	lines := []display.Line{row("waits for", waitsFor), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),
 		row("suspension", a.Suspension.ID), row("since", strings.TrimSpace(display.Clock(a.Since)+display.After(", ", display.Age(a.Since, now))))}
 	for _, r := range cmdline.PathRows(a.Agent, a.Pending) {
 		lines = append(lines, row(r[0], r[1]))

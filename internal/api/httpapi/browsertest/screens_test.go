@@ -282,7 +282,7 @@ func TestEveryScreen(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	stands(t, ctx)
+	freezes(t, ctx)
 	var names []string
 	for _, of := range screens {
 		for _, v := range views {

@@ -36,8 +36,8 @@ addEventListener("DOMContentLoaded", () => {
 	if (held) new MutationObserver(() => held.querySelector("#left") || sessionStorage.setItem("ended", held.textContent + (undo ? " " + undo.disabled : ""))).observe(held, { childList: true });
 });`
 
-// stands lets time stand still in all pages that are opened from now on.
-func stands(t *testing.T, ctx context.Context) {
+// freezes stops the time of all pages that are opened from now on.
+func freezes(t *testing.T, ctx context.Context) {
 	t.Helper()
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: heldStill}); err != nil {
 		t.Fatal(err)
@@ -52,7 +52,7 @@ func scriptless(t *testing.T, ctx context.Context) {
 	}
 }
 
-// countdown is a server whose clock stands still, and a question.
+// countdown is a server whose clock only the test moves, and a question.
 type countdown struct {
 	*server
 	still *still
@@ -76,7 +76,7 @@ func (c countdown) says(ctx context.Context, text string) {
 	}
 }
 
-// open says whether the question is open again, and nothing stored takes effect.
+// isOpen says whether the question is open again, and nothing stored takes effect.
 func (c countdown) isOpen() bool { c.t.Helper(); return len(c.now(c.run).Pending) == 1 }
 
 // The seconds are counted down from what the server says, also after the page is loaded again. At
@@ -84,7 +84,7 @@ func (c countdown) isOpen() bool { c.t.Helper(); return len(c.now(c.run).Pending
 func TestTheHoldIsCountedDown(t *testing.T) {
 	c := counted(t)
 	ctx := browser(t)
-	stands(t, ctx)
+	freezes(t, ctx)
 	c.openConsole(ctx, questionPath(c.run))
 	c.pressed(ctx, "Approve")
 	shows := func(seconds int) {
@@ -125,7 +125,7 @@ func TestAnAnswerIsTakenBackInABrowser(t *testing.T) {
 				at = strings.TrimPrefix(c.link(c.run), c.url)
 			}
 			if way.script {
-				stands(t, ctx)
+				freezes(t, ctx)
 			} else {
 				scriptless(t, ctx)
 			}
