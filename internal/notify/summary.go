@@ -105,8 +105,8 @@ func (s *Summary) asks(n client.Notice) {
 	}
 }
 
-// longestQuestion is how many characters of a title begin a notice. The header of a message of Slack
-// takes little more.
+// longestQuestion is how many characters of a title begin a notice. The header of a message of
+// Slack takes little more.
 const longestQuestion = 100
 
 // question is what the author of an ask or of a tool asks; empty if there is no such text, or if it

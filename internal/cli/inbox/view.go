@@ -185,7 +185,7 @@ func (m *inbox) body() []display.Line {
 // replaces its arguments.
 func details(a wire.Approval, edited []byte, now time.Time) []display.Line {
 	waitsFor := cmdline.AwaitedBy(a.Agent, a.Pending)
-	if edited != nil && cmdline.ToolTitle(a.Pending) != "" { // it has the values before the edit
+	if edited != nil && cmdline.ToolTitle(a.Pending) != "" { // with values of before the edit
 		waitsFor = cmdline.AwaitedWhat(a.Pending)
 	}
 	lines := []display.Line{row("waits for", waitsFor), row("agent", display.Spelled(a.Agent)), row("run", a.RunID), row("call", a.CallID),

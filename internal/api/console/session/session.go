@@ -2,7 +2,7 @@
 // and is no good without it, or that has the claims of an account; see [Accounts].
 //
 //	POST /signin, with a token ── cookie: name and fingerprint of the token, 12 hours
-//	any page ── not ended, and the token of that name still has that fingerprint? ── its principal
+//	any page ── not ended? the token of that name still has that fingerprint? ── principal
 //	POST /signout ── the session's id is stored until the cookie would have expired
 package session
 

@@ -44,8 +44,8 @@ func (s *Sessions) EndSession(ctx context.Context, id string, expires time.Time)
 	return nil
 }
 
-// SessionEnded reads consistently: a person who has signed out is out at the next request. An error is
-// an [engine.ErrUnavailable].
+// SessionEnded reads consistently: a person who has signed out is out at the next request. An error
+// is an [engine.ErrUnavailable].
 func (s *Sessions) SessionEnded(ctx context.Context, id string) (bool, error) {
 	got, err := s.api.GetItem(ctx, &dynamodb.GetItemInput{TableName: &s.table, Key: sessionKey(id), ConsistentRead: aws.Bool(true)})
 	if err != nil {
