@@ -36,7 +36,8 @@ SAMPLES = {"SecretsPath": "/dormouse/prod/", "NoticeMailIdentity": "example.com"
            "SecretsKeyArn": "arn:aws:kms:eu-central-1:123456789012:key/1", "KmsKeyArn": "arn:aws:kms:eu-central-1:123456789012:key/2",
            "NoticeTopicArn": "arn:aws:sns:eu-central-1:123456789012:notices", "ToolFunctions": ["arn:aws:lambda:eu-central-1:123456789012:function:tool"],
            "BedrockModels": ["arn:aws:bedrock:eu-central-1::foundation-model/model", "arn:aws:bedrock:eu-central-1:123456789012:inference-profile/profile"],
-           "BedrockGuardrails": ["arn:aws:bedrock:eu-central-1:123456789012:guardrail/guard"]}
+           "BedrockGuardrails": ["arn:aws:bedrock:eu-central-1:123456789012:guardrail/guard"],
+           "ServerlessDeploymentApplication": "desk-ServerlessDeploymentApplication-1"}  # which SAM makes
 ARNS = {"AWS::DynamoDB::Table": "dynamodb:eu-central-1:123456789012:table/", "AWS::SQS::Queue": "sqs:eu-central-1:123456789012:",
         "AWS::Logs::LogGroup": "logs:eu-central-1:123456789012:log-group:", "AWS::Serverless::Function": "lambda:eu-central-1:123456789012:function:"}
 

@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template 5c1bb2c385479651.
+# Of the template 3439646477cdee59.
 
 terraform {
   required_version = ">= 1.9"

@@ -161,8 +161,8 @@ func (g *generator) blocks(b *strings.Builder, of string, f field, value any) {
 func (g *generator) locals() string {
 	var b strings.Builder
 	programs := map[string]bool{}
-	for _, r := range g.t.Resources {
-		if r.Type == "AWS::Lambda::Function" {
+	for id, r := range g.t.Resources {
+		if r.Type == "AWS::Lambda::Function" && leftOutResources[id] == "" {
 			programs[str(r.Properties["Code"].(object)["S3Key"])] = true
 		}
 	}

@@ -104,5 +104,8 @@ var leftOut = map[string]string{
 
 // leftOutResources are resources that only what is left out uses, and why.
 var leftOutResources = map[string]string{
-	"DeployRole": "CodeDeploy's",
+	"DeployRole":         "CodeDeploy's",
+	"PreTrafficFunction": "CodeDeploy alone invokes it",
+	"PreTrafficLogGroup": "as the function",
+	"PreTrafficRole":     "as the function",
 }

@@ -1,10 +1,10 @@
 // Generated from template.yaml by .ci/ways update; do not edit.
 
 /** A function of template.yaml. */
-export type FunctionName = 'api' | 'console' | 'decision' | 'hook' | 'intake' | 'notify' | 'step' | 'stream' | 'sweep';
+export type FunctionName = 'api' | 'console' | 'decision' | 'hook' | 'intake' | 'notify' | 'preTraffic' | 'step' | 'stream' | 'sweep';
 
 /** A program that functions run; each is a zip of the release. */
-export type Program = 'api' | 'console' | 'decision' | 'hook' | 'intake' | 'notify' | 'step' | 'sweep';
+export type Program = 'api' | 'console' | 'decision' | 'hook' | 'intake' | 'notify' | 'pretraffic' | 'step' | 'sweep';
 
 /** The parameters of template.yaml. */
 export interface Parameters {

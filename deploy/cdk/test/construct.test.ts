@@ -12,7 +12,7 @@ import * as lambda from 'aws-cdk-lib/aws-lambda';
 import * as sns from 'aws-cdk-lib/aws-sns';
 import { Dormouse, DormouseProps } from '../lib';
 
-const programs = ['api', 'console', 'decision', 'hook', 'intake', 'notify', 'step', 'sweep'];
+const programs = ['api', 'console', 'decision', 'hook', 'intake', 'notify', 'pretraffic', 'step', 'sweep'];
 
 /** A directory as a release has it, with these bytes as each program. */
 function zips(bytes = 'program'): string {

@@ -75,6 +75,9 @@ func TestFunctionsLinkWhatTheyNeed(t *testing.T) {
 		// it starts runs and executes none
 		{"intake", modulesWithAgents, slices.Concat(noFunction, steps, web, senders, chats)},
 		{"sweep", modules, slices.Concat(noFunction, agents, reach, web, chats)},
+		// it invokes the step function, and has one agent as data
+		{"pretraffic", modulesWithAgents, slices.Concat(noFunction, slices.DeleteFunc(slices.Clone(reach), func(name string) bool { return name == "internal/tool/lambdatool" }), web, senders, chats, []string{"internal/program", "internal/tool", "internal/hook",
+			"internal/model/scripted", "internal/model/recording", "internal/aws/awsenv", "internal/aws/xray"})},
 		{"api", modulesWithProtocols, slices.Concat(noFunction, reach, senders)},
 		// it signs people in, and mails one-time codes
 		{"decision", slices.Concat(modulesWithHTTP, []string{"github.com/coreos/go-oidc/v3", "github.com/go-jose/go-jose/v4",

@@ -4,6 +4,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
@@ -15,7 +16,8 @@ func (p parts) subscribers() *subscribers.Subscribers {
 	return subscribers.New(subscribers.Options{Definitions: p.Agents.Catalog(), Runs: p.Store, Webhooks: p.Store, Pushes: p.Store, Clock: p.Clock, Stale: subscribers.Stale})
 }
 
-// withSinks adds the sinks of the stack, which get notices of every run.
+// withSinks adds the sinks of the stack, which get notices of every run but those that test a
+// version.
 type withSinks struct {
 	engine.Subscribers
 	sinks []notice.Subscription
@@ -24,5 +26,8 @@ type withSinks struct {
 // Of implements [engine.Subscribers].
 func (s withSinks) Of(ctx context.Context, h core.Head) ([]notice.Subscription, error) {
 	found, err := s.Subscribers.Of(ctx, h)
+	if h.Tenant == stack.PreTrafficTenant {
+		return found, err
+	}
 	return slices.Concat(found, s.sinks), err
 }

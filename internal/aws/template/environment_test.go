@@ -54,7 +54,8 @@ var (
 			"DORMOUSE_NOTICE_TOPIC_ARN", "DORMOUSE_NOTICE_KINDS", "DORMOUSE_PUBLIC_URL", "DORMOUSE_LIVE_TEXT"},
 		"NotifyFunction": append([]string{"DORMOUSE_POLICY", "DORMOUSE_PRIVATE_HOSTS", "DORMOUSE_SECRETS_PATH", "DORMOUSE_EVENT_BUS", "DORMOUSE_EVENT_SOURCE", "DORMOUSE_PUBLIC_URL",
 			"DORMOUSE_NOTICE_TOPIC_ARN", "DORMOUSE_NOTICE_MAIL_FROM"}, callers...),
-		"SweepFunction": {},
+		"SweepFunction":      {},
+		"PreTrafficFunction": {"DORMOUSE_STEP_VERSION"},
 	}
 	everywhere = []string{"DORMOUSE_TABLE", "DORMOUSE_WAKE_QUEUE_URL", "DORMOUSE_NOTIFY_QUEUE_URL", "DORMOUSE_STACK", "DORMOUSE_VERSION", "DORMOUSE_SHARDS"}
 )
@@ -164,6 +165,10 @@ func (t Template) sample(f Resource, parameters map[string]string) (map[string]s
 		// SAM adds the resource that has the address.
 		if name == "DORMOUSE_STREAM_URL" && parameters["Streams"] != "Off" {
 			env[name] = "https://id.lambda-url.eu-central-1.on.aws/"
+			continue
+		}
+		if refOf(v) == "StepFunction.Version" { // as well
+			env[name] = "arn:aws:lambda:eu-central-1:123456789012:function:name-StepFunction:7"
 			continue
 		}
 		value, err := r.Resolve(v)

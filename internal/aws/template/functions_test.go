@@ -39,6 +39,11 @@ var functionChecks = []check{
 		{"{Name: Version, Value: !GetAtt DecisionFunction.Version.Version}", "{Name: Version, Value: !GetAtt ApiFunction.Version.Version}"},
 		{"Type: !Ref Rollout", "Type: AllAtOnce"},
 		{"MaxLength: 40", "MaxLength: 80"}}},
+	{"a new version of the step function is tested before it gets traffic, by a function that CodeDeploy may invoke", hookWrongs, []breakage{
+		{"        Hooks: {PreTraffic: !Ref PreTrafficFunction}\n", ""},
+		{"{PreTraffic: !Ref PreTrafficFunction}", "{PostTraffic: !Ref PreTrafficFunction}"},
+		{"Resource: !GetAtt PreTrafficFunction.Arn", "Resource: !GetAtt SweepFunction.Arn"},
+		{"DORMOUSE_STEP_VERSION: !Ref StepFunction.Version", "DORMOUSE_STEP_VERSION: !Ref StepFunction.Alias"}}},
 	{"the sweep comes every minute, and what it misses is kept", scheduleWrongs, []breakage{
 		{"rate(1 minute)", "rate(2 minutes)"},
 		{"            DeadLetterConfig: {Arn: !GetAtt SweepDeadQueue.Arn}\n", ""},
@@ -63,7 +68,7 @@ var failures = map[string]emf.Name{"ApiFunction": emf.ServerErrors, "DecisionFun
 
 func codeWrongs(t Template) (wrong []string) {
 	code := map[string]string{"ApiFunction": "functions/api", "DecisionFunction": "functions/decision", "HookFunction": "functions/hook", "ConsoleFunction": "functions/console", "StreamFunction": "functions/api",
-		"StepFunction": "functions/step", "SweepFunction": "functions/sweep", "NotifyFunction": "functions/notify", "IntakeFunction": "functions/intake"}
+		"StepFunction": "functions/step", "SweepFunction": "functions/sweep", "NotifyFunction": "functions/notify", "IntakeFunction": "functions/intake", "PreTrafficFunction": "functions/pretraffic"}
 	for _, f := range t.Functions() {
 		uri, _ := f.Get("CodeUri").(string)
 		if uri == "" || uri != code[f.ID] {
@@ -96,7 +101,7 @@ func recursionWrongs(t Template) (wrong []string) {
 }
 
 func timeoutWrongs(t Template) (wrong []string) {
-	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "HookFunction": 29, "ConsoleFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900, "IntakeFunction": 30} {
+	for id, most := range map[string]int{"ApiFunction": 29, "DecisionFunction": 29, "HookFunction": 29, "ConsoleFunction": 29, "SweepFunction": 59, "StreamFunction": 900, "StepFunction": 900, "NotifyFunction": 900, "IntakeFunction": 30, "PreTrafficFunction": 59} {
 		_, seconds := t.values(t.Resource(id).Get("Timeout"))
 		if len(seconds) == 0 || slices.Max(seconds) > most {
 			wrong = append(wrong, fmt.Sprintf("%s may take %v s; %d at most", id, seconds, most))
@@ -155,6 +160,26 @@ func versionWrongs(t Template) (wrong []string) {
 				wrong = append(wrong, fmt.Sprintf("%s: VersionDescription may become %d characters long, and has 256", f.ID, n))
 			}
 		}
+	}
+	return wrong
+}
+
+// hookWrongs: the function that tests a version is in the way of no other version.
+func hookWrongs(t Template) (wrong []string) {
+	for _, f := range t.Functions() {
+		want := any(nil)
+		if f.ID == "StepFunction" {
+			want = map[string]any{"PreTraffic": map[string]any{"Ref": "PreTrafficFunction"}}
+		}
+		if got := f.Get("DeploymentPreference", "Hooks"); as(got) != as(want) {
+			wrong = append(wrong, fmt.Sprintf("the hooks of %s are %v, and must be %v", f.ID, got, want))
+		}
+	}
+	if got := rights(t.Resource("DeployRole"), ""); !slices.Equal(got, []string{"lambda:InvokeFunction PreTrafficFunction"}) {
+		wrong = append(wrong, fmt.Sprintf("DeployRole may %v beside what AWS gives it, and must invoke PreTrafficFunction alone", got))
+	}
+	if v := t.Resource("PreTrafficFunction").Get("Environment", "Variables", "DORMOUSE_STEP_VERSION"); refOf(v) != "StepFunction.Version" {
+		wrong = append(wrong, fmt.Sprintf("PreTrafficFunction tests %v, and must test the newest version of StepFunction", v))
 	}
 	return wrong
 }

@@ -69,6 +69,9 @@ func (r *Resolver) refTo(res Resource) (any, error) {
 	case "AWS::Lambda::Alias":
 		function, err := r.resolve(res.Get("FunctionName"))
 		return r.ARN("lambda", "function:"+Text(function)+":"+Text(res.Get("Name"))), err
+	case "AWS::Lambda::Version":
+		function, err := r.resolve(res.Get("FunctionName"))
+		return r.ARN("lambda", "function:"+Text(function)+":1"), err
 	case "AWS::ApiGatewayV2::Stage":
 		return r.resolve(res.Get("StageName"))
 	case "AWS::ApiGatewayV2::Api":

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/store/dynamo"
 )
 
@@ -16,6 +17,8 @@ var rightsChecks = []check{
 		{"Resource: !Sub [\"arn:${AWS::Partition}:dynamodb:${AWS::Region}:${AWS::AccountId}:table/${Name}/index/due\", {Name: !If [MakesTable, !Ref Table, !Ref ExistingTable]}]", "NotResource: !GetAtt WakeQueue.Arn"},
 		{"parameter${SecretsPath}*", "parameter/*"},
 		{"parameter${SecretsPath}SLACK_*", "parameter${SecretsPath}S*"},
+		{"Resource: !Sub \"${StepFunction.Arn}:*\"", "Resource: !Sub \"${StepFunction.Arn}*\""},
+		{"deploymentgroup:${ServerlessDeploymentApplication}/*", "deploymentgroup:*"},
 		{"Resource: !Ref ToolFunctions", "Resource: \"*\""},
 		{"kms:GenerateDataKeyWithoutPlaintext", "kms:GenerateDataKey*"},
 		{"Action: sqs:SendMessage", "Action: \"*\""}}},
@@ -44,6 +47,9 @@ var rightsChecks = []check{
 		{"([A-Za-z0-9._+-]+@)?[A-Za-z0-9.-]+", ".*"},
 		{"[A-Za-z0-9/_.-]{0,256}", ".*"},
 		{"[^ ]+", ".*"}}},
+	{"tests of versions reach no item of a caller", tenantWrongs, []breakage{
+		{"?#Dormouse-pretraffic#*", "?#*"},
+		{"                Condition: {\"ForAllValues:StringLike\": {dynamodb:LeadingKeys: [\"?#Dormouse-pretraffic#*\"]}}\n", ""}}},
 	{"what the store asks of DynamoDB is allowed to somebody, and nothing that it never asks", storeWrongs, []breakage{
 		{"dynamodb:BatchGetItem, ", ""},
 		{"dynamodb:BatchGetItem, ", "dynamodb:BatchGetItem, dynamodb:Scan, "}}},
@@ -74,6 +80,9 @@ var grants = map[string][]string{
 	"NotifyFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
 		"sqs:ChangeMessageVisibility NotifyQueue", "sqs:DeleteMessage NotifyQueue", "sqs:GetQueueAttributes NotifyQueue", "sqs:ReceiveMessage NotifyQueue",
 		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ses:SendEmail " + mailIdentity, "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "not ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
+	// each item only if it is of the tests' tenant
+	"PreTrafficFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
+		"dynamodb:DeleteItem Table", "lambda:InvokeFunction " + stepVersions, "codedeploy:PutLifecycleEventHookExecutionStatus " + deploymentGroups},
 	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 }
 
@@ -87,6 +96,13 @@ const (
 	hookParameters  = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}HOOK_*"
 	slackParameters = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}SLACK_*"
 	signInParameter = "arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}OIDC_CLIENT_SECRET"
+)
+
+// stepVersions are the versions of the step function, of which a deployment makes another one, and
+// deploymentGroups those of the application that SAM makes.
+const (
+	stepVersions     = "${StepFunction.Arn}:*"
+	deploymentGroups = "arn:${AWS::Partition}:codedeploy:${AWS::Region}:${AWS::AccountId}:deploymentgroup:${ServerlessDeploymentApplication}/*"
 )
 
 // eventBus is one of the account, in the region of the stack.
@@ -168,7 +184,7 @@ func wildcardWrongs(t Template) (wrong []string) {
 				}
 				if key == "Action" || key == "Resource" || key == "Principal" {
 					walk(key, v, func(_ string, v any) {
-						if text, ok := v.(string); ok && strings.Contains(text, "*") && text != parameters && text != hookParameters && text != slackParameters && r.ID != "VpcPolicy" {
+						if text, ok := v.(string); ok && strings.Contains(text, "*") && text != parameters && text != hookParameters && text != slackParameters && text != stepVersions && text != deploymentGroups && r.ID != "VpcPolicy" {
 							wrong = append(wrong, fmt.Sprintf("%s: %s %s; name each", r.ID, key, text))
 						}
 					})
@@ -249,6 +265,20 @@ func grantWrongs(t Template) (wrong []string) {
 			if !slices.Contains(have, r) {
 				wrong = append(wrong, f.ID+" does "+r+", and may not")
 			}
+		}
+	}
+	return wrong
+}
+
+// tenantWrongs: the function that tests versions reaches no tenant's items but those of tests.
+func tenantWrongs(t Template) (wrong []string) {
+	for _, one := range statements(t.Resource("PreTrafficRole")) {
+		if !strings.HasPrefix(fmt.Sprint(List(member(one.body, "Action"))), "[dynamodb:") {
+			continue
+		}
+		want := `{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":["?#` + stack.PreTrafficTenant + `#*"]}}`
+		if got := as(member(one.body, "Condition")); got != want {
+			wrong = append(wrong, fmt.Sprintf("PreTrafficFunction reaches items under the condition %s, and must under %s", got, want))
 		}
 	}
 	return wrong

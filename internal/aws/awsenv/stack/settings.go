@@ -65,6 +65,10 @@ type Settings struct {
 	PrivateHosts []string
 }
 
+// PreTrafficTenant has the runs that test new versions of the step function. No caller can be of
+// this tenant, because the names of tenants have no upper-case letters, and its runs notify no one.
+const PreTrafficTenant = "Dormouse-pretraffic"
+
 // Intake is the queue through which pipelines start runs.
 type Intake struct {
 	URL, ARN, DeadURL string

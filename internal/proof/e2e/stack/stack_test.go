@@ -138,7 +138,7 @@ func TestTheRealTemplateIsReadForEitherKindOfCallers(t *testing.T) {
 		parameters      map[string]string
 		functions, urls int
 	}{
-		{"JWT", jwt, 8, 1}, {"IAM", map[string]string{"Auth": "IAM"}, 8, 1}, {"a console", console, 9, 1}, {"no streams", map[string]string{"Streams": "Off"}, 7, 0},
+		{"JWT", jwt, 9, 1}, {"IAM", map[string]string{"Auth": "IAM"}, 9, 1}, {"a console", console, 10, 1}, {"no streams", map[string]string{"Streams": "Off"}, 8, 0},
 	} {
 		o := options
 		o.Python = python(t)
