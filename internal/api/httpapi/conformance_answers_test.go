@@ -10,11 +10,13 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 )
 
 // posted is a request and how it is answered.
@@ -104,6 +106,41 @@ func TestWhatStartsIsPaced(t *testing.T) {
 		posted{"/v1/threads/" + run.ThreadID + "/messages", `{"input":"x"}`, "", 429, "rate_limited"},
 		posted{"/v1/runs/" + run.ID + "/interrupt", "", "", 429, "rate_limited"},
 		posted{"/v1/runs/" + run.ID + "/retry", "", "", 429, "rate_limited"})
+}
+
+func TestWhatDecidesIsPaced(t *testing.T) {
+	s := newServer(t, settings{options: func(o *httpapi.Options) { o.Limits.Rates = bounds.Rates{pace.Decisions: pace.PerSecond(0.3, 0)} }})
+	run := s.start()
+	sus := s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval}, frontendtest.Call{ID: "c2", Tool: "refund", Kind: core.KindApproval})
+	path, other := "/v1/runs/"+run.ID+"/decisions", "/v1/suspensions/"+sus["c2"]
+	one := `{"target":"c1","action":"resume"}`
+	// of three tokens, a request takes one, and one for its other decisions
+	s.posts(posted{path, `{"decisions":[` + one + strings.Repeat(","+one, 9) + `]}`, "", 200, ""},
+		posted{path, one, "", 200, ""},
+		posted{path, `{"target":"c2","action":"resume"}`, "", 429, "rate_limited"},
+		posted{path, `{"decisions":[{"target":"c2","action":"resume"}]}`, "", 429, "rate_limited"},
+		posted{other, `{"action":"resume"}`, "", 429, "rate_limited"},
+		posted{"/v1/runs/" + run.ID + "/resume", "", "", 429, "rate_limited"})
+	if got := s.send("DELETE", other+"/decisions/dec_1", ""); got.StatusCode != 429 || got.code() != "rate_limited" {
+		t.Errorf("%d %s", got.StatusCode, got.text)
+	}
+	if got := s.send("GET", other, ""); got.StatusCode != 200 || !strings.Contains(got.text, `"fingerprint"`) {
+		t.Errorf("the call does not wait as before: %d %s", got.StatusCode, got.text)
+	}
+	s.posts(posted{"/v1/runs/" + run.ID + "/cancel", "", "", 202, ""})
+}
+
+func TestARequestWithMoreDecisionsThanFitStoresNone(t *testing.T) {
+	s := newServer(t, settings{options: func(o *httpapi.Options) { o.Limits.Rates = bounds.Rates{pace.Decisions: pace.PerSecond(0.3, 0)} }})
+	run := s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
+	path, one := "/v1/runs/"+run.ID+"/decisions", `{"target":"c1","action":"resume"}`
+	none := `{"target":"none","action":"resume"}`
+	s.posts(posted{path, none, "", 404, "call_not_found"}, posted{path, none, "", 404, "call_not_found"},
+		posted{path, `{"decisions":[` + one + strings.Repeat(","+one, 2) + `]}`, "", 429, "rate_limited"})
+	if got := s.send("GET", "/v1/runs/"+run.ID, ""); !strings.Contains(got.text, `"pending":[{`) {
+		t.Errorf("%s", got.text)
+	}
 }
 
 func TestAKeyIsForOneRetry(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
+	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -106,6 +107,9 @@ func decidedStatus(answer wire.DecisionAnswer) int {
 
 func (a *api) decideAll(w http.ResponseWriter, r *http.Request, raw json.RawMessage) error {
 	decisions, together, err := readDecisions(raw)
+	if err == nil { // the request has counted as one
+		err = a.paces.AdmitMore(r.Context(), pace.Decisions, principal(r).Tenant, len(decisions)-1, a.clock.Now())
+	}
 	if err != nil {
 		return err
 	}

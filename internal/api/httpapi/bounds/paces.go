@@ -52,11 +52,21 @@ var refusals = map[pace.Kind]struct {
 // Admit counts a request, or refuses it. A decision is refused only if its bucket says so: one
 // whose bucket doesn't answer is admitted. Other requests then get the bucket's error.
 func (p *Paces) Admit(ctx context.Context, kind pace.Kind, tenant string, now time.Time) error {
+	return p.admit(ctx, kind, tenant, 1, now)
+}
+
+// AdmitMore counts what a request has beside the one for which it was admitted: at most half of a
+// full bucket, so that large requests are admitted, too.
+func (p *Paces) AdmitMore(ctx context.Context, kind pace.Kind, tenant string, n int, now time.Time) error {
+	return p.admit(ctx, kind, tenant, min(n, p.Rates[kind].Burst/2), now)
+}
+
+func (p *Paces) admit(ctx context.Context, kind pace.Kind, tenant string, n int, now time.Time) error {
 	r := p.Rates[kind]
-	if !r.Limits() {
+	if !r.Limits() || n <= 0 {
 		return nil
 	}
-	wait, err := p.Buckets.Take(ctx, kind, tenant, r, 1, now)
+	wait, err := p.Buckets.Take(ctx, kind, tenant, r, n, now)
 	switch {
 	case err != nil && kind == pace.Decisions && ctx.Err() == nil:
 		p.Log.WarnContext(ctx, "decisions are not limited, because their rate can't be counted", "tenant", tenant, "error", err)

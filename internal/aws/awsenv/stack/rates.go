@@ -7,8 +7,8 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 )
 
-// rates reads what each tenant may do per second, such as "starts=5 decisions=20 streams=2". 0 is no
-// limit.
+// rates reads what each tenant may do per second, such as "starts=5 decisions=20 streams=2". 0 is
+// no limit.
 func (r *reader) rates(name string) map[pace.Kind]pace.Rate {
 	if r.getenv(name) == "" {
 		return nil
