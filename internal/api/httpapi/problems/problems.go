@@ -115,7 +115,7 @@ var Table = []Problem{
 	{refusal.CodeInboxFull, 429, "Inbox full", "The run has too many unread messages, or too many messages are queued for the thread's next run."},
 	{refusal.CodeTooManyRuns, 429, "Too many open runs", "The tenant has reached its limit of open runs. Decisions, cancels and messages to open runs still work."},
 	{refusal.CodeBudgetExceeded, 429, "Budget exceeded", "The runs that the agent or the tenant started today (UTC) have used up the budget of a day, or their cost isn't known; `detail` says which. Open runs continue."},
-	{CodeRateLimited, 429, "Rate limited", "The tenant starts runs, interrupts runs, creates links or decides too often. Nothing was stored: repeat the request after `Retry-After`."},
+	{CodeRateLimited, 429, "Rate limited", "The tenant starts runs, interrupts runs, creates links or decides too often."},
 	{refusal.CodeTooManyCodes, 429, "Too many codes", "The link has sent 5 one-time codes in an hour."},
 	{CodeTooManyStreams, 429, "Too many streams", "Too many event streams are open, or the tenant opens them too often."},
 	{CodeInternal, 500, "Internal error", "A bug in the server; its log has the details. The request may have taken effect."},
