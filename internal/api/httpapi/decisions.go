@@ -145,6 +145,9 @@ func (a *api) decideBulk(w http.ResponseWriter, r *http.Request) error {
 	if err := bodies.Read(w, r, &b); err != nil {
 		return err
 	}
+	if err := a.paces.AdmitMore(r.Context(), pace.Decisions, principal(r).Tenant, len(b.Questions)-1, a.clock.Now()); err != nil {
+		return err
+	}
 	answers, err := bulk.New(a.front).Decide(r.Context(), caller(r), b, false)
 	if err != nil {
 		return err
