@@ -509,6 +509,14 @@ resource "aws_apigatewayv2_route" "console_get_agents_route" {
   target             = "integrations/${aws_apigatewayv2_integration.console_integration[0].id}"
 }
 
+resource "aws_apigatewayv2_route" "console_get_bulk_route" {
+  count              = local.has_console ? 1 : 0
+  api_id             = aws_apigatewayv2_api.http_api.id
+  authorization_type = "NONE"
+  route_key          = "GET /bulk"
+  target             = "integrations/${aws_apigatewayv2_integration.console_integration[0].id}"
+}
+
 resource "aws_apigatewayv2_route" "console_get_chat_route" {
   count              = local.has_console ? 1 : 0
   api_id             = aws_apigatewayv2_api.http_api.id
@@ -652,6 +660,14 @@ resource "aws_lambda_permission" "console_permission" {
   principal     = "apigateway.amazonaws.com"
   qualifier     = "live"
   source_arn    = "arn:${data.aws_partition.current.partition}:execute-api:${data.aws_region.current.region}:${data.aws_caller_identity.current.account_id}:${aws_apigatewayv2_api.http_api.id}/*"
+}
+
+resource "aws_apigatewayv2_route" "console_post_bulk_route" {
+  count              = local.has_console ? 1 : 0
+  api_id             = aws_apigatewayv2_api.http_api.id
+  authorization_type = "NONE"
+  route_key          = "POST /bulk"
+  target             = "integrations/${aws_apigatewayv2_integration.console_integration[0].id}"
 }
 
 resource "aws_apigatewayv2_route" "console_post_chat_route" {

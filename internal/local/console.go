@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
 	"github.com/dormouse-dev/dormouse/internal/frontend/ops"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/frontend/webhooks"
@@ -24,5 +25,5 @@ func (o Options) console(reads *query.Reader, acts *frontend.Frontend, deliverie
 	if desk.Anyone = known == nil; !desk.Anyone {
 		desk.Tokens, desk.Ended, desk.Accounts = known, ended, o.accounts()
 	}
-	return console.New(console.Options{Reads: reads, Acts: acts, Numbers: ops.New(acts, deliveries), Deliveries: deliveries, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names, Hold: o.Limits.Hold, Logger: o.Logger})
+	return console.New(console.Options{Reads: reads, Acts: acts, Bulks: bulk.New(acts), Numbers: ops.New(acts, deliveries), Deliveries: deliveries, Sessions: desk, Clock: o.clock, Public: o.PublicURL, Names: o.Names, Hold: o.Limits.Hold, Logger: o.Logger})
 }

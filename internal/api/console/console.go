@@ -5,6 +5,7 @@
 //	GET  /                      what waits, most urgent first
 //	GET  /questions/SUSPENSION  the question, or once it is answered what became of it
 //	POST /questions/SUSPENSION  the answer; the browser is then sent to the page of GET
+//	GET  /bulk?question=…       several questions that ask alike; POST answers them
 //	GET  /runs, /runs/RUN       what runs did, and what took how long
 //	POST /runs/RUN              pause it, end it, or try it again
 //	GET  /chat, /chat/THREAD    talk to an agent; POST sends a message
@@ -75,6 +76,7 @@ type Acts interface {
 type Options struct {
 	Reads      Reads
 	Acts       Acts
+	Bulks      Bulks
 	Numbers    Numbers
 	Deliveries Deliveries
 	Sessions   *session.Desk
@@ -124,6 +126,8 @@ func (c *Console) Routes() []httpapi.ProtocolRoute {
 		{Method: get, Path: "/{$}", Serve: c.forPeople(canSee, c.hears(c.inbox))},
 		{Method: get, Path: "/questions/{suspension}", Serve: c.forPeople(canSee, c.hears(c.question))},
 		{Method: post, Path: "/questions/{suspension}", Serve: c.forPeople(canDecide, c.answer)},
+		{Method: get, Path: "/bulk", Serve: c.forPeople(canDecide, c.hears(c.together))},
+		{Method: post, Path: "/bulk", Serve: c.forPeople(canDecide, c.answerTogether)},
 		{Method: get, Path: "/runs", Serve: c.forPeople(canRead, c.hears(c.runs))},
 		{Method: get, Path: "/runs/{run}", Serve: c.forPeople(canRead, c.hears(c.run))},
 		{Method: post, Path: "/runs/{run}", Serve: c.forPeople(canStop, c.act)},

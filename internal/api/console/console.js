@@ -145,6 +145,15 @@ if (held) {
   }, 250);
 }
 
+// Only questions that ask alike are answered together: one that is chosen keeps out the others.
+const choices = all("input[data-alike]");
+function choose() {
+  const chosen = choices.find((box) => box.checked);
+  for (const box of choices) box.disabled = chosen !== undefined && box.dataset.alike !== chosen.dataset.alike;
+}
+for (const box of choices) box.addEventListener("change", choose);
+choose();
+
 function listen() {
   const stream = new EventSource(page.live);
   stream.onopen = () => connection(true);
@@ -215,6 +224,7 @@ const keys = {
   a: () => focus($("yes")),
   d: () => focus($("reason")),
   e: () => focus(document.querySelector("button[value=change]")),
+  x: () => document.activeElement.closest("li")?.querySelector("input[data-alike]:not(:disabled)")?.click(),
   z: () => $("undo") && $("undo").click(),
   "/": () => focus(document.querySelector("[role=search] input")),
   g: () => (waitsForSecond = true),

@@ -24,6 +24,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/notice"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/ops"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -112,7 +113,7 @@ func newServerWith(t testing.TB, public access.PublicURL, change func(*session.D
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	change(sessions)
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public,
-		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}, Hold: 8 * time.Second})}})
+		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.reads, Bulks: bulk.New(front), Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}, Hold: 8 * time.Second})}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -25,6 +25,8 @@ type inboxView struct {
 	More     string // the address of the next page
 	Back     bool   // this is not the first page
 
+	Alike bool // some of the rows can be answered together
+
 	Agent, Tool, Text string // the filter, as it was typed
 }
 
@@ -49,6 +51,7 @@ type row struct {
 	Left, Age         string
 	Urgent            bool
 	Unreadable        bool
+	Alike             string // what it can be answered together with; empty: it is by itself
 	asked             string // how the reader is asked, by a value of [query.Mines]
 }
 
@@ -64,11 +67,15 @@ func (c *Console) inbox(w http.ResponseWriter, l look) error {
 	if err != nil {
 		return err
 	}
-	now := c.Clock.Now()
-	v := inboxView{Agent: filter.Agent, Tool: filter.Tool, Text: filter.Text, Back: filter.Cursor != ""}
+	now, alike := c.Clock.Now(), alikeIn(page.Items)
+	v := inboxView{Alike: len(alike) > 0 && l.who.May(canDecide...), Agent: filter.Agent, Tool: filter.Tool, Text: filter.Text, Back: filter.Cursor != ""}
 	var soon, mine, groups, others []row
 	for _, a := range page.Items {
-		switch r := rowOf(a, now); {
+		r := rowOf(a, now)
+		if v.Alike && alike[a.Alike] && a.AskedAs != "" {
+			r.Alike = a.Alike
+		}
+		switch {
 		case r.Urgent:
 			soon = append(soon, r)
 		case r.asked == query.MineNamed:
@@ -91,6 +98,21 @@ func (c *Console) inbox(w http.ResponseWriter, l look) error {
 		v.More = "?" + next.Encode()
 	}
 	return c.write(w, l, http.StatusOK, "inbox", v)
+}
+
+// alikeIn are the kinds of questions of which there are several on a page, for a reader who may
+// approve them.
+func alikeIn(items []wire.Approval) map[string]bool {
+	times, several := map[string]int{}, map[string]bool{}
+	for _, a := range items {
+		if a.Alike == "" || a.AskedAs == "" {
+			continue
+		}
+		if times[a.Alike]++; times[a.Alike] > 1 {
+			several[a.Alike] = true
+		}
+	}
+	return several
 }
 
 // counted is how many questions wait, in words; empty for none.

@@ -153,7 +153,7 @@ var liveWords = func() (all []word) {
 }()
 
 // keyViews are the keys as the page of help lists them.
-var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")}, {"e", say("keys.change")}, {"z", say("keys.undo")},
+var keyViews = []keyView{{"j k", say("keys.move")}, {"Enter o", say("keys.open")}, {"u", say("keys.back")}, {"a", say("keys.yes")}, {"d", say("keys.reason")}, {"e", say("keys.change")}, {"x", say("keys.choose")}, {"z", say("keys.undo")},
 	{"/", say("keys.search")}, {"g i", say("keys.inbox")}, {"g r", say("keys.runs")}, {"g c", say("keys.chat")}, {"g a", say("keys.agents")}, {"g o", say("keys.operate")}, {"?", say("keys.help")}}
 
 // secure lets a page load its own style and script and nothing else, talk to its own server and to

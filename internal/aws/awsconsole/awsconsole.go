@@ -22,6 +22,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv"
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/aws/awssecret"
+	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
 	"github.com/dormouse-dev/dormouse/internal/frontend/ops"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -39,7 +40,7 @@ func Open(s awsenv.Settings, register awsenv.Register, out io.Writer) (awsapi.Ga
 	}
 	pages := func(keys access.LinkSource) []httpapi.Protocol {
 		desk := &session.Desk{Accounts: accounts(s.Settings), Ended: quota.NewSessions(f.Units, s.Table), Signing: keys, Clock: f.Clock, Random: f.Random, Public: s.Public, Guesses: bounds.NewGuesses()}
-		return []httpapi.Protocol{console.New(console.Options{Reads: query.New(f.Frontend), Acts: f.Frontend, Numbers: ops.New(f.Frontend, f.Webhooks), Deliveries: f.Webhooks, Sessions: desk, Clock: f.Clock, Public: s.Public,
+		return []httpapi.Protocol{console.New(console.Options{Reads: query.New(f.Frontend), Acts: f.Frontend, Bulks: bulk.New(f.Frontend), Numbers: ops.New(f.Frontend, f.Webhooks), Deliveries: f.Webhooks, Sessions: desk, Clock: f.Clock, Public: s.Public,
 			Names: httpapi.Names(s.Access.Names), Hold: s.Access.Undo, Streams: s.Access.StreamURL, Logger: f.Logger})}
 	}
 	return awsapi.Pages(awsapi.Options{Frontend: f.Frontend, Webhooks: f.Webhooks, Clock: f.Clock, Access: s.Access, Links: f.LinkKeys, Public: s.Public, Watched: f.Watched(), Rates: s.Rates, Buckets: quota.NewBuckets(f.Units, s.Table),

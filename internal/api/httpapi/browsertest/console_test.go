@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/ops"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -28,7 +29,7 @@ func withConsole(o *httpapi.Options) {
 	keys := o.Links
 	desk := &session.Desk{Anyone: true, Clock: o.Clock, Random: &frontendtest.Random{}, Public: o.PublicURL, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
-	o.Protocols = []httpapi.Protocol{console.New(console.Options{Reads: query.New(o.Frontend), Acts: o.Frontend, Numbers: ops.New(o.Frontend, o.Webhooks), Deliveries: o.Webhooks, Sessions: desk, Clock: o.Clock, Public: o.PublicURL, Names: httpapi.Names{Product: "Till"}, Hold: o.Limits.Hold})}
+	o.Protocols = []httpapi.Protocol{console.New(console.Options{Reads: query.New(o.Frontend), Acts: o.Frontend, Bulks: bulk.New(o.Frontend), Numbers: ops.New(o.Frontend, o.Webhooks), Deliveries: o.Webhooks, Sessions: desk, Clock: o.Clock, Public: o.PublicURL, Names: httpapi.Names{Product: "Till"}, Hold: o.Limits.Hold})}
 }
 
 var payment = frontendtest.Call{Tool: "pay", Message: "Payments need approval.", Arguments: json.RawMessage(`{"amount":120,"to":"Ann"}`)}

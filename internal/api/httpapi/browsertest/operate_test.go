@@ -18,6 +18,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 	"github.com/dormouse-dev/dormouse/internal/frontend/ops"
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
@@ -41,7 +42,7 @@ func streamedElsewhere(t *testing.T) func(*httpapi.Options) {
 		o.StreamURL = elsewhere.URL
 		desk := &session.Desk{Anyone: true, Clock: o.Clock, Random: &frontendtest.Random{}, Public: o.PublicURL, Guesses: bounds.NewGuesses(),
 			Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
-		o.Protocols = []httpapi.Protocol{console.New(console.Options{Reads: query.New(o.Frontend), Acts: o.Frontend, Numbers: ops.New(o.Frontend, o.Webhooks), Deliveries: o.Webhooks,
+		o.Protocols = []httpapi.Protocol{console.New(console.Options{Reads: query.New(o.Frontend), Acts: o.Frontend, Bulks: bulk.New(o.Frontend), Numbers: ops.New(o.Frontend, o.Webhooks), Deliveries: o.Webhooks,
 			Sessions: desk, Clock: o.Clock, Public: o.PublicURL, Streams: elsewhere.URL})}
 	}
 }
