@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"net/url"
+
+	"github.com/dormouse-dev/dormouse/client/internal/paging"
 )
 
 // The kinds of suspended calls: who must answer.
@@ -186,30 +188,61 @@ type Approval struct {
 	Pending
 }
 
+// OrderDeadline, as the Order of an [ApprovalFilter], puts the most urgent first.
+const OrderDeadline = "deadline" // as opposed to "since"
+
+// InboxPage is one page of the inbox.
+type InboxPage struct {
+	// The entries.
+	Items []Approval `json:"items"`
+	// The cursor of the next page. Empty on the last page.
+	Next string `json:"next,omitempty"`
+	// How many questions wait. Nil unless it was asked for.
+	Count *InboxCount `json:"count,omitempty"`
+}
+
+// InboxCount says how many questions are put to people: calls of every kind but [KindClient].
+type InboxCount struct {
+	// The number: of the tenant or, with filters, of the page.
+	Questions int `json:"questions"`
+	// There may be more: counting stopped at a bound, or at the end of the page.
+	AtLeast bool `json:"at_least,omitempty"`
+}
+
 // ApprovalFilter selects suspended calls. Empty fields select all.
 type ApprovalFilter struct {
 	Agent    string // the agent of the run
 	Kind     string // such as [KindApproval]
 	Tool     string // the tool of the call
 	ThreadID string // the conversation of the run
+	// In what a call is called by: its title, tool, agent or conversation. At most 200 bytes.
+	Text string
+	// How the rules ask the caller: "named", "group", "anyone" or, for all of these, "any".
+	Mine string
 
+	// [OrderDeadline] returns those with the least time left first. By default, the longest
+	// waiting come first.
+	Order  string
 	Limit  int    // entries on a page: by default 50, at most 200
 	Cursor string // the Next of an earlier page
 }
 
 func (f ApprovalFilter) query() url.Values {
-	q := paging(f.Limit, f.Cursor)
+	q := pageQuery(f.Limit, f.Cursor)
 	add(q, "agent", f.Agent)
 	add(q, "kind", f.Kind)
 	add(q, "tool", f.Tool)
 	add(q, "thread_id", f.ThreadID)
+	add(q, "q", f.Text)
+	add(q, "mine", f.Mine)
+	add(q, "order", f.Order)
 	return q
 }
 
-// Approvals returns the suspended calls of all runs, the longest waiting first. It reads page after
-// page. An error is the last value.
+// Approvals returns the suspended calls of all runs. It reads page after page. An error is the last
+// value.
 func (c *Client) Approvals(ctx context.Context, f ApprovalFilter) iter.Seq2[Approval, error] {
-	return pages(f.Cursor, func(cursor string) ([]Approval, string, error) {
+	return paging.All(f.Cursor, func(cursor string) ([]Approval, string, error) {
 		f.Cursor = cursor
 		page, err := c.ApprovalPage(ctx, f)
 		return page.Items, page.Next, err
@@ -219,4 +252,11 @@ func (c *Client) Approvals(ctx context.Context, f ApprovalFilter) iter.Seq2[Appr
 // ApprovalPage reads one page of the suspended calls of all runs.
 func (c *Client) ApprovalPage(ctx context.Context, f ApprovalFilter) (Page[Approval], error) {
 	return get[Page[Approval]](ctx, c, "/v1/approvals", f.query())
+}
+
+// Inbox is [Client.ApprovalPage] with the number of questions.
+func (c *Client) Inbox(ctx context.Context, f ApprovalFilter) (InboxPage, error) {
+	q := f.query()
+	q.Set("count", "true")
+	return get[InboxPage](ctx, c, "/v1/approvals", q)
 }

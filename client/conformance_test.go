@@ -26,7 +26,8 @@ var operations = map[string][]func(ctx context.Context, c *client.Client){
 	"readAgent":  {func(ctx context.Context, c *client.Client) { c.Agent(ctx, "x") }},
 	"listApprovals": {
 		func(ctx context.Context, c *client.Client) { client.Collect(c.Approvals(ctx, client.ApprovalFilter{})) },
-		func(ctx context.Context, c *client.Client) { c.ApprovalPage(ctx, client.ApprovalFilter{}) }},
+		func(ctx context.Context, c *client.Client) { c.ApprovalPage(ctx, client.ApprovalFilter{}) },
+		func(ctx context.Context, c *client.Client) { c.Inbox(ctx, client.ApprovalFilter{}) }},
 	"listDecisions": {
 		func(ctx context.Context, c *client.Client) { client.Collect(c.Decisions(ctx, client.DecisionFilter{})) },
 		func(ctx context.Context, c *client.Client) { c.DecisionPage(ctx, client.DecisionFilter{}) }},

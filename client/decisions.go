@@ -5,6 +5,8 @@ import (
 	"iter"
 	"net/url"
 	"time"
+
+	"github.com/dormouse-dev/dormouse/client/internal/paging"
 )
 
 // DecisionPage is one page of the recorded decisions. It may be short or empty although more
@@ -58,7 +60,7 @@ type DecisionFilter struct {
 }
 
 func (f DecisionFilter) query() url.Values {
-	q := paging(f.Limit, f.Cursor)
+	q := pageQuery(f.Limit, f.Cursor)
 	add(q, "by", f.By)
 	add(q, "via", f.Via)
 	add(q, "agent", f.Agent)
@@ -71,7 +73,7 @@ func (f DecisionFilter) query() url.Values {
 // Decisions returns the recorded decisions of all runs, newest first. It reads page after page, and
 // skips decisions that can't be read; [Client.DecisionPage] counts those. An error comes last.
 func (c *Client) Decisions(ctx context.Context, f DecisionFilter) iter.Seq2[RecordedDecision, error] {
-	return pages(f.Cursor, func(cursor string) ([]RecordedDecision, string, error) {
+	return paging.All(f.Cursor, func(cursor string) ([]RecordedDecision, string, error) {
 		f.Cursor = cursor
 		page, err := c.DecisionPage(ctx, f)
 		return page.Items, page.Next, err

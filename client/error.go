@@ -9,7 +9,7 @@ import (
 	"strconv"
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/text/clip"
+	"github.com/dormouse-dev/dormouse/client/internal/gateway"
 )
 
 // Error is the answer of a server, or of a gateway in front of it, that refused a request. Find it
@@ -78,7 +78,7 @@ func refusal(resp *http.Response, body []byte) *Error {
 		*e = Error{Title: http.StatusText(resp.StatusCode)}
 	}
 	if e.Code == "" {
-		e.Message = gatewayMessage(body)
+		e.Message = gateway.Message(body)
 	}
 	e.Status = resp.StatusCode
 	if n, err := strconv.Atoi(resp.Header.Get("Retry-After")); err == nil && n > 0 {
@@ -89,18 +89,3 @@ func refusal(resp *http.Response, body []byte) *Error {
 
 // maxRetryAfter bounds the seconds of a Retry-After, so that a duration can hold them.
 const maxRetryAfter = 1 << 32
-
-// maxMessage bounds what is kept of a gateway's message.
-const maxMessage = 500
-
-// gatewayMessage is the message in the body of a gateway's own answer; API Gateway writes the
-// member as message, or as Message.
-func gatewayMessage(body []byte) string {
-	var said struct {
-		Message string `json:"message"` // found in any case
-	}
-	if json.Unmarshal(body, &said) != nil {
-		return ""
-	}
-	return clip.Bytes(said.Message, maxMessage, "...")
-}

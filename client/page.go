@@ -1,7 +1,6 @@
 package client
 
 import (
-	"errors"
 	"iter"
 	"net/url"
 )
@@ -15,35 +14,7 @@ type Page[T any] struct {
 	Next string `json:"next,omitempty"`
 }
 
-// pages returns the entries of one page after another, until a page has no next one or cannot be
-// read.
-func pages[T any](cursor string, read func(cursor string) (items []T, next string, err error)) iter.Seq2[T, error] {
-	return func(yield func(T, error) bool) {
-		for at := cursor; ; {
-			items, next, err := read(at)
-			if err != nil {
-				var none T
-				yield(none, err)
-				return
-			}
-			for _, item := range items {
-				if !yield(item, nil) {
-					return
-				}
-			}
-			if next == at && next != "" {
-				var none T
-				yield(none, errors.New("client: the server answered with the same page again"))
-				return
-			}
-			if at = next; at == "" {
-				return
-			}
-		}
-	}
-}
-
-func paging(limit int, cursor string) url.Values {
+func pageQuery(limit int, cursor string) url.Values {
 	q := url.Values{}
 	add(q, "cursor", cursor)
 	addNumber(q, "limit", limit)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client/internal/backoff"
+	"github.com/dormouse-dev/dormouse/client/internal/paging"
 )
 
 // The statuses of a run.
@@ -297,7 +298,7 @@ type RunFilter struct {
 }
 
 func (f RunFilter) query() url.Values {
-	q := paging(f.Limit, f.Cursor)
+	q := pageQuery(f.Limit, f.Cursor)
 	add(q, "status", f.Status)
 	add(q, "agent", f.Agent)
 	add(q, "reason", f.Reason)
@@ -321,7 +322,7 @@ func (c *Client) RunPage(ctx context.Context, f RunFilter) (Page[Run], error) {
 }
 
 func (c *Client) runs(ctx context.Context, path string, f RunFilter) iter.Seq2[Run, error] {
-	return pages(f.Cursor, func(cursor string) ([]Run, string, error) {
+	return paging.All(f.Cursor, func(cursor string) ([]Run, string, error) {
 		f.Cursor = cursor
 		page, err := get[Page[Run]](ctx, c, path, f.query())
 		return page.Items, page.Next, err
@@ -364,8 +365,8 @@ func (c *Client) Retry(ctx context.Context, run, key string) (Run, error) {
 // Calls returns the tool calls of a run, in the order in which the model requested them. It reads
 // page after page. An error is the last value.
 func (c *Client) Calls(ctx context.Context, run string) iter.Seq2[Call, error] {
-	return pages("", func(cursor string) ([]Call, string, error) {
-		page, err := get[Page[Call]](ctx, c, runPath(run, "/calls"), paging(0, cursor))
+	return paging.All("", func(cursor string) ([]Call, string, error) {
+		page, err := get[Page[Call]](ctx, c, runPath(run, "/calls"), pageQuery(0, cursor))
 		return page.Items, page.Next, err
 	})
 }

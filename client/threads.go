@@ -5,6 +5,8 @@ import (
 	"encoding/json"
 	"iter"
 	"net/url"
+
+	"github.com/dormouse-dev/dormouse/client/internal/paging"
 )
 
 // Message is one message of a conversation.
@@ -191,7 +193,7 @@ type MessageOptions struct {
 // Messages returns the messages of a thread, oldest first by default. It reads page after page. An
 // error is the last value.
 func (c *Client) Messages(ctx context.Context, thread string, o MessageOptions) iter.Seq2[Message, error] {
-	return pages(o.Cursor, func(cursor string) ([]Message, string, error) {
+	return paging.All(o.Cursor, func(cursor string) ([]Message, string, error) {
 		o.Cursor = cursor
 		page, err := c.MessagePage(ctx, thread, o)
 		return page.Items, page.Next, err
@@ -200,7 +202,7 @@ func (c *Client) Messages(ctx context.Context, thread string, o MessageOptions) 
 
 // MessagePage reads one page of the messages of a thread, oldest first by default.
 func (c *Client) MessagePage(ctx context.Context, thread string, o MessageOptions) (Page[Message], error) {
-	q := paging(o.Limit, o.Cursor)
+	q := pageQuery(o.Limit, o.Cursor)
 	if o.Data {
 		q.Set("data", "true")
 	}

@@ -6,6 +6,8 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+
+	"github.com/dormouse-dev/dormouse/client/internal/paging"
 )
 
 // WebhookRequest adds a webhook; see [Client.AddWebhook]. It has either a URL or Mail.
@@ -209,15 +211,15 @@ func (c *Client) EnableEndpoint(ctx context.Context, endpoint string) error {
 
 // DisabledEndpoints iterates over the disabled endpoints of the tenant, by id.
 func (c *Client) DisabledEndpoints(ctx context.Context) iter.Seq2[DisabledEndpoint, error] {
-	return pages("", func(cursor string) ([]DisabledEndpoint, string, error) {
-		page, err := get[Page[DisabledEndpoint]](ctx, c, webhooksPath+"/disabled", paging(0, cursor))
+	return paging.All("", func(cursor string) ([]DisabledEndpoint, string, error) {
+		page, err := get[Page[DisabledEndpoint]](ctx, c, webhooksPath+"/disabled", pageQuery(0, cursor))
 		return page.Items, page.Next, err
 	})
 }
 
 // Deliveries iterates over deliveries, newest first. The iteration ends with the first error.
 func (c *Client) Deliveries(ctx context.Context, f DeliveryFilter) iter.Seq2[Delivery, error] {
-	return pages(f.Cursor, func(cursor string) ([]Delivery, string, error) {
+	return paging.All(f.Cursor, func(cursor string) ([]Delivery, string, error) {
 		f.Cursor = cursor
 		page, err := c.DeliveryPage(ctx, f)
 		return page.Items, page.Next, err
@@ -226,7 +228,7 @@ func (c *Client) Deliveries(ctx context.Context, f DeliveryFilter) iter.Seq2[Del
 
 // DeliveryPage reads one page of deliveries.
 func (c *Client) DeliveryPage(ctx context.Context, f DeliveryFilter) (Page[Delivery], error) {
-	q := paging(f.Limit, f.Cursor)
+	q := pageQuery(f.Limit, f.Cursor)
 	add(q, "endpoint", f.Endpoint)
 	add(q, "thread_id", f.Thread)
 	if f.Dead {

@@ -36,3 +36,27 @@ func TestInboxShowsTheCallsOfItsFilters(t *testing.T) {
 		t.Errorf("asked for %s, want %s", got, want)
 	}
 }
+
+func TestApprovalsAreAskedForByTheirFilters(t *testing.T) {
+	var query string
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/approvals": func(w http.ResponseWriter, r *http.Request) {
+		query = r.URL.Query().Encode()
+		page := wire.InboxPage{Items: []wire.Approval{{RunID: runID, Agent: "desk", Pending: wire.Pending{Kind: "approval", Tool: "pay"}}}, Next: "c2"}
+		if r.URL.Query().Get("count") == "true" {
+			page.Count = &wire.InboxCount{Questions: 41, AtLeast: true}
+		}
+		answer(200, page)(w, r)
+	}})
+	got := dormouse(t, s, "approvals", "--tool", "pay", "--text", "May 4", "--mine", "any", "--order", "deadline", "--kind", "question", "--count")
+	if want := "count=true&kind=question&limit=20&mine=any&order=deadline&q=May+4&tool=pay"; query != want {
+		t.Errorf("asked for %s, want %s", query, want)
+	}
+	for _, text := range []string{"at least 41 questions\n", "--kind question", "--tool pay", "--text 'May 4'", "--mine any", "--order deadline", "--cursor c2"} {
+		if !strings.Contains(got.stdout, text) {
+			t.Errorf("no %q in %s", text, got.stdout)
+		}
+	}
+	if got = dormouse(t, s, "approvals"); strings.Contains(query, "count") || strings.Contains(got.stdout, "questions") {
+		t.Errorf("uncounted: asked for %s, printed %s", query, got.stdout)
+	}
+}

@@ -48,6 +48,8 @@ type (
 	FailureData           = client.FailureData
 	FeedPage              = client.FeedPage
 	Health                = client.Health
+	InboxCount            = client.InboxCount
+	InboxPage             = client.InboxPage
 	Link                  = client.Link
 	LinkRequest           = client.LinkRequest
 	Me                    = client.Me

@@ -2,6 +2,7 @@ package inbox
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"strings"
 
@@ -16,7 +17,7 @@ import (
 
 func (a *app) approvalsCommand() *cobra.Command {
 	var list client.ApprovalFilter
-	var walk bool
+	var walk, count bool
 	cmd := &cobra.Command{
 		Use:   "approvals",
 		Short: "List calls that need a decision, and the commands to decide them",
@@ -39,6 +40,7 @@ approval is sent, the inbox shows the whole call and asks you to confirm.
   dormouse approvals -i
   dormouse approvals -i --kind approval
   dormouse approvals --agent refund-desk --json
+  dormouse approvals --mine any --order deadline --count
   dormouse approvals link run_3k7q2_0 --for anna@example.com`,
 		Args: cmdline.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
@@ -52,7 +54,14 @@ approval is sent, the inbox shows the whole call and asks you to confirm.
 			if walk {
 				return a.walkInbox(cmd.Context(), c, list)
 			}
-			page, err := c.ApprovalPage(cmd.Context(), list)
+			read := c.Inbox
+			if !count {
+				read = func(ctx context.Context, list client.ApprovalFilter) (page wire.InboxPage, err error) {
+					one, err := c.ApprovalPage(ctx, list)
+					return wire.InboxPage{Items: one.Items, Next: one.Next}, err
+				}
+			}
+			page, err := read(cmd.Context(), list)
 			if err != nil {
 				return err
 			}
@@ -62,17 +71,31 @@ approval is sent, the inbox shows the whole call and asks you to confirm.
 	flags := cmd.Flags()
 	flags.BoolVarP(&walk, "interactive", "i", false, "decide calls in an interactive inbox")
 	flags.StringVar(&list.Agent, "agent", "", "only calls of this `AGENT`")
-	flags.StringVar(&list.Kind, "kind", "", "only calls of this `KIND`: "+strings.Join(query.CallKinds, ", "))
+	flags.StringVar(&list.Kind, "kind", "", "only calls of this `KIND`: "+strings.Join(query.InboxKinds, ", "))
 	flags.StringVar(&list.ThreadID, "thread", "", "only calls of this `THREAD`")
+	flags.StringVar(&list.Tool, "tool", "", "only calls of this `TOOL`")
+	flags.StringVar(&list.Text, "text", "", "only calls whose title, tool, agent or thread has this `TEXT`")
+	flags.StringVar(&list.Mine, "mine", "", "only calls that ask you as `HOW`: "+strings.Join(query.Mines, ", "))
+	flags.StringVar(&list.Order, "order", "", "`ORDER` of the list: "+strings.Join(query.InboxOrders, ", ")+" (the least time left first)")
+	flags.BoolVar(&count, "count", false, "also print how many questions wait; with filters, on this page")
 	flags.IntVar(&list.Limit, "limit", 20, fmt.Sprintf("maximum number of results (up to %d)", cmdline.MostApprovals))
 	flags.StringVar(&list.Cursor, "cursor", "", "`CURSOR` printed at the end of the previous page")
 	cmd.AddCommand(a.makeLinkCommand(), a.listLinksCommand(), a.revokeLinkCommand())
 	return cmd
 }
 
-func (a *app) printApprovals(list client.ApprovalFilter, page wire.Page[wire.Approval]) error {
+func (a *app) printApprovals(list client.ApprovalFilter, page wire.InboxPage) error {
 	if a.JSON {
 		return a.PrintJSON(page)
+	}
+	if n := page.Count; n != nil {
+		least := ""
+		if n.AtLeast {
+			least = "at least "
+		}
+		if err := a.Printf("%s%d questions\n\n", least, n.Questions); err != nil {
+			return err
+		}
 	}
 	if len(page.Items) == 0 && page.Next == "" {
 		return a.Printf("no waiting calls\n")
@@ -94,7 +117,8 @@ func (a *app) printApprovals(list client.ApprovalFilter, page wire.Page[wire.App
 			return err
 		}
 	}
-	flags := []cmdline.FlagValue{{Name: "agent", Value: list.Agent}, {Name: "kind", Value: list.Kind}, {Name: "thread", Value: list.ThreadID}}
+	flags := []cmdline.FlagValue{{Name: "agent", Value: list.Agent}, {Name: "kind", Value: list.Kind}, {Name: "thread", Value: list.ThreadID},
+		{Name: "tool", Value: list.Tool}, {Name: "text", Value: list.Text}, {Name: "mine", Value: list.Mine}, {Name: "order", Value: list.Order}}
 	return a.PrintMore("approvals", flags, list.Limit, page.Next)
 }
 

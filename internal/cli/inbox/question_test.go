@@ -29,7 +29,7 @@ func TestEveryPlaceThatAsksShowsWhoWantsWhat(t *testing.T) {
 	item := asked("approval", "replay_tool_call")
 	var out bytes.Buffer
 	a := &app{&cmdline.App{Stdout: &out, Opts: cmdline.Options{Getenv: func(string) string { return "" }, Now: func() time.Time { return began }}}}
-	if err := a.printApprovals(client.ApprovalFilter{}, wire.Page[wire.Approval]{Items: []wire.Approval{item}}); err != nil {
+	if err := a.printApprovals(client.ApprovalFilter{}, wire.InboxPage{Items: []wire.Approval{item}}); err != nil {
 		t.Fatal(err)
 	}
 	var inbox strings.Builder
@@ -75,7 +75,7 @@ func TestAnAskIsCalledByItsTitle(t *testing.T) {
 	} {
 		var out bytes.Buffer
 		a := &app{&cmdline.App{Stdout: &out, Opts: cmdline.Options{Getenv: func(string) string { return "" }, Now: func() time.Time { return began }}}}
-		if err := a.printApprovals(client.ApprovalFilter{}, wire.Page[wire.Approval]{Items: []wire.Approval{tt.item}}); err != nil {
+		if err := a.printApprovals(client.ApprovalFilter{}, wire.InboxPage{Items: []wire.Approval{tt.item}}); err != nil {
 			t.Fatal(err)
 		}
 		if !strings.Contains(out.String(), tt.list) || !strings.Contains(out.String(), "A-1") {
