@@ -509,6 +509,14 @@ resource "aws_apigatewayv2_route" "console_get_agents_route" {
   target             = "integrations/${aws_apigatewayv2_integration.console_integration[0].id}"
 }
 
+resource "aws_apigatewayv2_route" "console_get_answered_route" {
+  count              = local.has_console ? 1 : 0
+  api_id             = aws_apigatewayv2_api.http_api.id
+  authorization_type = "NONE"
+  route_key          = "GET /answered"
+  target             = "integrations/${aws_apigatewayv2_integration.console_integration[0].id}"
+}
+
 resource "aws_apigatewayv2_route" "console_get_bulk_route" {
   count              = local.has_console ? 1 : 0
   api_id             = aws_apigatewayv2_api.http_api.id

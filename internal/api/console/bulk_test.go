@@ -237,3 +237,32 @@ func TestAnUndoOfSeveralThatComesTooLateForSome(t *testing.T) {
 		t.Errorf("%d to %q: %s", got.status, got.to, page.text)
 	}
 }
+
+// A person sees their own answers of the last week, and those of no one else.
+func TestWhatAPersonAnswered(t *testing.T) {
+	s := newServer(t)
+	runs, sus := waitingRefunds(s, 3)
+	anna, bert := s.signedIn("anna"), s.signedIn("bert")
+	if page := anna.get("/answered"); page.status != http.StatusOK || strings.Contains(page.text, "/questions/") {
+		t.Fatalf("before: %d %s", page.status, page.text)
+	}
+	anna.post("/bulk", anna.get(bulkPath(sus[:2]...)).several("cancel"))
+	bert.post("/questions/"+sus[2], bert.get("/questions/"+sus[2]).approval())
+	s.clock.AfterFunc(9*time.Second, func() {})
+	for _, run := range runs {
+		s.worker.Drain(run)
+	}
+	mine, his := anna.get("/answered").text, bert.get("/answered").text
+	if strings.Count(mine, ">Denied<") != 2 || !strings.Contains(mine, sus[0]) || !strings.Contains(mine, sus[1]) || strings.Contains(mine, sus[2]) {
+		t.Error(mine)
+	}
+	if strings.Count(his, ">Approved or answered<") != 1 || !strings.Contains(his, sus[2]) || strings.Contains(his, sus[0]) {
+		t.Error(his)
+	}
+	if got := s.signedIn("rita").get("/answered"); got.status != http.StatusForbidden {
+		t.Errorf("one who only reads: %d", got.status)
+	}
+	if !strings.Contains(anna.get("/").text, `href="/answered"`) {
+		t.Error("the inbox doesn't lead there")
+	}
+}

@@ -5,6 +5,7 @@
 //	GET  /                      what waits, most urgent first
 //	GET  /questions/SUSPENSION  the question, or once it is answered what became of it
 //	POST /questions/SUSPENSION  the answer; the browser is then sent to the page of GET
+//	GET  /answered              what the person answered lately
 //	GET  /bulk?question=…       several questions that ask alike; POST answers them
 //	GET  /runs, /runs/RUN       what runs did, and what took how long
 //	POST /runs/RUN              pause it, end it, or try it again
@@ -46,6 +47,7 @@ type Lists interface {
 	Inbox(ctx context.Context, c frontend.Caller, q query.List, count bool) (wire.InboxPage, error)
 	Runs(ctx context.Context, c frontend.Caller, q query.List) (wire.Page[wire.Run], error)
 	Messages(ctx context.Context, c frontend.Caller, thread string, q query.List) (wire.Page[wire.Message], error)
+	Decisions(ctx context.Context, c frontend.Caller, q query.DecisionQuery) (wire.DecisionPage, error)
 	Agents(ctx context.Context, c frontend.Caller) (wire.Page[wire.Agent], error)
 	Startable(ctx context.Context, c frontend.Caller) ([]wire.Agent, error)
 }
@@ -126,6 +128,7 @@ func (c *Console) Routes() []httpapi.ProtocolRoute {
 		{Method: get, Path: "/{$}", Serve: c.forPeople(canSee, c.hears(c.inbox))},
 		{Method: get, Path: "/questions/{suspension}", Serve: c.forPeople(canSee, c.hears(c.question))},
 		{Method: post, Path: "/questions/{suspension}", Serve: c.forPeople(canDecide, c.answer)},
+		{Method: get, Path: "/answered", Serve: c.forPeople(canDecide, c.answered)},
 		{Method: get, Path: "/bulk", Serve: c.forPeople(canDecide, c.hears(c.together))},
 		{Method: post, Path: "/bulk", Serve: c.forPeople(canDecide, c.answerTogether)},
 		{Method: get, Path: "/runs", Serve: c.forPeople(canRead, c.hears(c.runs))},

@@ -94,7 +94,8 @@ function gone(row, text) {
 const happened = {
   "call.suspended"(event) {
     const question = event.data.suspension.id;
-    if (page.page === "inbox" && event.data.kind !== "client" && rowOf("question", question).length === 0) fresh.add(question);
+    const asksPeople = event.data.kind !== "client" && event.data.kind !== "child";
+    if (page.page === "inbox" && asksPeople && rowOf("question", question).length === 0) fresh.add(question);
     if (page.page === "inbox") countNews();
     if (page.run === event.run_id) drawNews(say("more"));
   },

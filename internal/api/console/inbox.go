@@ -25,7 +25,8 @@ type inboxView struct {
 	More     string // the address of the next page
 	Back     bool   // this is not the first page
 
-	Alike bool // some of the rows can be answered together
+	Decides bool // the reader can answer
+	Alike   bool // some of the rows can be answered together
 
 	Agent, Tool, Text string // the filter, as it was typed
 }
@@ -68,7 +69,7 @@ func (c *Console) inbox(w http.ResponseWriter, l look) error {
 		return err
 	}
 	now, alike := c.Clock.Now(), alikeIn(page.Items)
-	v := inboxView{Alike: len(alike) > 0 && l.who.May(canDecide...), Agent: filter.Agent, Tool: filter.Tool, Text: filter.Text, Back: filter.Cursor != ""}
+	v := inboxView{Decides: l.who.May(canDecide...), Alike: len(alike) > 0 && l.who.May(canDecide...), Agent: filter.Agent, Tool: filter.Tool, Text: filter.Text, Back: filter.Cursor != ""}
 	var soon, mine, groups, others []row
 	for _, a := range page.Items {
 		r := rowOf(a, now)

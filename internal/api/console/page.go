@@ -7,6 +7,7 @@ import (
 	"encoding/hex"
 	"html/template"
 	"net/http"
+	"slices"
 	"strings"
 	"time"
 
@@ -131,7 +132,7 @@ func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name stri
 func (c *Console) nav(l look, here string) []navItem {
 	var nav []navItem
 	if l.who.May(canSee...) {
-		nav = append(nav, navItem{"inbox", say("nav.inbox"), "/", here == "inbox" || here == "question" || here == "outcome"})
+		nav = append(nav, navItem{"inbox", say("nav.inbox"), "/", slices.Contains([]string{"inbox", "question", "outcome", "bulk", "answered"}, here)})
 	}
 	if l.who.May(access.Read) {
 		nav = append(nav, navItem{"runs", say("nav.runs"), "/runs", here == "runs" || here == "run"},
