@@ -4,6 +4,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"net/url"
 	"os"
 	"path/filepath"
 	"slices"
@@ -102,6 +103,15 @@ func (g gallery) worked() wire.Run {
 	return run
 }
 
+// bulkPath is the page of the questions of several runs.
+func bulkPath(runs ...wire.Run) string {
+	q := url.Values{}
+	for _, run := range runs {
+		q.Add("question", run.Pending[0].Suspension.ID)
+	}
+	return "/bulk?" + q.Encode()
+}
+
 func questionPath(run wire.Run) string { return "/questions/" + run.Pending[0].Suspension.ID }
 
 func (g gallery) to(path string) { g.t.Helper(); g.openConsole(g.ctx, path) }
@@ -155,6 +165,15 @@ var screens = []screen{
 		g.drop()
 		g.is("the bar", `!document.getElementById("offline").hidden`)
 	}},
+	{"bulk", func(g gallery) {
+		g.to(bulkPath(g.refunds(430, "B-9", 2*time.Hour), g.refunds(120, "A-17", 40*time.Hour)))
+	}},
+	{"bulk-apart", func(g gallery) { g.to(bulkPath(g.refunds(430, "B-9", 0), g.odd())) }},
+	{"bulk-stored", func(g gallery) {
+		g.to(bulkPath(g.refunds(430, "B-9", 2*time.Hour), g.refunds(120, "A-17", 40*time.Hour)))
+		g.press("cancel", isConsoles+` && document.querySelector("#yes") === null`)
+	}},
+	{"answered", func(g gallery) { g.to("/answered") }},
 	{"help", func(g gallery) {
 		g.to("/")
 		do(g.t, g.ctx, chromedp.KeyEvent("?"))
