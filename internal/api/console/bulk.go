@@ -80,7 +80,7 @@ func (c *Console) review(w http.ResponseWriter, l look, status int, ids []string
 		c.seeOther(w, "/")
 		return nil
 	case n > bulk.Most:
-		return refusal.New(refusal.CodeInvalid, "%s", say("bulk.many", "n", strconv.Itoa(bulk.Most)))
+		return tooMany()
 	}
 	form, err := c.Sessions.FormOf(l.Context(), l.session)
 	if err != nil {
@@ -109,6 +109,10 @@ func (c *Console) review(w http.ResponseWriter, l look, status int, ids []string
 	n := strconv.Itoa(len(v.Waiting))
 	v.Approve, v.Deny = say("bulk.approve", "n", n), say("bulk.deny", "n", n)
 	return c.write(w, l, status, "bulk", v)
+}
+
+func tooMany() error {
+	return refusal.New(refusal.CodeInvalid, "%s", say("bulk.many", "n", strconv.Itoa(bulk.Most)))
 }
 
 func first(a, b string) string {
@@ -171,6 +175,9 @@ func (c *Console) answerTogether(w http.ResponseWriter, l look) error {
 		return err
 	}
 	ids, address := questionsIn(form, shownField)
+	if len(ids) > bulk.Most {
+		return tooMany()
+	}
 	switch form.Get("action") {
 	case core.ActionResume.String(), core.ActionCancel.String():
 	case linkform.Withdraw:
@@ -228,7 +235,7 @@ func questionsIn(form url.Values, prefix string) (ids []string, address string) 
 func (c *Console) undoTogether(w http.ResponseWriter, l look, form url.Values) error {
 	ids, address := questionsIn(form, "undo-")
 	if len(ids) > bulk.Most {
-		return refusal.New(refusal.CodeInvalid, "%s", say("bulk.many", "n", strconv.Itoa(bulk.Most)))
+		return tooMany()
 	}
 	kept := ""
 	for _, id := range ids {
