@@ -106,12 +106,12 @@ func (c *Client) PollAsk(ctx context.Context, id string, wait time.Duration) (As
 
 // WaitAsk returns the ask once its Status is not [AskWaiting] any more. It waits until ctx ends.
 func (c *Client) WaitAsk(ctx context.Context, id string) (Ask, error) {
-	for {
+	for pause := backoff.First; ; pause = min(2*pause, time.Second) {
 		ask, err := c.PollAsk(ctx, id, longPoll)
 		if err != nil || ask.Status != AskWaiting {
 			return ask, err
 		}
-		if err := c.sleep(ctx, backoff.First); err != nil {
+		if err := c.sleep(ctx, pause); err != nil {
 			return ask, err
 		}
 	}

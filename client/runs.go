@@ -269,13 +269,13 @@ func (r Run) waitsForRuns() bool { return len(r.Pending) == 0 && len(r.Children)
 // WaitRun returns the run once it is done or suspended: its Status is [StatusDone], or
 // [StatusWaiting] with the Pending calls. It waits until ctx ends.
 func (c *Client) WaitRun(ctx context.Context, id string) (Run, error) {
-	for {
+	for pause := backoff.First; ; pause = min(2*pause, time.Second) {
 		run, err := c.PollRun(ctx, id, longPoll)
 		if err != nil || run.Status == StatusDone || run.Status == StatusWaiting && !run.waitsForRuns() {
 			return run, err
 		}
-		// a server may answer early, without anything new
-		if err := c.sleep(ctx, backoff.First); err != nil {
+		// a server that holds too many reads answers early, without anything new
+		if err := c.sleep(ctx, pause); err != nil {
 			return run, err
 		}
 	}

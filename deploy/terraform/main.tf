@@ -152,7 +152,7 @@ resource "aws_lambda_function" "api_function" {
       "DORMOUSE_ORIGINS"          = join(",", var.origins)
       "DORMOUSE_POLICY"           = var.policy
       "DORMOUSE_PUBLIC_URL"       = (local.has_public_url ? var.public_url : aws_apigatewayv2_api.http_api.api_endpoint)
-      "DORMOUSE_RATES"            = "starts=${var.starts_per_second} decisions=${var.decisions_per_second} streams=${var.streams_per_second}"
+      "DORMOUSE_RATES"            = "starts=${var.starts_per_second} decisions=${var.decisions_per_second} streams=${var.streams_per_second} held=${var.held_reads} api=${var.api_concurrency}"
       "DORMOUSE_ROLES_CLAIM"      = var.roles_claim
       "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name
@@ -449,7 +449,7 @@ resource "aws_lambda_function" "console_function" {
       "DORMOUSE_POLICY"           = var.policy
       "DORMOUSE_PRODUCT_NAME"     = var.product_name
       "DORMOUSE_PUBLIC_URL"       = (local.has_public_url ? var.public_url : aws_apigatewayv2_api.http_api.api_endpoint)
-      "DORMOUSE_RATES"            = "starts=${var.starts_per_second} decisions=${var.decisions_per_second} streams=${var.streams_per_second}"
+      "DORMOUSE_RATES"            = "starts=${var.starts_per_second} decisions=${var.decisions_per_second} streams=${var.streams_per_second} held=${var.held_reads} api=${var.api_concurrency}"
       "DORMOUSE_ROLES_CLAIM"      = var.roles_claim
       "DORMOUSE_SECRETS_PATH"     = var.secrets_path
       "DORMOUSE_SHARDS"           = var.shards
@@ -1046,7 +1046,7 @@ resource "aws_lambda_function" "decision_function" {
       "DORMOUSE_POLICY"           = var.policy
       "DORMOUSE_PRODUCT_NAME"     = var.product_name
       "DORMOUSE_PUBLIC_URL"       = (local.has_public_url ? var.public_url : aws_apigatewayv2_api.http_api.api_endpoint)
-      "DORMOUSE_RATES"            = "starts=${var.starts_per_second} decisions=${var.decisions_per_second} streams=${var.streams_per_second}"
+      "DORMOUSE_RATES"            = "starts=${var.starts_per_second} decisions=${var.decisions_per_second} streams=${var.streams_per_second} held=${var.held_reads} api=${var.api_concurrency}"
       "DORMOUSE_ROLES_CLAIM"      = var.roles_claim
       "DORMOUSE_SECRETS_PATH"     = var.secrets_path
       "DORMOUSE_SHARDS"           = var.shards
@@ -1324,7 +1324,7 @@ resource "aws_lambda_function" "hook_function" {
     variables = {
       "DORMOUSE_NOTIFY_QUEUE_URL" = aws_sqs_queue.notify_queue.url
       "DORMOUSE_POLICY"           = var.policy
-      "DORMOUSE_RATES"            = "starts=${var.starts_per_second} decisions=${var.decisions_per_second} streams=${var.streams_per_second}"
+      "DORMOUSE_RATES"            = "starts=${var.starts_per_second} decisions=${var.decisions_per_second} streams=${var.streams_per_second} held=${var.held_reads} api=${var.api_concurrency}"
       "DORMOUSE_SECRETS_PATH"     = var.secrets_path
       "DORMOUSE_SHARDS"           = var.shards
       "DORMOUSE_STACK"            = var.name

@@ -145,6 +145,21 @@ variable "existing_table" {
   }
 }
 
+variable "held_reads" {
+  type        = number
+  description = "How many reads that wait for news are held at once, over time, each by an instance of ApiFunction; for some seconds, three times as many. With Auth=JWT, a tenant has a quarter. With ApiConcurrency, it is at most a quarter of that. Further reads are answered at once. 0 is no limit."
+  nullable    = false
+  default     = 100
+  validation {
+    condition     = var.held_reads >= 0
+    error_message = "It must be at least 0."
+  }
+  validation {
+    condition     = var.held_reads <= 100000
+    error_message = "It must be at most 100000."
+  }
+}
+
 variable "iam_roles" {
   type        = string
   description = "With Auth=IAM: the roles of callers, as ARN=ROLE,ROLE separated by semicolons, such as arn:aws:sts::123456789012:assumed-role/approver/*=decide,read. A caller that no ARN matches can only read, so if this is empty, no caller can start a run."
@@ -703,7 +718,7 @@ variable "undo_seconds" {
 
 variable "app_version" {
   type        = string
-  description = "The version that /healthz shows. Change it whenever you change Policy, Prices, Origins, PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName, SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with Notice or SignIn or ends with PerSecond. Otherwise the change doesn't reach the functions. \"make deploy\" does so."
+  description = "The version that /healthz shows. Change it whenever you change Policy, Prices, Origins, PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName, SubnetIds, SecurityGroupIds, ExistingTable, Shards, HeldReads, ApiConcurrency, or a parameter whose name begins with Notice or SignIn or ends with PerSecond. Otherwise the change doesn't reach the functions. \"make deploy\" does so."
   nullable    = false
   default     = "devel"
   validation {

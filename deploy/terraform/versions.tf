@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template 1a8ffb1d5cd4c1e3.
+# Of the template 16b58bcba9a32ccb.
 
 terraform {
   required_version = ">= 1.9"

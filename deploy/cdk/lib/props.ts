@@ -85,6 +85,15 @@ export interface Parameters {
    */
   readonly existingTable?: string;
   /**
+   * How many reads that wait for news are held at once, over time, each by an instance of
+   * ApiFunction; for some seconds, three times as many. With Auth=JWT, a tenant has a quarter. With
+   * ApiConcurrency, it is at most a quarter of that. Further reads are answered at once. 0 is no
+   * limit.
+   *
+   * @default 100
+   */
+  readonly heldReads?: number;
+  /**
    * With Auth=IAM: the roles of callers, as ARN=ROLE,ROLE separated by semicolons, such as
    * arn:aws:sts::123456789012:assumed-role/approver/*=decide,read. A caller that no ARN matches can
    * only read, so if this is empty, no caller can start a run.
@@ -426,9 +435,9 @@ export interface Parameters {
   /**
    * The version that /healthz shows. Change it whenever you change Policy, Prices, Origins,
    * PrivateHosts, IAMRoles, ProductName, TenantNames, PublicUrl, JwtIssuer, EventBusName,
-   * SubnetIds, SecurityGroupIds, ExistingTable, Shards, or a parameter whose name begins with
-   * Notice or SignIn or ends with PerSecond. Otherwise the change doesn't reach the functions.
-   * "make deploy" does so.
+   * SubnetIds, SecurityGroupIds, ExistingTable, Shards, HeldReads, ApiConcurrency, or a parameter
+   * whose name begins with Notice or SignIn or ends with PerSecond. Otherwise the change doesn't
+   * reach the functions. "make deploy" does so.
    *
    * @default the version of this package
    */
@@ -448,6 +457,7 @@ export const parameterNames = {
   deletionProtection: 'DeletionProtection',
   eventBusName: 'EventBusName',
   existingTable: 'ExistingTable',
+  heldReads: 'HeldReads',
   iamRoles: 'IAMRoles',
   intakeAgent: 'IntakeAgent',
   intakeConcurrency: 'IntakeConcurrency',

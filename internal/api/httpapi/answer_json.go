@@ -3,8 +3,10 @@ package httpapi
 import (
 	"fmt"
 	"net/http"
+	"strconv"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
@@ -22,6 +24,10 @@ func (a *api) writeJSON(w http.ResponseWriter, r *http.Request, status int, v an
 		return crowdedOut(r)
 	}
 	defer taken()
+	if cut(r) {
+		w.Header().Del("Preference-Applied")
+		w.Header().Set("Retry-After", strconv.Itoa(int(bounds.HeldAgain.Seconds())))
+	}
 	w.Header().Set("Content-Type", mediaJSON)
 	w.WriteHeader(status)
 	_, _ = w.Write(body) // an error means that the caller is gone

@@ -134,6 +134,7 @@ type desks struct {
 type rates struct {
 	streams  *bounds.Streams
 	paces    bounds.Paces
+	holds    *bounds.Holds
 	outgoing *bounds.Outgoing
 	guesses  *bounds.Guesses
 	senders  *bounds.Senders
@@ -173,7 +174,7 @@ func New(opts Options) (http.Handler, error) {
 	limits := opts.Limits.OrDefaults(opts.now)
 	a := &api{desks: desks{opts.Frontend, query.New(opts.Frontend), links.New(opts.Frontend), asks.New(opts.Frontend), opts.Webhooks, nil, opts.Codes}, clock: opts.Clock, keys: opts.Keys, gate: opts.Gate, part: opts.Part,
 		links: opts.linkSource(), hooks: opts.Hooks, protocols: opts.Protocols, names: opts.Names, hold: opts.Limits.Hold, public: opts.PublicURL, watched: opts.Watched, buffered: opts.Buffered, limits: limits,
-		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.Rates, limits.StartsPerSecond, limits.Buckets, opts.Logger), bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
+		rates:    rates{bounds.NewStreams(limits.Streams, limits.TenantStreams), bounds.NewPaces(limits.Rates, limits.StartsPerSecond, limits.Buckets, opts.Logger), nil, bounds.NewOutgoing(), bounds.NewGuesses(), bounds.NewSenders()},
 		stopping: opts.Stopping, version: opts.Version, policy: opts.Policy, storage: opts.Storage, log: opts.Logger, mux: http.NewServeMux()}
 	if a.log == nil {
 		a.log = slog.New(slog.DiscardHandler)
@@ -185,6 +186,7 @@ func New(opts Options) (http.Handler, error) {
 	if err := a.sendStreamsTo(opts.StreamURL); err != nil {
 		return nil, err
 	}
+	a.holds = bounds.NewHolds(limits.Held, limits.TenantHeld, a.paces, opts.now)
 	table := a.table()
 	a.fixed, a.tops = paths.Fixed{}, paths.Tops{}
 	for _, rt := range table {
@@ -229,7 +231,7 @@ func (a *api) enter(r *http.Request, rt route) (*http.Request, error) {
 		if err != nil {
 			return r, err
 		}
-		r = known
+		r = a.heldOf(known)
 		if err := authorize(principal(r), rt.roles); err != nil {
 			return r, err
 		}

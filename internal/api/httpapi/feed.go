@@ -146,6 +146,7 @@ func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery) erro
 		return err
 	}
 	defer leave()
+	r = a.streamed(r)
 	s := feedStream{openStream: f, r: r, q: q}
 	s.q.After, s.q.Tail, s.q.Limit, s.q.Bytes = f.after, f.tail, streamPage, streamBytes
 	page, err := a.readFeed(r, s.q)

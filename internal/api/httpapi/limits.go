@@ -4,6 +4,7 @@ import (
 	"net/http"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
 	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
 )
 
@@ -32,4 +33,23 @@ func (a *api) seat(r *http.Request) (leave func(), err error) {
 		return a.enterStream(r)
 	}
 	return func() {}, a.pace(r, pace.Streams)
+}
+
+// heldOf has the tenant pay for the time for which the request's reads are held.
+func (a *api) heldOf(r *http.Request) *http.Request {
+	return r.WithContext(longpoll.With(r.Context(), a.holds.Of(principal(r).Tenant)))
+}
+
+// streamed is the request of a stream: one that isn't buffered is held by its own rules.
+func (a *api) streamed(r *http.Request) *http.Request {
+	if a.buffered {
+		return r
+	}
+	return r.WithContext(longpoll.With(r.Context(), nil))
+}
+
+// cut says whether a read of the request was answered before its time, because too many are held.
+func cut(r *http.Request) bool {
+	h, ok := longpoll.Of(r.Context()).(*bounds.Hold)
+	return ok && h.Cut()
 }

@@ -64,7 +64,7 @@ func (v *Visit) Caller() frontend.Caller {
 
 // As is the visit as another principal's, whom the protocol knows by its own means.
 func (v *Visit) As(p access.Principal) *Visit {
-	r := as(v.Request, p)
+	r := v.api.heldOf(as(v.Request, p))
 	return &Visit{Request: r.WithContext(context.WithValue(r.Context(), namedKey{}, true)), api: v.api, protocol: v.protocol, seat: v.seat}
 }
 

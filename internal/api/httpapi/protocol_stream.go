@@ -60,6 +60,7 @@ func cutView(view string) (protocol string, about url.Values, err error) {
 // means. The stream ends when the viewer says so.
 func (a *api) show(w http.ResponseWriter, r *http.Request, run string, v Viewer, read *recall.Events) error {
 	known, after := read.Take(run)
+	r = a.streamed(r)
 	page, err := a.readGrown(r, run, query.EventQuery{After: after, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
 		return err

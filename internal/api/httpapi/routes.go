@@ -88,7 +88,7 @@ var (
 	keyHeader = param{in: "header", name: "Idempotency-Key", longest: 255,
 		about: "The caller's key, at most 255 bytes. Repeating a request with the same key and body has no further effect and returns 200."}
 	waitSoLong = param{in: "query", name: "wait", number: true, most: 20,
-		about: "How many seconds to wait for new events before responding. By default the response is immediate."}
+		about: "How many seconds to wait for new events before responding. By default the response is immediate. If too many reads wait, it is immediate, too, with `Retry-After`."}
 	cursorParam = inQuery("cursor", "The `next` value of the previous page.")
 	agentParam  = inQuery("agent", "Return only entries of this agent.")
 	followParam = param{in: "query", name: "follow", about: "For streams. `true` keeps the stream open while the run is suspended, until it is done.", one: []string{"true", "false"}}
@@ -214,7 +214,7 @@ func (a *api) runRoutes() []route {
 		{method: http.MethodGet, path: "/v1/runs/{id}", name: "readRun", tag: "runs", title: "Read a run", roles: canRead,
 			about: "Also shows what the open runs below it wait for, and counts their usage: at most 64 of them.",
 			params: []param{{in: "header", name: "Prefer", several: true,
-				about: "`wait=N` delays the response until the run is done, or it or a run below it waits for an answer, at most N seconds (N up to 20)."}},
+				about: "`wait=N` delays the response until the run is done, or it or a run below it waits for an answer, at most N seconds (N up to 20). If too many reads wait, the response is immediate, with `Retry-After` and without `Preference-Applied`."}},
 			answers: []answered{{status: 200, of: wire.Run{}, about: "The run at this moment.", headers: []string{"Preference-Applied"}}},
 			codes:   []refusal.Code{refusal.CodeRunNotFound}, serve: a.readRun},
 		{method: http.MethodGet, path: "/v1/runs/{id}/events", name: "readEvents", tag: "runs", title: "Read or stream a run's events", roles: canRead,

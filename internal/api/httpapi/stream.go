@@ -73,6 +73,7 @@ func (a *api) eventStream(r *http.Request, f *openStream) error {
 		return err
 	}
 	defer leave()
+	r = a.streamed(r)
 	page, err := a.readEvents(r, f.id, query.EventQuery{After: f.after, Tail: f.tail, Limit: streamPage, Bytes: streamBytes, Live: !a.buffered})
 	if err != nil {
 		return err
@@ -216,7 +217,7 @@ func (f *openStream) stopped(r *http.Request) bool {
 	case <-r.Context().Done():
 		return true
 	default:
-		return !f.api.clock.Now().Before(f.end)
+		return cut(r) || !f.api.clock.Now().Before(f.end)
 	}
 }
 

@@ -57,7 +57,7 @@ var functionChecks = []check{
 // tooLong are parameters that do not fit into a description of 256 characters. What they say takes
 // effect with another Version.
 var tooLong = []string{"IAMRoles", "ProductName", "TenantNames", "Policy", "Prices", "Origins", "PrivateHosts", "PublicUrl", "EventBusName", "NoticeTopicArn", "NoticeKinds",
-	"NoticeSource", "NoticeMailFrom", "SignInIssuer", "SignInClientId", "SignInRoles", "JwtIssuer", "SubnetIds", "SecurityGroupIds", "ExistingTable", "Shards",
+	"NoticeSource", "NoticeMailFrom", "SignInIssuer", "SignInClientId", "SignInRoles", "JwtIssuer", "SubnetIds", "SecurityGroupIds", "ExistingTable", "Shards", "HeldReads", "ApiConcurrency",
 	"StartsPerSecond", "DecisionsPerSecond", "StreamsPerSecond"}
 
 // published go over to a new version by an alias; the others at once.

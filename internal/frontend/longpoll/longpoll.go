@@ -37,9 +37,9 @@ type Reads struct {
 	Live     Speech
 }
 
-// Until calls look until it reports enough, wait (capped at Longest) has passed, or the server
-// stops. It looks again when the thread changes, if a Watch reports that; when live text arrives,
-// if live is set; and after a pause with backoff.
+// Until calls look until it reports enough, wait (capped at Longest) has passed, the server stops,
+// or the request's [Hold] ends. It looks again when the thread changes, if a Watch reports that;
+// when live text arrives, if live is set; and after a pause with backoff.
 func (r *Reads) Until(ctx context.Context, tenant, thread string, wait time.Duration, live bool, look func() (enough bool, err error)) error {
 	if wait <= 0 {
 		_, err := look()
@@ -70,6 +70,9 @@ func (r *Reads) UntilFeed(ctx context.Context, tenant string, wait time.Duration
 func (r *Reads) lookUntil(ctx context.Context, wait time.Duration, changed, said <-chan struct{}, look func() (enough bool, err error)) error {
 	held, release := r.held(ctx)
 	defer release()
+	hold := paidBy(ctx)
+	defer hold.Over()
+	var paid time.Time
 	first := firstLook
 	if changed != nil {
 		first = lastLook
@@ -78,9 +81,16 @@ func (r *Reads) lookUntil(ctx context.Context, wait time.Duration, changed, said
 	for pause := first; ; pause = min(pause*3/2, lastLook) {
 		looked := r.Clock.Now()
 		enough, err := look()
-		left := end.Sub(r.Clock.Now())
+		now := r.Clock.Now()
+		left := end.Sub(now)
 		if err != nil || enough || left <= 0 {
 			return err
+		}
+		if !now.Before(paid) {
+			more := hold.More(ctx)
+			if paid = now.Add(more); more <= 0 {
+				return nil
+			}
 		}
 		spoken, err := r.pauseUnless(held, min(pause, left), changed, said)
 		if soon := min(looked.Add(spokenLook).Sub(r.Clock.Now()), end.Sub(r.Clock.Now())); err == nil && spoken && soon > 0 {

@@ -20,6 +20,8 @@ const (
 	Starts    Kind = "starts"    // runs, messages, retries, interrupts, links, webhooks
 	Decisions Kind = "decisions" // except those by approval links
 	Streams   Kind = "streams"   // openings
+	Held      Kind = "held"      // seconds for which reads of the tenant are held
+	HeldByAll Kind = "held-all"  // the same, of all tenants
 )
 
 // Rate is how often a token comes, and how many a bucket holds. The zero value is no limit.

@@ -9,6 +9,8 @@ type Limits struct {
 
 	Streams       int // open streams of all tenants; 2,000
 	TenantStreams int // open streams of one tenant; 500: each open page of the console has one
+	Held          int // reads that are held for all tenants; 2,000
+	TenantHeld    int // reads that are held for one tenant; 500
 	// between the comments that keep a silent stream open; 15 seconds
 	KeepAlive  time.Duration
 	StreamLife time.Duration // after which a stream ends, to be opened again; 15 minutes
@@ -32,6 +34,8 @@ type Limits struct {
 func (l Limits) OrDefaults(now func() time.Time) Limits {
 	set(&l.Streams, 2000)
 	set(&l.TenantStreams, 500)
+	set(&l.Held, 2000)
+	set(&l.TenantHeld, 500)
 	set(&l.KeepAlive, 15*time.Second)
 	set(&l.StreamLife, 15*time.Minute)
 	set(&l.WriteTime, 10*time.Second)

@@ -141,7 +141,7 @@ func Read(getenv func(string) string) (Settings, error) {
 		PrivateHosts: list(getenv("DORMOUSE_PRIVATE_HOSTS")),
 	}
 	s.Intake, s.Access, s.Sinks, s.Public = r.intake(), r.access(), r.sinks(), r.public()
-	s.SignIn, s.Rates = r.signIn(s.Public), r.rates("DORMOUSE_RATES")
+	s.SignIn, s.Rates = r.signIn(s.Public), r.rates("DORMOUSE_RATES", s.Access.Auth == JWT)
 	return s, errors.Join(r.wrong...)
 }
 

@@ -55,7 +55,7 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 		"AWS_ENDPOINT_URL": "http://127.0.0.1:1", "AWS_ENDPOINT_URL_DYNAMODB": "http://127.0.0.1:2", "AWS_ENDPOINT_URL_SQS": "http://127.0.0.1:3",
 		"AWS_ENDPOINT_URL_BEDROCK_RUNTIME": "http://127.0.0.1:4", "AWS_ENDPOINT_URL_LAMBDA": "http://127.0.0.1:5", "AWS_ENDPOINT_URL_SSM": "http://127.0.0.1:6",
 		"AWS_ENDPOINT_URL_EVENTBRIDGE": "http://127.0.0.1:7", "AWS_ENDPOINT_URL_SNS": "http://127.0.0.1:8", "AWS_ENDPOINT_URL_SESV2": "http://127.0.0.1:9",
-		"DORMOUSE_NOTICE_MAIL_FROM": "desk@example.com", "DORMOUSE_LIVE_TEXT": "300ms", "DORMOUSE_RATES": "starts=0.5 decisions=20 streams=0",
+		"DORMOUSE_NOTICE_MAIL_FROM": "desk@example.com", "DORMOUSE_LIVE_TEXT": "300ms", "DORMOUSE_RATES": "starts=0.5 decisions=20 streams=0 held=100 api=80",
 		"DORMOUSE_PUBLIC_URL": "https://desk.example.com", "DORMOUSE_EVENT_BUS": "ops", "DORMOUSE_EVENT_SOURCE": "acme.runs", "DORMOUSE_NOTICE_TOPIC_ARN": "arn:aws:sns:eu-central-1:123456789012:runs", "DORMOUSE_NOTICE_KINDS": "done, failed,done",
 		"DORMOUSE_OIDC_ISSUER": "https://accounts.example.com/t", "DORMOUSE_OIDC_CLIENT_ID": "dormouse",
 		"DORMOUSE_SECRETS_PATH": "/dormouse/prod", "AWS_LAMBDA_LOG_LEVEL": "DEBUG", "DORMOUSE_PRIVATE_HOSTS": "10.0.0.0/8, desk:9000",
@@ -83,7 +83,8 @@ func TestEverythingThatCanBeSet(t *testing.T) {
 	if in := s.SignIn; in.Issuer != "https://accounts.example.com/t" || in.ClientID != "dormouse" || len(in.Roles) != 1 || in.Roles[0].Entry != "claim:groups=a=b" {
 		t.Errorf("people sign in at %+v", s.SignIn)
 	}
-	rates := map[pace.Kind]pace.Rate{pace.Starts: {Every: 2 * time.Second, Burst: 5}, pace.Decisions: {Every: 50 * time.Millisecond, Burst: 200}, pace.Streams: {}}
+	rates := map[pace.Kind]pace.Rate{pace.Starts: {Every: 2 * time.Second, Burst: 5}, pace.Decisions: {Every: 50 * time.Millisecond, Burst: 200}, pace.Streams: {},
+		pace.HeldByAll: {Every: 50 * time.Millisecond, Burst: 200}, pace.Held: {Every: 200 * time.Millisecond, Burst: 50}}
 	if diff := cmp.Diff(rates, s.Rates); diff != "" {
 		t.Errorf("rates (-want +got):\n%s", diff)
 	}

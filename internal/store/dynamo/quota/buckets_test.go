@@ -189,13 +189,13 @@ func TestNoTwoBucketsHaveOneKey(t *testing.T) {
 	b, r := newBuckets(t), pace.PerSecond(1, 0)
 	q := b.process()
 	for _, tenant := range []string{"a", "a#b", "", strings.Repeat("x", 60)} {
-		for _, kind := range []pace.Kind{pace.Starts, pace.Decisions, pace.Streams} {
+		for _, kind := range []pace.Kind{pace.Starts, pace.Decisions, pace.Streams, pace.Held, pace.HeldByAll} {
 			if wait, err := q.Take(t.Context(), kind, tenant, r, 10, b.now); err != nil || wait != 0 {
 				t.Errorf("%s of %q: %v, %v", kind, tenant, wait, err)
 			}
 		}
 	}
-	if len(b.writes) != 12 {
+	if len(b.writes) != 20 {
 		t.Errorf("%d buckets: %v", len(b.writes), b.writes)
 	}
 }
