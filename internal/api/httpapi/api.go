@@ -15,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/paths"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/people"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
@@ -260,7 +261,7 @@ func (rt route) understands(r *http.Request) error {
 	if rt.link {
 		return nil
 	}
-	return readQuery(r, names)
+	return params.Known(r, names)
 }
 
 // serve lets the mux find the handler and turns the mux's refusals into problems. The mux would

@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend/pace"
@@ -23,13 +24,11 @@ type route struct {
 	title        string // a few words, imperative
 	about        string // a paragraph; empty if the title suffices
 
-	roles []access.Role // the caller needs one of them; none: no token needed
-	// opened with an approval link: errors are web pages too if the Accept header asks for
-	// HTML, and query parameters added by mail clients are ignored
-	link   bool
-	stream bool      // opened with a ticket, at the address of streams
-	paced  pace.Kind // counts against this rate of the tenant
-	raw    bool      // the body is taken as it came, whatever its media type is
+	roles  []access.Role // the caller needs one of them; none: no token needed
+	link   bool          // opened with a link: errors may be pages, unknown parameters are ignored
+	stream bool          // opened with a ticket, at the address of streams
+	paced  pace.Kind     // counts against this rate of the tenant
+	raw    bool          // the body is taken as it came, whatever its media type is
 
 	params  []param // of query and header; path parameters are derived from path
 	body    *body   // nil: it takes none
@@ -101,7 +100,7 @@ var (
 	lastParam  = param{in: "header", name: "Last-Event-ID", about: "Like `after`, and takes precedence over it. Browsers send it when they reopen a stream."}
 
 	statusParam   = param{in: "query", name: "status", about: "Return only runs with this status.", one: query.RunStatuses}
-	metadataParam = inQuery("metadata."+anyKey, "Return only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as in JSON. "+
+	metadataParam = inQuery("metadata."+params.AnyKey, "Return only runs whose metadata has this key with this value: a string, or a number, `true`, `false` or `null` as in JSON. "+
 		"Everything after the first dot is the key, including further dots. Nested members are not matched. At most 16 keys, each once.")
 	runFilters = []param{statusParam, agentParam,
 		{in: "query", name: "reason", about: "Return only runs that ended with this reason.", one: query.RunReasons},
