@@ -25,7 +25,7 @@ type route struct {
 	about        string // a paragraph; empty if the title suffices
 
 	roles  []access.Role // the caller needs one of them; none: no token needed
-	link   bool          // opened with a link: errors may be pages, unknown parameters are ignored
+	link   bool          // opened with a link: errors may be pages, unknown parameters ignored
 	stream bool          // opened with a ticket, at the address of streams
 	paced  pace.Kind     // counts against this rate of the tenant
 	raw    bool          // the body is taken as it came, whatever its media type is
