@@ -1,15 +1,15 @@
 package title
 
 import (
-	"regexp"
 	"strconv"
 	"strings"
 
+	"github.com/dormouse-dev/dormouse/internal/core/lazyregexp"
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 // number is a value that can't be read as words of the author.
-var number = regexp.MustCompile(`^-?[0-9]+(\.[0-9]+)?$`)
+var number = lazyregexp.New(`^-?[0-9]+(\.[0-9]+)?$`)
 
 // Line is a filled title as plain text, for what can't set values off in another way: they are in
 // quotes, within which a quote is escaped, so that none can pass for words of the author. Numbers
