@@ -6,8 +6,6 @@ import (
 	"errors"
 	"slices"
 	"strings"
-	"sync"
-	"sync/atomic"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -146,65 +144,26 @@ func (w approvalFilter) has(a wire.Approval) bool {
 // waitingWithPath is what waits in a run, and the runs above it. If these can't be read, the path
 // is left out.
 func (f *Reader) waitingWithPath(ctx context.Context, tree *family.Tree, h core.Head) (runview.View, []wire.PathStep, error) {
-	p := placeOf(h)
+	p := journal.Place{Head: h, Record: h.Record(), Current: true}
 	shown, err := f.View(ctx, p)
 	if err != nil {
 		return shown, nil, err
 	}
-	path, err := pathTo(ctx, tree, p)
-	return shown, path, err
-}
-
-func pathTo(ctx context.Context, tree *family.Tree, p journal.Place) ([]wire.PathStep, error) {
 	path, err := tree.Path(ctx, p)
 	if ofOneEntry(err) {
 		err = nil
 	}
-	return path, err
-}
-
-// atOnce is how many runs of a list are read at the same time: one after the other, a page would
-// take as long as all of its reads.
-const atOnce = 4
-
-// viewed is what waits in a run, or why that can't be read.
-type viewed struct {
-	head core.Head
-	view runview.View
-	err  error
-}
-
-// views reads what waits in the runs, in their order.
-func (f *Reader) views(ctx context.Context, heads []core.Head) []viewed {
-	all := make([]viewed, len(heads))
-	var next atomic.Int64
-	var readers sync.WaitGroup
-	for range min(atOnce, len(heads)) {
-		readers.Go(func() {
-			for i := next.Add(1) - 1; i < int64(len(heads)); i = next.Add(1) - 1 {
-				all[i].head = heads[i]
-				all[i].view, all[i].err = f.View(ctx, placeOf(heads[i]))
-			}
-		})
-	}
-	readers.Wait()
-	return all
-}
-
-func placeOf(h core.Head) journal.Place {
-	return journal.Place{Head: h, Record: h.Record(), Current: true}
+	return shown, path, err
 }
 
 func (f *Reader) approvalsOf(ctx context.Context, c frontend.Caller, w approvalFilter, asked bool, heads []core.Head) (approvals []wire.Approval, fit int, err error) {
 	var e entries
 	tree := f.Family.Remembering()
-	heads = slices.DeleteFunc(slices.Clone(heads), func(h core.Head) bool { return !w.fits(h) })
-	for _, one := range f.views(ctx, heads) {
-		h, shown, err := one.head, one.view, one.err
-		var path []wire.PathStep
-		if err == nil {
-			path, err = pathTo(ctx, tree, placeOf(h))
+	for _, h := range heads {
+		if !w.fits(h) {
+			continue
 		}
+		shown, path, err := f.waitingWithPath(ctx, tree, h)
 		if err != nil || len(h.Calls) == 0 {
 			if err := e.failed(ctx, err); err != nil {
 				return nil, 0, err
