@@ -238,9 +238,8 @@ func (f *Frontend) explain(ctx context.Context, c Caller, p journal.Place, call 
 	return wire.DecisionAnswer{}, whyClosed(p, rec.CallID, rec.Suspension)
 }
 
-// late stores the first answer that comes after the deadline, for the record; its caller gets the
-// same refusal as every later one. A link ends at the deadline, so an answer by a link is not
-// stored; nor is one to another question than was shown.
+// late stores the first answer that comes after the deadline, for the record. A link ends at the
+// deadline, so its answer is not stored; nor is one to another question than was shown.
 func (f *Frontend) late(ctx context.Context, c Caller, p journal.Place, call core.SuspendedCall, rec core.DecisionRecord) error {
 	h := p.Head
 	if _, there := h.Inbox[core.LateKey(rec.Suspension)]; there || c.Link != nil || changed(h, call, rec) {
@@ -265,15 +264,16 @@ func (f *Frontend) late(ctx context.Context, c Caller, p journal.Place, call cor
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes
-// the run again.
+// the run again. While it is held, another person's is not the same: it would be lost with it.
 func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
-	if s.ID == rec.DecisionID && s.Digest == rec.Digest {
+	held := hold.Held(s, f.Now())
+	if s.ID == rec.DecisionID && s.Digest == rec.Digest && (!held || s.By == rec.By && s.Link == rec.Link) {
 		answer := same(nil)
-		if !hold.Held(s, f.Now()) {
-			f.wake(ctx, h.Tenant, h.Thread, false)
-		} else {
+		if held {
 			answer.AppliesAt = holds.At(s.Hold)
+			return answer, nil
 		}
+		f.wake(ctx, h.Tenant, h.Thread, false)
 		return answer, nil
 	}
 	first, err := f.FirstResume(ctx, h, s)
@@ -298,8 +298,7 @@ func (f *Frontend) FirstResume(ctx context.Context, h core.Head, s core.Signal) 
 }
 
 func same(applied *bool) wire.DecisionAnswer {
-	yes := true
-	return wire.DecisionAnswer{Code: string(refusal.CodeAlreadyDecided), Same: &yes, Applied: applied}
+	return wire.DecisionAnswer{Code: string(refusal.CodeAlreadyDecided), Same: new(true), Applied: applied}
 }
 
 // whyClosed says why a suspension that was never answered takes no answer any more.

@@ -218,3 +218,25 @@ func (s *server) runOf(sus string) string {
 	}
 	return state.Outcome.RunID
 }
+
+// TestAnAnswerToManyIsNotManyTimesAsLarge: a decision may have a reason of a megabyte, and each of a
+// hundred later ones is refused with it.
+func TestAnAnswerToManyIsNotManyTimesAsLarge(t *testing.T) {
+	s := newServer(t, settings{})
+	run := s.start()
+	s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
+	path, long := "/v1/runs/"+run.ID+"/decisions", strings.Repeat("because ", 10_000)
+	s.posts(posted{path, `{"target":"c1","action":"cancel","reason":"` + long + `"}`, "", 202, ""})
+	one := `{"target":"c1","action":"resume"}`
+	got := s.send("POST", path, `{"decisions":[`+one+strings.Repeat(","+one, 99)+`]}`)
+	answers := decoded[wire.DecisionAnswers](t, got.text).Answers
+	if len(answers) != 100 || answers[99].Winner == nil || !strings.HasPrefix(long, answers[99].Winner.Reason) || answers[99].Winner.Reason == "" {
+		t.Errorf("got %d %.300s", got.StatusCode, got.text)
+	}
+	if len(got.text) > 200<<10 {
+		t.Errorf("%d bytes in answer to 100 decisions", len(got.text))
+	}
+	if got := s.send("POST", path, one); decoded[wire.DecisionAnswer](t, got.text).Winner.Reason != long {
+		t.Error("the answer to one doesn't have the whole reason")
+	}
+}

@@ -200,5 +200,5 @@ func (a *api) answered(r *http.Request, answer wire.DecisionAnswer, err error) w
 	}
 	doc := problems.Document(e)
 	return wire.DecisionAnswer{Status: doc.Status, Code: doc.Code, Detail: doc.Detail, Target: answer.Target,
-		DecisionID: answer.DecisionID, Same: e.Same, Winner: e.Winner}
+		DecisionID: answer.DecisionID, Same: e.Same, Winner: refusal.Brief(e.Winner)}
 }

@@ -29,6 +29,8 @@ func TestADecisionIsHeldAndWithdrawnOverHTTP(t *testing.T) {
 		{"a", "POST", one, `{"action":"resume","hold":61}`, 400, "invalid_request"},
 		{"a", "POST", one, `{"decision_id":"d1","action":"resume"}`, 200, "already_decided"},
 		{"b", "POST", one, `{"action":"cancel"}`, 409, "already_decided"},
+		// the same answer of another person would be gone with the one that is held
+		{"b", "POST", one, `{"decision_id":"d1","action":"resume"}`, 409, "already_decided"},
 		{"b", "DELETE", one + "/decisions/d1", "", 403, "not_your_decision"},
 		{"a", "DELETE", one + "/decisions/d2", "", 404, "decision_not_found"},
 		{"a", "DELETE", "/v1/suspensions/sus_1_x_y/decisions/d1", "", 404, "call_not_found"},

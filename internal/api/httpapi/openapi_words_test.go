@@ -639,7 +639,7 @@ var members = map[string]member{
 	"DecisionAnswer.same":        {"With `already_decided`: whether the accepted decision is this one.", nil},
 	"DecisionAnswer.applies_at":  {"When the decision takes effect, because it is held. Until then it can be withdrawn. Omitted if it is not held.", nil},
 	"DecisionAnswer.applied":     {"Whether the decision took effect. Omitted until that is known.", nil},
-	"DecisionAnswer.winner":      {"The decision that was accepted first, if it was a different one.", nil},
+	"DecisionAnswer.winner":      {"The decision that was accepted first, if it was a different one. Among several answers, texts over 1 KiB are cut, and a longer result is left out.", nil},
 	"DecisionAnswer.votes":       {"With `accepted`, if several people decide about the call: how far they have come.", nil},
 	"DecisionAnswers.answers":    {"One answer for each decision.", nil},
 

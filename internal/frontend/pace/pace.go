@@ -76,6 +76,16 @@ func (r Rate) Take(full, now time.Time, n int) (after time.Time, ok bool) {
 	return full.Add(r.Of(n)), true
 }
 
+// skew is how much clocks may differ without a bucket being set right.
+const skew = 5 * time.Second
+
+// Empty is when a bucket is full again that is empty now.
+func (r Rate) Empty(now time.Time) time.Time { return now.Add(r.Of(r.Burst)) }
+
+// Beyond says that the bucket is emptier than one can be: its time is that of a process whose clock
+// is ahead, or of a lower rate. Left alone, it would refuse everything for as long.
+func (r Rate) Beyond(full, now time.Time) bool { return full.After(r.Empty(now).Add(skew)) }
+
 // Wait is how long a bucket takes to have n tokens, if no one takes any.
 func (r Rate) Wait(full, now time.Time, n int) time.Duration {
 	if n <= r.Free(full, now) {

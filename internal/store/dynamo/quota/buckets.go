@@ -64,6 +64,10 @@ type bucket struct {
 	tenant string
 }
 
+func (at bucket) key() map[string]types.AttributeValue {
+	return map[string]types.AttributeValue{attrPK: text(PrefixBucket + string(at.kind) + "#" + at.tenant), attrSK: text("#")}
+}
+
 // known is what this process knows of one bucket. Requests for it take turns.
 type known struct {
 	turn  chan struct{}
@@ -126,6 +130,9 @@ func (b *Buckets) take(ctx context.Context, at bucket, ahead *pace.Ahead, r pace
 			ahead.Took(want, n, full, now)
 			return 0, nil
 		}
+		if r.Beyond(full, now) {
+			full = b.correct(ctx, at, r, full, now)
+		}
 		if r.Free(full, now) < n {
 			break
 		}
@@ -145,7 +152,7 @@ func (b *Buckets) write(ctx context.Context, at bucket, r pace.Rate, full time.T
 	}
 	values[":ttl"] = &types.AttributeValueMemberN{Value: strconv.FormatInt(now.Add(r.Of(r.Burst)+bucketLife).Unix(), 10)}
 	out, err := b.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &b.table,
-		Key:              map[string]types.AttributeValue{attrPK: text(PrefixBucket + string(at.kind) + "#" + at.tenant), attrSK: text("#")},
+		Key:              at.key(),
 		UpdateExpression: &change, ConditionExpression: &unless,
 		ExpressionAttributeNames:  map[string]string{"#full": attrFull, "#ttl": dynamo.TTLAttribute},
 		ExpressionAttributeValues: values, ReturnValues: types.ReturnValueUpdatedNew,
@@ -161,6 +168,19 @@ func (b *Buckets) write(ctx context.Context, at bucket, r pace.Rate, full time.T
 		after, err = fullAt(refused.Item)
 	}
 	return after, false, err
+}
+
+// correct makes a bucket empty that can't be as empty as its time says, unless another process
+// changes it meanwhile.
+func (b *Buckets) correct(ctx context.Context, at bucket, r pace.Rate, full, now time.Time) time.Time {
+	change, unless := "SET #full = :empty", "#full = :seen"
+	_, err := b.api.UpdateItem(ctx, &dynamodb.UpdateItemInput{TableName: &b.table, Key: at.key(),
+		UpdateExpression: &change, ConditionExpression: &unless, ExpressionAttributeNames: map[string]string{"#full": attrFull},
+		ExpressionAttributeValues: map[string]types.AttributeValue{":empty": moment(r.Empty(now)), ":seen": moment(full)}}, once)
+	if err != nil { // the next request sees it, too
+		return full
+	}
+	return r.Empty(now)
 }
 
 // once sends a request one time: a repeat would take twice, and a bucket that is throttled must not

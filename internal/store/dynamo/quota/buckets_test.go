@@ -229,3 +229,33 @@ func TestAProcessForgetsTheBucketsOfManyTenants(t *testing.T) {
 		t.Errorf("100,000 tenants take %d bytes", grown)
 	}
 }
+
+// TestABucketIsNoEmptierThanEmpty: the clock of one process was ahead by half an hour, or the rate
+// was lower before. Neither refuses what comes for so long.
+func TestABucketIsNoEmptierThanEmpty(t *testing.T) {
+	for name, before := range map[string]struct {
+		rate  pace.Rate
+		ahead time.Duration
+	}{"a clock ahead": {pace.PerSecond(1, 0), 30 * time.Minute}, "a lower rate": {pace.PerSecond(0.001, 20), 0}} {
+		t.Run(name, func(t *testing.T) {
+			b, r := newBuckets(t), pace.PerSecond(1, 0)
+			usual := b.now
+			b.now = usual.Add(before.ahead)
+			if wait := b.take(b.process(), "acme", before.rate, before.rate.Burst); wait != 0 {
+				t.Fatalf("the first has to wait %v", wait)
+			}
+			b.now = usual
+			one, other := b.process(), b.process()
+			if wait := b.take(one, "acme", r, 1); wait != time.Second {
+				t.Errorf("an empty bucket has to be waited for %v", wait)
+			}
+			b.now = usual.Add(time.Second)
+			if wait := b.take(other, "acme", r, 1); wait != 0 {
+				t.Errorf("a second later, wait %v", wait)
+			}
+			if wait := b.take(one, "acme", r, 1); wait != time.Second {
+				t.Errorf("the token is taken, wait %v", wait)
+			}
+		})
+	}
+}
