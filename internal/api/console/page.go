@@ -2,9 +2,7 @@ package console
 
 import (
 	"bytes"
-	"crypto/sha256"
 	"embed"
-	"encoding/hex"
 	"html/template"
 	"net/http"
 	"slices"
@@ -12,46 +10,12 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
-	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 )
 
 //go:embed templates/*.html
 var templates embed.FS
-
-//go:embed console.css
-var ownStyle string
-
-//go:embed console.js
-var script string
-
-var style = linkpage.Style() + ownStyle
-
-// assets is where assets are. A gateway passes on everything below it.
-const assets = "/console/"
-
-// Paths of assets change with what they hold, so that browsers may keep them for ever.
-var (
-	stylePath  = assetPath(style, ".css")
-	scriptPath = assetPath(script, ".js")
-)
-
-func assetPath(text, suffix string) string {
-	sum := sha256.Sum256([]byte(text))
-	return assets + hex.EncodeToString(sum[:8]) + suffix
-}
-
-// serveAsset answers with a text that never changes at its path.
-func serveAsset(media, text string) func(http.ResponseWriter, *httpapi.Visit) error {
-	return func(w http.ResponseWriter, _ *httpapi.Visit) error {
-		w.Header().Set("Content-Type", media+"; charset=utf-8")
-		w.Header().Set("Cache-Control", "public, max-age=31536000, immutable")
-		w.Header().Set("X-Content-Type-Options", "nosniff")
-		_, err := w.Write([]byte(text))
-		return err
-	}
-}
 
 // drawn are the templates of a server whose paths begin with the prefix. Text of others goes in by
 // the functions text and values alone: they spell what does not show, or what reorders.
