@@ -23,6 +23,8 @@ const buttons = () => all("form[data-answer] button, main.question form button:n
 function drawButtons() {
   for (const button of buttons()) button.disabled = !connected || sending !== null || page.answered !== undefined;
   $("offline").hidden = connected;
+  if ($("unsure")) $("unsure").hidden = !(sending && sending.lost);
+  if ($("resend")) $("resend").disabled = !connected;
 }
 
 function connection(now) {
@@ -43,16 +45,56 @@ function doubted() {
 addEventListener("offline", () => connection(false));
 addEventListener("online", () => connection(true));
 document.addEventListener("submit", (event) => {
-  if (event.defaultPrevented || event.target.method !== "post") return;
+  const { target: form, submitter: button } = event;
+  if (event.defaultPrevented || form.method !== "post") return;
   if (!connected || sending !== null) return event.preventDefault();
-  const button = event.submitter;
-  // later: a button that is disabled now would not be sent
-  setTimeout(() => {
-    sending = { button, text: button && button.textContent };
+  const answer = { button, text: button && button.textContent };
+  const begin = () => {
+    sending = answer;
     if (button) button.textContent = say("sending");
     drawButtons();
-  });
+  };
+  // later: a button that is disabled now would not be sent
+  if ($("unsure") === null || !button || !answers.includes(button.value)) return setTimeout(begin);
+  event.preventDefault();
+  answer.to = new URL(form.getAttribute("action") ?? "", location.href);
+  answer.body = new URLSearchParams();
+  // line breaks as a form has them: what is sent again must be the same
+  for (const [name, text] of new FormData(form, button)) answer.body.append(name, text.replace(/\r\n?|\n/g, "\r\n"));
+  begin();
+  deliver(answer);
 });
+
+// An answer is sent from here, so that the page stays when no receipt comes: it isn't known then
+// whether it arrived. The person sends the same answer again, which counts once, or looks.
+const answers = ["resume", "cancel", "edit"];
+const receipt = 30000;
+
+async function deliver(answer) {
+  const headers = { Accept: "text/html", "Content-Type": "application/x-www-form-urlencoded" };
+  const got = await fetch(answer.to, { method: "POST", body: answer.body.toString(), headers, signal: AbortSignal.timeout(receipt) }).catch(() => null);
+  if (got && got.redirected) return location.assign(got.url);
+  answer.button.textContent = answer.text;
+  answer.lost = got === null || got.status >= 500;
+  drawButtons();
+  if (answer.lost) focus($("unsure"));
+  else drawRefusal(answer);
+}
+
+// The page that says why an answer was refused is the answer to the same form, sent by the browser.
+function drawRefusal(answer) {
+  const form = Object.assign(document.createElement("form"), { method: "post", action: answer.to, hidden: true });
+  for (const [name, value] of answer.body) form.append(Object.assign(document.createElement("input"), { type: "hidden", name, value }));
+  document.body.append(form);
+  HTMLFormElement.prototype.submit.call(form);
+}
+
+if ($("resend")) $("resend").addEventListener("click", () => {
+  sending.lost = false;
+  drawButtons();
+  deliver(sending);
+});
+
 // a page that the browser kept and shows again has sent nothing
 addEventListener("pageshow", (event) => {
   if (!event.persisted || sending === null) return;
@@ -123,7 +165,7 @@ function more() {
 
 // answered: the question on this page was answered elsewhere, or here and shown again.
 function answered() {
-  if (sending !== null || page.answered !== undefined) return;
+  if ((sending !== null && !sending.lost) || page.answered !== undefined) return;
   page.answered = "";
   drawButtons();
   drawNews(say("late"));

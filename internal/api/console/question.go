@@ -1,6 +1,7 @@
 package console
 
 import (
+	"encoding/json"
 	"html/template"
 	"net/http"
 	"net/url"
@@ -32,6 +33,8 @@ func (c *Console) question(w http.ResponseWriter, l look) error {
 		switch asked := l.URL.Query(); {
 		case asked.Has("late"):
 			above = say("outcome.late")
+		case asked.Has("before"):
+			above = say("outcome.before")
 		case asked.Has("kept") && became.AppliesAt == nil:
 			above = say("outcome.kept")
 		case asked.Has("final") && became.AppliesAt == nil:
@@ -96,13 +99,12 @@ func (c *Console) answer(w http.ResponseWriter, l look) error {
 	}
 	waits, became, err := c.Reads.Suspension(l.Context(), l.Caller(), sus)
 	switch {
+	case err != nil && problems.MayBeStored(err): // by an earlier copy of the form
+		return c.unsure(w, l, linkpage.Question{Typed: form}, err)
 	case err != nil:
 		return err
-	case waits == nil && repeats(form, became.Decision, l.Caller().By):
-		c.seeOther(w, "/questions/"+sus)
-		return nil
 	case waits == nil:
-		c.seeOther(w, "/questions/"+sus+"?late")
+		c.seeOther(w, "/questions/"+sus+countedAs(form, sus, became.Decision, l.Caller().By))
 		return nil
 	}
 	q := c.asked(*waits)
@@ -121,15 +123,32 @@ func (c *Console) answer(w http.ResponseWriter, l look) error {
 	return c.decide(w, l, q, v)
 }
 
-// repeats says whether a form is the answer of this person that was stored: a button pressed twice.
-// Of an answer with values, that isn't known.
-func repeats(form url.Values, d *wire.OutcomeDecision, by string) bool {
+// countedAs is what the address of an outcome says of a form that came behind the decision: nothing,
+// if it is the answer of this person that was stored, sent again; "?late" if it isn't; and "?before"
+// if that can't be known, as the question that says what its fields mean is gone.
+func countedAs(form url.Values, sus string, d *wire.OutcomeDecision, by string) string {
+	action, reason := form.Get("action"), strings.TrimSpace(form.Get("reason"))
+	edits := linkpage.IsEdit(action)
+	if edits {
+		action = core.ActionResume.String()
+	}
+	switch {
+	case d == nil || d.By != by || d.Action != action || d.Reason != reason:
+		return "?late"
+	case edits:
+		sent := wire.Decision{Action: action, Reason: reason, Arguments: json.RawMessage(form.Get("arguments"))}
+		withdrawn, _ := strconv.Atoi(form.Get("withdrawn"))
+		if d.DecisionID != idOf(sus, sent, withdrawn) {
+			return "?late"
+		}
+		return ""
+	}
 	for name := range form {
 		if !slices.Contains([]string{"action", "reason", "shown", "hold", "withdrawn"}, name) && form.Get(name) != "" {
-			return false
+			return "?before"
 		}
 	}
-	return d != nil && d.By == by && d.Action == form.Get("action") && d.Reason == strings.TrimSpace(form.Get("reason"))
+	return ""
 }
 
 // decide stores an answer. One that can't be held takes effect at once, as the page said that it
@@ -138,7 +157,7 @@ func (c *Console) decide(w http.ResponseWriter, l look, q linkpage.Question, v w
 	sus := l.PathValue("suspension")
 	d := wire.Decision{Action: v.Action, Reason: v.Reason, Result: v.Result, Arguments: v.Arguments, Shown: v.Shown, ShownBy: linkpage.Renderer, Hold: v.Hold}
 	if v.Withdrawn > 0 {
-		d.DecisionID = nextID(sus, d, v.Withdrawn)
+		d.DecisionID = idOf(sus, d, v.Withdrawn)
 	}
 	stored, err := holds.OrAtOnce(d, true, func(d wire.Decision) (wire.DecisionAnswer, error) {
 		return c.Acts.DecideSuspension(l.Context(), l.Caller(), sus, d)
@@ -154,11 +173,15 @@ func (c *Console) decide(w http.ResponseWriter, l look, q linkpage.Question, v w
 	return nil
 }
 
-// nextID is the id of an answer after some were withdrawn. A copy of a form that was drawn before
-// has the id of an answer that was withdrawn, and stores nothing.
-func nextID(sus string, d wire.Decision, withdrawn int) string {
+// idOf is the id of an answer, which follows from what it says: sent again, it is the same answer.
+// After some were withdrawn, it follows from their number, too: a copy of a form that was drawn
+// before has the id of an answer that was withdrawn, and stores nothing.
+func idOf(sus string, d wire.Decision, withdrawn int) string {
 	in := answer.Input{Suspension: sus, Action: d.Action, Result: d.Result, Arguments: d.Arguments, Reason: d.Reason}
-	return "again-" + strconv.Itoa(withdrawn) + "-" + in.Digest()
+	if withdrawn > 0 {
+		return "again-" + strconv.Itoa(withdrawn) + "-" + in.Digest()
+	}
+	return in.OwnID()
 }
 
 // undo takes back an answer of this person that is held, and shows the question, or what became of
@@ -183,10 +206,10 @@ var correctable = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaM
 // again answers a refused answer: with the question, where the person can correct it or has to read
 // it again, and otherwise with what counts instead.
 func (c *Console) again(w http.ResponseWriter, l look, q linkpage.Question, err error) error {
-	e, known := problems.Refused(err)
-	if !known {
-		return err
+	if problems.MayBeStored(err) {
+		return c.unsure(w, l, q, err)
 	}
+	e, _ := problems.Refused(err)
 	status := problems.Of(e.Code).Status
 	if e.Code == refusal.CodeInvalidArguments {
 		q.Wrong = map[string]string{"arguments": e.Detail}
@@ -209,6 +232,18 @@ func (c *Console) again(w http.ResponseWriter, l look, q linkpage.Question, err 
 	}
 	c.seeOther(w, "/questions/"+l.PathValue("suspension")+"?late")
 	return nil
+}
+
+// unsure answers after an error that says nothing of what was stored: with a form that sends the
+// same answer again.
+func (c *Console) unsure(w http.ResponseWriter, l look, q linkpage.Question, why error) (err error) {
+	c.Logger.ErrorContext(l.Context(), "an answer may be stored or not", "question", l.PathValue("suspension"), "error", why)
+	e, _ := problems.Refused(why)
+	if q.Form, err = c.Sessions.FormOf(l.Context(), l.session); err != nil {
+		return err
+	}
+	l.question = l.PathValue("suspension")
+	return c.writeBody(w, l, problems.Of(e.Code).Status, "question", template.HTML(linkpage.Unsure(q)))
 }
 
 // readForm reads a form of this session.

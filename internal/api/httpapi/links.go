@@ -272,9 +272,6 @@ func (a *api) askedBy(r *http.Request, l question) (*wire.Pending, error) {
 	return &wire.Pending{Kind: call.Kind.String(), ResumeMode: call.ResumeMode.String(), Suspension: wire.Suspension{ResponseSchema: call.Suspension.ResponseSchema}}, err
 }
 
-// changedText is what the page says above a question that is not the one its form was drawn for.
-const changedText = "This has changed since you read it. Nothing was stored; please read it again."
-
 // answeredAgain are the refusals after which the recipient of a link can answer otherwise.
 var answeredAgain = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaMismatch, refusal.CodeInvalid, refusal.CodeNotAnApprover, refusal.CodeSeparationOfDuties,
 	refusal.CodeInvalidArguments, problems.CodeUnauthorized, problems.CodeRoleRequired, problems.CodeRateLimited,
@@ -299,7 +296,7 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 	case !known || !wantsPage(r):
 	case l.Call != nil && e.Code == refusal.CodeChanged:
 		l.Typed.Del("action") // an edit of what was asked before
-		return a.showQuestion(w, r, l, p.Status, changedText)
+		return a.showQuestion(w, r, l, p.Status, linkpage.Changed)
 	case l.Call != nil && e.Code == refusal.CodeDecisionWithdrawn:
 		return a.showQuestion(w, r, l, p.Status, linkpage.Spent)
 	case l.Call != nil && slices.Contains(answeredAgain, e.Code):
@@ -312,11 +309,17 @@ func (a *api) answerRefused(w http.ResponseWriter, r *http.Request, l question, 
 
 // linkRefused answers a person with a page, and a program with a problem.
 func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, err error) error {
-	if e, ok := problems.Refused(err); ok && wantsPage(r) {
+	e, known := problems.Refused(err)
+	switch {
+	case wantsPage(r) && r.Method == http.MethodPost && problems.MayBeStored(err):
+		a.logRefused(r, e, err, known)
+		l.Write(w, problems.Of(e.Code).Status, linkpage.Unsure(l.Question))
+	case wantsPage(r) && known:
 		l.Write(w, problems.Of(e.Code).Status, linkpage.Refused(refusedTitle(e.Code), e.Detail, strings.TrimSuffix(l.SignInAt, "/sign-in")))
-		return nil
+	default:
+		return err
 	}
-	return err
+	return nil
 }
 
 func wantsPage(r *http.Request) bool { return strings.Contains(r.Header.Get("Accept"), linkpage.Media) }

@@ -82,6 +82,9 @@ func (in Input) Digest() string {
 	return core.Digest(core.Encode(said))
 }
 
+// OwnID is the id of a decision that comes without one: it follows from what the decision says.
+func (in Input) OwnID() string { return "dec_" + in.Digest()[:24] }
+
 func canonicalOrRaw(raw json.RawMessage) any {
 	if raw == nil {
 		// apart from null, which is a result; no result encodes to the bare empty text
@@ -131,7 +134,7 @@ func Read(q Question, in Input) (core.Resume, error) {
 		return core.Resume{}, err
 	}
 	if r.DecisionID == "" {
-		r.DecisionID = "dec_" + in.Digest()[:24]
+		r.DecisionID = in.OwnID()
 	}
 	if r.Reason == "" && action == core.ActionCancel {
 		r.Reason = reasonOf(in)

@@ -2,8 +2,11 @@ package browsertest
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"net/http"
+	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -12,6 +15,8 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
 // stored is what the run's journal has of the answer to its question.
@@ -88,25 +93,130 @@ func TestTwoTabsAnswer(t *testing.T) {
 	}
 }
 
-// An answer whose receipt is lost was stored once; sent again it changes nothing, and the page says
-// what is stored.
+// answers is how many decisions of a run are stored and wait for the worker.
+func (s *server) answers(run wire.Run) int {
+	s.t.Helper()
+	head, err := s.worker.Store.Load(s.t.Context(), s.worker.Tenant, run.ThreadID)
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return len(head.Inbox)
+}
+
+// isUnsure waits for a page that doesn't know whether its answer arrived. It keeps the question, and
+// nothing but the same answer can be sent.
+const isUnsure = `!document.getElementById("unsure").hidden && !document.getElementById("resend").disabled && document.getElementById("unsure").textContent.includes("We do not know whether your answer arrived") &&
+	document.activeElement.id === "unsure" && document.querySelector("main.question h1") !== null && document.querySelectorAll("main.question form button:not([hidden]):not(:disabled)").length === 0`
+
+// An answer whose receipt is lost: the page says that it isn't known whether it arrived. Sent again,
+// it counts once, whether it had arrived or not; and who looks sees what is stored.
 func TestAnAnswerWhoseReceiptIsLost(t *testing.T) {
+	for name, way := range map[string]struct {
+		loses  func(s *server) *atomic.Bool
+		stored int
+	}{
+		"after it was stored":  {func(s *server) *atomic.Bool { return &s.mute }, 1},
+		"before it arrived":    {func(s *server) *atomic.Bool { return &s.deaf }, 0},
+		"a gateway gave it up": {func(s *server) *atomic.Bool { return &s.ill }, 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, looks := range []bool{false, true} {
+				s := serve(t, withConsole)
+				ctx := browser(t)
+				run := s.waits(payment)
+				lost := way.loses(s)
+				s.openConsole(ctx, questionPath(run))
+				do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.getElementById("reason").value = "one line\nanother"`))
+				lost.Store(true)
+				s.pressed(ctx, "Approve")
+				is(t, ctx, "the page that doesn't know", isUnsure)
+				s.postedBy(ctx, chromedp.Click(chromedp.CSS("#resend")))
+				is(t, ctx, "the page that still doesn't know", isUnsure)
+				lost.Store(false)
+				if got := s.answers(run); got != way.stored {
+					t.Fatalf("%d answers are stored", got)
+				}
+				if looks {
+					do(t, ctx, chromedp.Click(chromedp.CSS("#unsure a")))
+				} else {
+					s.postedBy(ctx, chromedp.Click(chromedp.CSS("#resend")))
+				}
+				if looks && way.stored == 0 {
+					is(t, ctx, "the question", `document.getElementById("unsure").hidden && !document.getElementById("yes").disabled`)
+					continue
+				}
+				s.reads(ctx, "Answered: Yes")
+				if d := s.stored(run); s.answers(run) != 1 || d == nil || d.Action != "resume" || strings.ReplaceAll(d.Reason, "\r", "") != "one line\nanother" {
+					t.Errorf("stored are %d answers, and %+v", s.answers(run), d)
+				}
+				is(t, ctx, "no other answer", `!document.body.textContent.includes("not used")`)
+			}
+		})
+	}
+}
+
+// What the server refuses is said by a page of its own, also where the script sends the answer.
+func TestARefusedAnswerShowsWhy(t *testing.T) {
 	s := serve(t, withConsole)
 	ctx := browser(t)
-	run := s.waits(payment)
+	run := s.waits(frontendtest.Call{Tool: "pick", Kind: core.KindInput, Message: "Which size?", Schema: json.RawMessage(`{"type":"integer","minimum":1}`)})
 	s.openConsole(ctx, questionPath(run))
-	s.mute.Store(true)
-	s.pressed(ctx, "Approve")
-	s.mute.Store(false)
-	first := s.stored(run)
-	if first == nil || first.Action != "resume" {
-		t.Fatalf("stored is %+v", first)
+	do(t, ctx, chromedp.SendKeys(chromedp.CSS("#f0"), "0"))
+	s.pressed(ctx, "Send this answer")
+	is(t, ctx, "why", `document.getElementById("f0-bad") !== null && document.getElementById("f0").value === "0"`)
+	if got := s.answers(run); got != 0 {
+		t.Fatalf("%d answers are stored", got)
 	}
-	is(t, ctx, "the page that says that there was no answer", `document.querySelector("main.question") === null`)
-	s.openConsole(ctx, questionPath(run))
-	s.reads(ctx, "Answered: Yes")
-	if again := s.stored(run); again == nil || again.At != first.At || again.Action != first.Action {
-		t.Errorf("stored is %+v, and was %+v", again, first)
+	<-s.posted // the browser's own form, which drew the page
+	do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.getElementById("f0").value = "7"`))
+	s.pressed(ctx, "Send this answer")
+	is(t, ctx, "the outcome", `document.querySelector("main.question") === null && document.querySelector("main h1") !== null`)
+	says, err := chromedp.Run(ctx, chromedp.Evaluate[string](`document.querySelector("main").textContent`))
+	if err != nil || !strings.Contains(says, "Answered: ") || strings.Contains(says, "not used") {
+		t.Errorf("it says %q, %v", says, err)
+	}
+	if got := s.answers(run); got != 1 {
+		t.Errorf("%d answers are stored", got)
+	}
+}
+
+// A link's page has no script: the browser says that there is no answer. Who opens the link again
+// sees what is stored, or the question.
+func TestAnAnswerByALinkWhoseReceiptIsLost(t *testing.T) {
+	for name, stored := range map[string]int{"after it was stored": 1, "before it arrived": 0} {
+		t.Run(name, func(t *testing.T) {
+			s := serve(t)
+			ctx := browser(t)
+			run := s.waits(payment)
+			lost := &s.deaf
+			if stored == 1 {
+				lost = &s.mute
+			}
+			link := s.link(run)
+			if err := s.open(ctx, link); err != nil {
+				t.Fatal(err)
+			}
+			lost.Store(true)
+			s.pressed(ctx, "Approve")
+			is(t, ctx, "the browser's page", `document.querySelector("main.question") === null`)
+			lost.Store(false)
+			if got := s.answers(run); got != stored {
+				t.Fatalf("%d answers are stored", got)
+			}
+			if err := s.open(ctx, link); err != nil {
+				t.Fatal(err)
+			}
+			is(t, ctx, "the question or its outcome", `document.querySelector("main h1") !== null`)
+			if again, err := chromedp.Run(ctx, chromedp.Evaluate[bool](`document.querySelector("#yes") !== null`)); err != nil {
+				t.Fatal(err)
+			} else if again {
+				do(t, ctx, chromedp.Click(chromedp.CSS("#yes")))
+				is(t, ctx, "the outcome", `document.querySelector("main.question") === null && document.querySelector("main h1") !== null`)
+			}
+			if d := s.stored(run); s.answers(run) != 1 || d == nil || d.Action != "resume" {
+				t.Errorf("stored are %d answers, and %+v", s.answers(run), d)
+			}
+		})
 	}
 }
 

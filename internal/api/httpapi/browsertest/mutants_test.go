@@ -28,12 +28,14 @@ var mutants = []mutant{
 	{why: "The button that says no approves, and the other way round.", file: "httpapi/linkpage/form.go",
 		old: `name="action" value="resume">`, new: `name="action" value="cancel">`, test: "TestTheWholeWayWithoutAScript"},
 	{why: "The page says which button was pressed, and another answer was stored before.", file: "console/question.go",
-		old: "\tcase waits == nil:\n\t\tc.seeOther(w, \"/questions/\"+sus+\"?late\")\n\t\treturn nil\n",
+		old: "\tcase waits == nil:\n\t\tc.seeOther(w, \"/questions/\"+sus+countedAs(form, sus, became.Decision, l.Caller().By))\n\t\treturn nil\n",
 		new: "\tcase waits == nil:\n\t\treturn c.outcome(w, l, http.StatusOK, wire.Outcome{State: \"answered\", Decision: &wire.OutcomeDecision{Action: form.Get(\"action\")}}, \"\")\n", test: "TestTwoTabsAnswer"},
 	{why: "What was approved need not be what was shown.", file: "console/question.go",
 		old: "Arguments: v.Arguments, Shown: v.Shown,", new: "Arguments: v.Arguments,", within: "console"},
 	{why: "A page that is loaded again counts the whole hold down once more.", file: "console/console.js",
 		old: "Number(held.dataset.left)", new: "8000", test: "TestTheHoldIsCountedDown"},
+	{why: "What has no receipt is taken for an answer.", file: "console/console.js",
+		old: "got === null || got.status >= 500", new: "false", test: "TestAnAnswerWhoseReceiptIsLost/after_it_was_stored"},
 	{why: "The button that takes an answer back doesn't.", file: "httpapi/linkpage/undo.go",
 		old: `value="withdraw">Undo`, new: `value="look">Undo`, test: "TestAnAnswerIsTakenBackInABrowser/a_link"},
 }
@@ -41,7 +43,7 @@ var mutants = []mutant{
 // Each mutant dies: with it, its test fails, and not because the code doesn't build.
 func TestMutantsDie(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the pages eight times")
+		t.Skip("builds the pages nine times")
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {

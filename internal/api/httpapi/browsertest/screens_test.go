@@ -198,6 +198,13 @@ var screens = []screen{
 		g.drop()
 		g.is("the bar", `!document.getElementById("offline").hidden && document.getElementById("yes").disabled`)
 	}},
+	{"question-unsure", func(g gallery) {
+		g.to(questionPath(g.refunds(430, "B-9", 40*time.Hour)))
+		g.mute.Store(true)
+		g.postedBy(g.ctx, chromedp.Click(chromedp.CSS(`#yes`)))
+		g.is("the page that doesn't know", isUnsure)
+		g.mute.Store(false)
+	}},
 	{"edit", func(g gallery) {
 		g.to(questionPath(g.refunds(430, "B-9", 0)))
 		g.press("change", `document.getElementById("f0") !== null`)

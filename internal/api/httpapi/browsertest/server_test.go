@@ -45,6 +45,8 @@ type server struct {
 
 	away atomic.Bool // the server doesn't answer
 	mute atomic.Bool // it does what forms say, and their answers are lost
+	deaf atomic.Bool // forms are lost
+	ill  atomic.Bool // it does what forms say, and a gateway says that it failed
 	drop func()      // ends all connections
 }
 
@@ -87,9 +89,15 @@ func serveAt(t *testing.T, clock engine.Clock, change ...func(*httpapi.Options))
 		if s.away.Load() {
 			panic(http.ErrAbortHandler)
 		}
-		if s.mute.Load() && r.Method == http.MethodPost {
-			api.ServeHTTP(httptest.NewRecorder(), r)
+		if mute, ill := s.mute.Load(), s.ill.Load(); r.Method == http.MethodPost && (mute || ill || s.deaf.Load()) {
+			if mute || ill {
+				api.ServeHTTP(httptest.NewRecorder(), r)
+			}
 			posted <- struct{}{}
+			if ill {
+				http.Error(w, "gateway timeout", http.StatusGatewayTimeout)
+				return
+			}
 			panic(http.ErrAbortHandler)
 		}
 		api.ServeHTTP(w, r)
@@ -161,7 +169,9 @@ func (s *server) waitsFor(start wire.StartRequest, call frontendtest.Call) wire.
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	call.ID, call.Kind = "c1", core.KindApproval
+	if call.ID = "c1"; call.Kind == 0 {
+		call.Kind = core.KindApproval
+	}
 	s.worker.Suspend(run.ID, call)
 	if run, err = s.client.Run(s.t.Context(), run.ID); err != nil {
 		s.t.Fatal(err)

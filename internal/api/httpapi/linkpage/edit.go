@@ -31,6 +31,9 @@ func Edits(call wire.Pending) bool {
 	return call.Tool != "" && !Answers(call) && len(call.Arguments) <= mostEdited
 }
 
+// IsEdit says whether a form with this action approves the call with other arguments.
+func IsEdit(action string) bool { return action == actionEdit }
+
 // mostEdited is how many bytes of arguments fit into a form, escaped.
 const mostEdited = 8 << 10
 

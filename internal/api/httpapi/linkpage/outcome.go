@@ -10,10 +10,11 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
-// What a page says above an answer that could not be taken back, and above the question after a
-// copy of such an answer was sent.
+// What a page says above an answer that could not be taken back, above the question after a copy of
+// such an answer was sent, and above one that is not what its form was drawn for.
 const (
 	TooLate = "It was too late to undo your answer."
+	Changed = "This has changed since you read it. Nothing was stored; please read it again."
 	Spent   = "This answer was taken back before. Nothing was stored; answer on this page."
 )
 

@@ -169,6 +169,16 @@ func Refused(err error) (e *refusal.Error, ok bool) {
 	return &refusal.Error{Code: CodeInternal, Detail: "the server failed unexpectedly; its log has the cause"}, false
 }
 
+// MayBeStored says whether a request that ended in the error may have taken effect.
+func MayBeStored(err error) bool {
+	e, known := Refused(err)
+	switch e.Code {
+	case CodeInternal, refusal.CodeUnavailable, refusal.CodeStorageFailing, refusal.CodeStorageGone:
+		return true
+	}
+	return !known
+}
+
 // Document is the body of an answer that refuses.
 func Document(e *refusal.Error) wire.Problem {
 	p := Of(e.Code)
