@@ -29,7 +29,7 @@ var mutants = []mutant{
 		old: `name="action" value="resume">`, new: `name="action" value="cancel">`, test: "TestTheWholeWayWithoutAScript"},
 	{why: "The page says which button was pressed, and another answer was stored before.", file: "console/question.go",
 		old: "\tcase waits == nil:\n\t\tc.seeOther(w, \"/questions/\"+sus+countedAs(form, sus, became.Decision, l.Caller().By))\n\t\treturn nil\n",
-		new: "\tcase waits == nil:\n\t\treturn c.outcome(w, l, http.StatusOK, wire.Outcome{State: \"answered\", Decision: &wire.OutcomeDecision{Action: form.Get(\"action\")}}, \"\")\n", test: "TestTwoTabsAnswer"},
+		new: "\tcase waits == nil:\n\t\treturn c.outcome(w, l, http.StatusOK, wire.Outcome{State: \"answered\", RunID: became.RunID, Decision: &wire.OutcomeDecision{Action: form.Get(\"action\")}}, \"\")\n", test: "TestTwoTabsAnswer"},
 	{why: "What was approved need not be what was shown.", file: "console/question.go",
 		old: "Arguments: v.Arguments, Shown: v.Shown,", new: "Arguments: v.Arguments,", within: "console"},
 	{why: "A page that is loaded again counts the whole hold down once more.", file: "console/console.js",
