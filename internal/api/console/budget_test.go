@@ -15,7 +15,7 @@ import (
 )
 
 const (
-	mostOfAVisit     = 20_000 // bytes that a browser gets for its first page: the page, its style and its script
+	mostOfAVisit     = 20_000 // bytes that a browser gets: the page, its style and its script
 	mostOfTheScript  = 6_000
 	linesOfTheScript = 300
 )
@@ -54,7 +54,7 @@ func (b *browser) fetched(path string) (sent int, text string) {
 	return len(raw), string(whole)
 }
 
-// The first page that a person opens is small, as it is sent: a phone on a slow line has it at once.
+// The first page that a person opens is small, as it is sent: a phone on a slow line has it soon.
 func TestTheFirstPageIsSmall(t *testing.T) {
 	s := newServer(t)
 	call := payment("430")

@@ -123,9 +123,9 @@ func (c *Console) answer(w http.ResponseWriter, l look) error {
 	return c.decide(w, l, q, v)
 }
 
-// countedAs is what the address of an outcome says of a form that came behind the decision: nothing,
-// if it is the answer of this person that was stored, sent again; "?late" if it isn't; and "?before"
-// if that can't be known, as the question that says what its fields mean is gone.
+// countedAs is what the address of an outcome says of a form that came behind the decision:
+// nothing, if it is the answer of this person that was stored, sent again; "?late" if it isn't; and
+// "?before" if that can't be known, as the question that says what its fields mean is gone.
 func countedAs(form url.Values, sus string, d *wire.OutcomeDecision, by string) string {
 	action, reason := form.Get("action"), strings.TrimSpace(form.Get("reason"))
 	edits := linkpage.IsEdit(action)

@@ -103,13 +103,13 @@ func (s *server) answers(run wire.Run) int {
 	return len(head.Inbox)
 }
 
-// isUnsure waits for a page that doesn't know whether its answer arrived. It keeps the question, and
+// isUnsure is a page that doesn't know whether its answer arrived. It keeps the question, and
 // nothing but the same answer can be sent.
 const isUnsure = `!document.getElementById("unsure").hidden && !document.getElementById("resend").disabled && document.getElementById("unsure").textContent.includes("We do not know whether your answer arrived") &&
 	document.activeElement.id === "unsure" && document.querySelector("main.question h1") !== null && document.querySelectorAll("main.question form button:not([hidden]):not(:disabled)").length === 0`
 
-// An answer whose receipt is lost: the page says that it isn't known whether it arrived. Sent again,
-// it counts once, whether it had arrived or not; and who looks sees what is stored.
+// An answer whose receipt is lost: the page says that it isn't known whether it arrived. Sent
+// again, it counts once, whether it had arrived or not; and who looks sees what is stored.
 func TestAnAnswerWhoseReceiptIsLost(t *testing.T) {
 	for name, way := range map[string]struct {
 		loses  func(s *server) *atomic.Bool
