@@ -9,8 +9,10 @@ import (
 	"strings"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/cli/awsstack"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
+	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/stackdoctor"
 )
 
@@ -49,7 +51,7 @@ func (a *app) doctorStack(ctx context.Context, f stackFlags, most time.Duration)
 	case errors.Is(err, stackdoctor.ErrMissing):
 		return cmdline.Fail(cmdline.ExitUsage, "no_stack", fmt.Sprintf("there is no stack %q in %s; set --stack to its name in CloudFormation and --region to its region", f.stack, region))
 	case err != nil:
-		return err
+		return unread(err)
 	}
 	if a.JSON {
 		err = a.PrintJSON(report)
@@ -68,21 +70,31 @@ func (a *app) doctorStack(ctx context.Context, f stackFlags, most time.Duration)
 	return nil
 }
 
+// unread is an error of AWS. Others than an [awscli.Problem] may wrap one of the network, which must
+// not be taken for one of a Dormouse server.
+func unread(err error) error {
+	if problem, is := errors.AsType[*awscli.Problem](err); is {
+		return problem
+	}
+	return cmdline.Fail(cmdline.ExitFailed, "failed", "the stack can't be read: "+display.Clean(err.Error()))
+}
+
+// writeReport cleans each text by itself, because AWS and the API's answers may have line breaks.
 func writeReport(w io.Writer, r stackdoctor.Report) error {
 	for _, f := range r.Findings {
 		status := f.Status
 		if status == stackdoctor.Unchecked {
 			status = "not checked" // the detail says why
 		}
-		line := fmt.Sprintf("%-12s %-13s %s\n", status, f.Check, f.Detail)
+		line := fmt.Sprintf("%-12s %-13s %s\n", status, f.Check, display.Clean(f.Detail))
 		if f.Do != "" {
-			line += strings.Repeat(" ", 13) + "-> " + f.Do + "\n"
+			line += strings.Repeat(" ", 13) + "-> " + display.Clean(f.Do) + "\n"
 		}
 		if _, err := io.WriteString(w, line); err != nil {
 			return err
 		}
 	}
-	_, err := fmt.Fprintf(w, "\n%s in %s: %s\n", r.Stack, r.Region, counts(r))
+	_, err := fmt.Fprintf(w, "\n%s in %s: %s\n", display.Clean(r.Stack), display.Clean(r.Region), counts(r))
 	return err
 }
 

@@ -294,3 +294,38 @@ func TestDoctorRefusesWhatItCannotExamine(t *testing.T) {
 	o.wantExit(t, cmdline.ExitUsage)
 	contains(t, o.stderr, "there are no AWS credentials")
 }
+
+// TestDoctorSaysThatCloudFormationDoesNotAnswer: the address of a Dormouse server has nothing to do
+// with it.
+func TestDoctorSaysThatCloudFormationDoesNotAnswer(t *testing.T) {
+	gone := httptest.NewServer(nil)
+	gone.Close()
+	environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": gone.URL, "AWS_MAX_ATTEMPTS": "1"})
+	for _, args := range [][]string{{}, {"--json"}} {
+		o := withEnv(t, nil, append([]string{"doctor", "--stack", "desk", "--region", "eu-central-1"}, args...)...)
+		o.wantExit(t, cmdline.ExitUnreachable)
+		contains(t, o.stderr, "CloudFormation does not answer in eu-central-1; look at the network, at --region and at AWS_ENDPOINT_URL (")
+		if strings.Contains(o.stderr, "dormouse dev") || o.stdout != "" {
+			t.Errorf("%s%s", o.stdout, o.stderr)
+		}
+	}
+}
+
+// TestDoctorPrintsALinePerFinding: names and texts of AWS and of the API can't add a line.
+func TestDoctorPrintsALinePerFinding(t *testing.T) {
+	s := deployStack(t)
+	const forged = "ok           policy        all is well"
+	s.Change(func(a *stackdouble.Account) {
+		a.Health = `{"status":"late\n` + forged + `"}`
+		a.Alarms = map[string]stackdouble.Alarm{"desk-Loops": {State: "OK\n" + forged, Since: time.Unix(1, 0), Topic: opsTopic}}
+		a.Status = "UPDATE_FAILED\n" + forged
+	})
+	o := withEnv(t, nil, "doctor", "--stack", "desk")
+	o.wantExit(t, cmdline.ExitFailed)
+	contains(t, o.stdout, "/healthz says late", forged)
+	for line := range strings.Lines(o.stdout) {
+		if strings.HasPrefix(line, forged) {
+			t.Errorf("a forged line:\n%s", o.stdout)
+		}
+	}
+}

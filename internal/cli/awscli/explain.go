@@ -20,10 +20,8 @@ func (t *Table) Explain(err error, operation string) error {
 	if err == nil {
 		return nil
 	}
-	var silent net.Error
-	if errors.As(err, &silent) {
-		return &Problem{"unreachable", fmt.Sprintf("DynamoDB does not answer in %s; look at the network, at --region and at AWS_ENDPOINT_URL (%v)",
-			t.region, silent), err}
+	if silent := Silent(err, "DynamoDB", t.region); silent != nil {
+		return silent
 	}
 	var api smithy.APIError
 	if errors.As(err, &api) {
@@ -34,6 +32,16 @@ func (t *Table) Explain(err error, operation string) error {
 		return &Problem{"aws", strings.ReplaceAll(err.Error(), engine.ErrUnavailable.Error()+": ", ""), err}
 	}
 	return err
+}
+
+// Silent is the [Problem] of a service that can't be reached in a region; nil for every other error.
+func Silent(err error, service, region string) *Problem {
+	silent, is := errors.AsType[net.Error](err)
+	if !is {
+		return nil
+	}
+	return &Problem{"unreachable", fmt.Sprintf("%s does not answer in %s; look at the network, at --region and at AWS_ENDPOINT_URL (%v)",
+		service, region, silent), err}
 }
 
 // refused is what AWS said no with, in words.

@@ -11,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/cloudformation"
 	"github.com/aws/smithy-go"
 
+	"github.com/dormouse-dev/dormouse/internal/cli/awscli"
 	"github.com/dormouse-dev/dormouse/internal/cli/stackdoctor"
 )
 
@@ -23,7 +24,7 @@ func (s stacks) Stack(ctx context.Context, name string) (stackdoctor.Stack, erro
 		return stackdoctor.Stack{}, stackdoctor.ErrMissing
 	}
 	if err != nil {
-		return stackdoctor.Stack{}, explained(err, "cloudformation:DescribeStacks")
+		return stackdoctor.Stack{}, s.explained(err, "cloudformation:DescribeStacks")
 	}
 	if len(out.Stacks) == 0 {
 		return stackdoctor.Stack{}, stackdoctor.ErrMissing
@@ -41,7 +42,7 @@ func (s stacks) Stack(ctx context.Context, name string) (stackdoctor.Stack, erro
 	for pages.HasMorePages() {
 		page, err := pages.NextPage(ctx)
 		if err != nil {
-			return found, explained(err, "cloudformation:ListStackResources")
+			return found, s.explained(err, "cloudformation:ListStackResources")
 		}
 		for _, r := range page.StackResourceSummaries {
 			found.Resources = append(found.Resources, stackdoctor.Resource{ID: aws.ToString(r.LogicalResourceId), Type: aws.ToString(r.ResourceType),
@@ -49,4 +50,13 @@ func (s stacks) Stack(ctx context.Context, name string) (stackdoctor.Stack, erro
 		}
 	}
 	return found, nil
+}
+
+// explained is [explained] for calls without which nothing can be checked: if CloudFormation can't
+// be reached, the caller looks at the network and the region first.
+func (s stacks) explained(err error, action string) error {
+	if silent := awscli.Silent(err, "CloudFormation", s.api.Options().Region); silent != nil {
+		return silent
+	}
+	return explained(err, action)
 }
