@@ -44,7 +44,7 @@ func (a *app) explained(cmd *cobra.Command, args []string, err error) error {
 	case problem.Status == http.StatusNotFound && problem.Code == "not_found":
 		f.Detail += besidesPath(a.Address())
 	}
-	f.Detail += flagsNamed(cmd, problem.Detail)
+	f.Detail += flagsNamed(cmd, f.Detail)
 	return f
 }
 
@@ -148,9 +148,10 @@ var memberFlags = []struct{ member, flag, says string }{
 	{"idempotency key", "key", "set the idempotency key with --key"},
 }
 
+// flagsNamed names the flags of members in detail, unless it does so already.
 func flagsNamed(cmd *cobra.Command, detail string) (words string) {
 	for _, m := range memberFlags {
-		if strings.Contains(detail, m.member) && cmd.Flags().Lookup(m.flag) != nil {
+		if strings.Contains(detail, m.member) && !strings.Contains(detail, " --"+m.flag) && cmd.Flags().Lookup(m.flag) != nil {
 			words += "; " + m.says
 		}
 	}

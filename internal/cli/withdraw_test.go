@@ -3,9 +3,11 @@ package cli_test
 import (
 	"encoding/json"
 	"net/http"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/cli/cmdline"
 )
@@ -64,5 +66,49 @@ func TestDecidingAgainAfterAWithdrawalNeedsAnotherID(t *testing.T) {
 		decisions: problem(409, "decision_withdrawn", "this decision was withdrawn; to decide once more, send another decision_id")})
 	out := dormouse(t, s, "decide", runID, "sus_1_a", "--approve")
 	out.wantExit(t, cmdline.ExitFailed)
-	contains(t, out.stderr, "send another decision_id with --id")
+	contains(t, out.stderr, "send another decision_id with --id\n")
+}
+
+// The printed commands can be copied after a withdrawal, too.
+func TestTheCommandsAfterAWithdrawalHaveAnotherID(t *testing.T) {
+	for want, withdrawn := range map[string][]string{"": nil, " --id again-1": {"dec_1"}, " --id again-3": {"dec_1", "again-2"}} {
+		run := wire.Run{ID: runID, Agent: "desk", Status: "waiting", Pending: []wire.Pending{{Kind: "approval", Tool: "pay",
+			Suspension: wire.Suspension{ID: "sus_1_a", Withdrawn: withdrawn}}}}
+		s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs/" + runID: answer(200, run)})
+		out := dormouse(t, s, "runs", runID)
+		contains(t, out.stdout, "dormouse decide "+runID+" sus_1_a --approve"+want+"\n", "dormouse decide "+runID+" sus_1_a --deny --reason TEXT"+want+"\n")
+	}
+}
+
+// While a decision is held, the call is not among those that wait.
+func TestDecideSaysThatADecisionIsHeld(t *testing.T) {
+	at := wire.Time{Time: time.Date(2026, 3, 1, 12, 0, 8, 0, time.UTC)}
+	held := wire.Outcome{RunID: runID, State: "answered", Decision: &client.OutcomeDecision{DecisionID: "dec_1"}, AppliesAt: &at}
+	applied := wire.Outcome{RunID: runID, State: "answered", Decision: &client.OutcomeDecision{DecisionID: "dec_1"}}
+	const idle = "has no call to decide; its status is running\n"
+	for name, tt := range map[string]struct {
+		events, suspension http.HandlerFunc
+		says               string
+	}{
+		"held": {answer(200, json.RawMessage(`{"items":[{"type":"call.reminded","data":{}},{"type":"call.suspended","data":{"kind":"approval","suspension":{"id":"sus_1_a"}}}]}`)),
+			answer(200, held), "a decision on sus_1_a is held until 2026-03-01 12:00:08Z; to take it back: dormouse withdraw sus_1_a dec_1\n"},
+		"applied":     {answer(200, json.RawMessage(`{"items":[{"type":"call.suspended","data":{"kind":"approval","suspension":{"id":"sus_1_a"}}}]}`)), answer(200, applied), idle},
+		"no question": {answer(200, json.RawMessage(`{"items":[]}`)), answer(200, held), idle},
+		"unreadable":  {problem(403, "role_required", "it needs read"), answer(200, held), idle},
+	} {
+		s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs/" + runID: answer(200, wire.Run{ID: runID, Status: "running"}),
+			"GET /v1/runs/" + runID + "/events": tt.events, "GET /v1/suspensions/sus_1_a": tt.suspension})
+		out := dormouse(t, s, "decide", runID, "--approve")
+		out.wantExit(t, cmdline.ExitFailed)
+		if !strings.HasSuffix(out.stderr, tt.says) {
+			t.Errorf("%s: %s", name, out.stderr)
+		}
+	}
+}
+
+func TestDecideWithoutTheRoleReadNeedsTheTarget(t *testing.T) {
+	s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs/" + runID: problem(403, "role_required", "it needs read or admin")})
+	out := dormouse(t, s, "decide", runID, "--approve")
+	out.wantExit(t, cmdline.ExitFailed)
+	contains(t, out.stderr, "it needs read or admin; use a token with this role", "; or pass TARGET, the suspension id\n")
 }

@@ -2,6 +2,8 @@ package cmdline
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -12,30 +14,45 @@ import (
 // answer is one way to decide a waiting call.
 type answer struct{ means, Command string }
 
-// Answers are the commands that decide a waiting call. They depend on its kind.
+// Answers are the commands that decide a waiting call. They depend on its kind. After a withdrawal
+// they have a new decision id, because the same answer would get that of the withdrawn one.
 func (a *App) Answers(run string, p wire.Pending) []answer {
-	base := a.Command("decide " + run + " " + p.Suspension.ID)
+	answered := func(flags string) string {
+		return a.Command("decide " + run + " " + p.Suspension.ID + flags + anotherID(p.Suspension.Withdrawn))
+	}
 	switch {
 	case p.Kind == "interrupt":
 		run = AskerRun(run, p)
 		return []answer{{"resume", a.Command("resume " + run)}, {"cancel", a.Command("runs cancel " + run)}}
 	case TakesResult(p):
-		return []answer{{"result", base + " --result JSON"}, {"deny", base + " --deny --reason TEXT"}}
+		return []answer{{"result", answered(" --result JSON")}, {"deny", answered(" --deny --reason TEXT")}}
 	case p.Kind == "approval":
-		return []answer{{"approve", base + " --approve"}, {"deny", base + " --deny --reason TEXT"}}
+		return []answer{{"approve", answered(" --approve")}, {"deny", answered(" --deny --reason TEXT")}}
 	case p.Kind == "unknown_outcome":
 		return []answer{
-			{"it happened", base + " --result JSON"},
-			{"it failed", base + " --error TEXT"},
-			{"it did not happen, run it", base + " --approve"},
-			{"don't run it", base + " --deny"},
+			{"it happened", answered(" --result JSON")},
+			{"it failed", answered(" --error TEXT")},
+			{"it did not happen, run it", answered(" --approve")},
+			{"don't run it", answered(" --deny")},
 		}
 	}
 	return []answer{
-		{"result", base + " --result JSON"},
-		{"failure", base + " --error TEXT"},
-		{"cancel", base + " --deny --reason TEXT"},
+		{"result", answered(" --result JSON")},
+		{"failure", answered(" --error TEXT")},
+		{"cancel", answered(" --deny --reason TEXT")},
 	}
+}
+
+// anotherID is the flag for a decision after some were withdrawn; empty if none was.
+func anotherID(withdrawn []string) string {
+	if len(withdrawn) == 0 {
+		return ""
+	}
+	n := len(withdrawn)
+	for slices.Contains(withdrawn, fmt.Sprintf("again-%d", n)) {
+		n++
+	}
+	return fmt.Sprintf(" --id again-%d", n)
 }
 
 // PendingRows show a waiting call, its preview, who requested it, and how to decide it.

@@ -76,7 +76,7 @@ func (a *app) makeLink(cmd *cobra.Command, args []string, req wire.LinkRequest, 
 	if len(args) == 2 {
 		req.Target = args[1]
 	} else {
-		asked, err := onlyPending(cmd.Context(), c, args[0])
+		asked, err := a.onlyPending(cmd.Context(), c, args[0])
 		if err != nil {
 			return err
 		}

@@ -1,8 +1,10 @@
 package inbox
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"net/http"
 	"slices"
@@ -92,7 +94,7 @@ func (a *app) decide(ctx context.Context, c *client.Client, args []string, d wir
 	var err error
 	if len(args) == 2 {
 		d.Target = args[1]
-	} else if asked, err = onlyPending(ctx, c, args[0]); err != nil {
+	} else if asked, err = a.onlyPending(ctx, c, args[0]); err != nil {
 		return err
 	} else {
 		d.Target = asked.Suspension.ID
@@ -208,15 +210,21 @@ func (v decideFlags) said() (flags []string) {
 }
 
 // onlyPending is the run's one waiting call.
-func onlyPending(ctx context.Context, c *client.Client, id string) (waiting, error) {
+func (a *app) onlyPending(ctx context.Context, c *client.Client, id string) (waiting, error) {
 	run, err := c.Run(ctx, id)
+	if refused, is := errors.AsType[*client.Error](err); is && refused.Code == "role_required" {
+		f := a.Refused(refused) // a token with the role decide is enough if nothing has to be read
+		f.Detail += "; or pass TARGET, the suspension id"
+		return waiting{}, f
+	}
 	if err != nil {
 		return waiting{}, err
 	}
 	run.Pending = slices.DeleteFunc(run.Pending, func(p wire.Pending) bool { return p.Kind == "interrupt" })
 	switch len(run.Pending) {
 	case 0:
-		return waiting{}, cmdline.Fail(cmdline.ExitFailed, "not_suspended", fmt.Sprintf("%s has no call to decide; its status is %s", id, cmdline.StatusText(run)))
+		return waiting{}, cmdline.Fail(cmdline.ExitFailed, "not_suspended", cmp.Or(a.held(ctx, c, run),
+			fmt.Sprintf("%s has no call to decide; its status is %s", id, cmdline.StatusText(run))))
 	case 1:
 		return waiting{cmdline.Asker(run.Agent, run.Pending[0]), run.Pending[0]}, nil
 	}
