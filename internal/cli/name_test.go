@@ -164,3 +164,16 @@ func TestAServerIsToldWhatTheProgramIsCalled(t *testing.T) {
 		t.Errorf("it is called %q, %v", o.Command, err)
 	}
 }
+
+// A command to copy has the path of the program already.
+func TestAPathOfTheProgramIsPrintedOnce(t *testing.T) {
+	for _, typed := range []string{"bin/dormouse", "./dormouse", "dormouse"} {
+		var out, errs bytes.Buffer
+		Main(t.Context(), []string{"approvals", "-i", "--url", nowhere}, strings.NewReader(""), &out, &errs,
+			cmdline.Options{Typed: typed, Version: "v1.2.3", Getenv: func(string) string { return "" }})
+		want := "use " + typed + " approvals --url " + nowhere + " to list calls, and " + typed + " decide to decide them\n"
+		if !strings.HasSuffix(errs.String(), want) {
+			t.Errorf("not %q: %s", want, errs.String())
+		}
+	}
+}

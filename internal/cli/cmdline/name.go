@@ -25,7 +25,8 @@ func (a *App) useName(root *cobra.Command) {
 	for _, cmd := range root.Commands() {
 		words = append(words, regexp.QuoteMeta(cmd.Name()))
 	}
-	a.commands = regexp.MustCompile(`\b` + product + ` (` + strings.Join(words, "|") + `)\b`)
+	// what a path precedes is a command of [App.Command], which has its name
+	a.commands = regexp.MustCompile(`(^|[^\w/\\])` + product + ` (` + strings.Join(words, "|") + `)\b`)
 	if a.Name() != product {
 		a.renameAll(root)
 	}
@@ -48,5 +49,5 @@ func (a *App) named(text, name string) string {
 	if a.commands == nil || name == product {
 		return text
 	}
-	return a.commands.ReplaceAllString(text, strings.ReplaceAll(name, "$", "$$")+" $1")
+	return a.commands.ReplaceAllString(text, "${1}"+strings.ReplaceAll(name, "$", "$$")+" $2")
 }
