@@ -56,6 +56,8 @@ func TestApprovalsAreAskedForByTheirFilters(t *testing.T) {
 			t.Errorf("no %q in %s", text, got.stdout)
 		}
 	}
+	one := newServer(t, map[string]http.HandlerFunc{"GET /v1/approvals": answer(200, wire.InboxPage{Count: &wire.InboxCount{Questions: 1}})})
+	contains(t, dormouse(t, one, "approvals", "--count").stdout, "1 question\n")
 	if got = dormouse(t, s, "approvals"); strings.Contains(query, "count") || strings.Contains(got.stdout, "questions") {
 		t.Errorf("uncounted: asked for %s, printed %s", query, got.stdout)
 	}

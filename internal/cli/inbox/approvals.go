@@ -93,7 +93,7 @@ func (a *app) printApprovals(list client.ApprovalFilter, page wire.InboxPage) er
 		if n.AtLeast {
 			least = "at least "
 		}
-		if err := a.Printf("%s%d questions\n\n", least, n.Questions); err != nil {
+		if err := a.Printf("%s%s\n\n", least, display.Counted(n.Questions, "question")); err != nil {
 			return err
 		}
 	}
