@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template 44b174e5321d0d7e.
+# Of the template 17c462aecaa32add.
 
 terraform {
   required_version = ">= 1.9"

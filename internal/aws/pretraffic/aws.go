@@ -2,6 +2,7 @@ package pretraffic
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -10,6 +11,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/aws"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
 	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
+	"github.com/aws/smithy-go/encoding/httpbinding"
 
 	"github.com/dormouse-dev/dormouse/internal/aws/awsenv/stack"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -25,7 +27,10 @@ func Open(s stack.Settings, version string, out io.Writer) *Hook {
 	patient := s.Config()
 	patient.HTTPClient = nil // a step takes as long as it may; the invocation's time limits it
 	patient.BaseEndpoint = stack.Endpoint(s.Endpoints.Lambda, patient.BaseEndpoint)
+	quick := s.Config()
+	quick.BaseEndpoint = patient.BaseEndpoint
 	return New(Options{Store: p.Store, Discard: discard{p.Units, s.Table}.thread, Step: invoked{lambdatool.Service(awsrequest.New("lambda", patient)), version},
+		Stopped:     reserved{awsrequest.New("lambda", quick), version}.none,
 		Deployments: deployments{awsrequest.New("codedeploy", s.Config())}, Clock: p.Clock, Random: p.Random, Logger: p.Logger})
 }
 
@@ -39,6 +44,27 @@ type invoked struct {
 func (i invoked) Invoke(ctx context.Context, event []byte) (answer []byte, failed bool, err error) {
 	got, err := i.client.Invoke(ctx, lambdatool.Invocation{Function: i.version, Event: event})
 	return got.Payload, got.Failed, err
+}
+
+// reserved is the reserved concurrency of the function of which a version is named.
+type reserved struct {
+	client  *awsrequest.Client
+	version string
+}
+
+// none says whether the function can't be invoked at all: all of its versions share the
+// reservation.
+func (r reserved) none(ctx context.Context) (bool, error) {
+	function := r.version[:max(0, strings.LastIndex(r.version, ":"))]
+	got, err := r.client.Get(ctx, awsrequest.Request{Path: "/2019-09-30/functions/" + httpbinding.EscapePath(function, true) + "/concurrency"})
+	if err != nil {
+		return false, fmt.Errorf("reading the reserved concurrency of %s: %w", function, err)
+	}
+	var said struct{ ReservedConcurrentExecutions *int32 }
+	if err := json.Unmarshal(got.Body, &said); err != nil {
+		return false, fmt.Errorf("reading the reserved concurrency of %s: %w", function, err)
+	}
+	return said.ReservedConcurrentExecutions != nil && *said.ReservedConcurrentExecutions == 0, nil
 }
 
 type deployments struct{ client *awsrequest.Client }

@@ -50,6 +50,7 @@ type account struct {
 	env      map[string]string
 	queues   []string          // URLs
 	handled  func(body string) // of a message that is left
+	fleet
 }
 
 // newAccount has a version that performs steps as it should, under a policy.
@@ -102,9 +103,10 @@ func (a *account) store() *dynamo.Store {
 // ServeHTTP is Lambda, CodeDeploy, or else the double.
 func (a *account) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 	path, function := strings.CutPrefix(r.URL.Path, "/2015-03-31/functions/")
+	name, invocation := strings.CutSuffix(path, "/invocations")
 	switch target := r.Header.Get("X-Amz-Target"); {
-	case function:
-		name, _ := strings.CutSuffix(path, "/invocations")
+	case a.fleet.serves(w, r):
+	case function && invocation:
 		a.invoked = append(a.invoked, name)
 		event, err := io.ReadAll(r.Body)
 		if err != nil {

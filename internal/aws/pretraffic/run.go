@@ -28,6 +28,9 @@ var caller = frontend.Caller{Tenant: tenant, By: "codedeploy", Via: "deploy"}
 // once lets the version carry one run to its end. What the run has stored is deleted, whatever
 // came of it.
 func (h *Hook) once(ctx context.Context) error {
+	if err := h.o.Store.PutDefinition(ctx, definition); err != nil {
+		return fmt.Errorf("%w: %w", errUndecided, err)
+	}
 	started, err := h.front.Start(ctx, caller, "", wire.StartRequest{Agent: scripted.Name, Input: core.Encode("test")})
 	if err != nil {
 		return fmt.Errorf("%w: starting a run: %w", errUndecided, err)

@@ -1,6 +1,6 @@
 // Package restore moves a stack to a table that is restored from its point-in-time backup. Between
-// [Drill.Stop] and [Drill.Start] no function of the stack runs, so no process writes to the old
-// table after the point in time, and none claims what another has claimed.
+// [Drill.Stop] and [Drill.Start] no function of the stack serves callers, so no process writes what
+// callers have to the old table after the point in time, and none claims what another has claimed.
 //
 //	Stop ── Restore ── deploy with ExistingTable ── Start
 //

@@ -48,10 +48,14 @@ func (a *account) do(format string, args ...any) error {
 
 func (a *account) ListFunctions(context.Context, *lambda.ListFunctionsInput, ...func(*lambda.Options)) (*lambda.ListFunctionsOutput, error) {
 	var out lambda.ListFunctionsOutput
-	for _, name := range []string{"desk-Step", "desk-Api", "other-Step"} {
-		stack, _, _ := strings.Cut(name, "-")
+	for _, name := range []string{"desk-PreTraffic", "desk-Step", "desk-Api", "other-Step"} {
+		stack, function, _ := strings.Cut(name, "-")
+		variables := map[string]string{"DORMOUSE_STACK": stack, "DORMOUSE_TABLE": a.tables[name]}
+		if function == "PreTraffic" { // it answers CodeDeploy, so it goes on
+			variables["DORMOUSE_STEP_VERSION"] = "desk-Step:7"
+		}
 		out.Functions = append(out.Functions, types.FunctionConfiguration{FunctionName: &name, Timeout: aws.Int32(300),
-			Environment: &types.EnvironmentResponse{Variables: map[string]string{"DORMOUSE_STACK": stack, "DORMOUSE_TABLE": a.tables[name]}}})
+			Environment: &types.EnvironmentResponse{Variables: variables}})
 	}
 	return &out, nil
 }

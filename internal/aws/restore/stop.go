@@ -14,15 +14,21 @@ import (
 const (
 	variableStack = "DORMOUSE_STACK"
 	variableTable = "DORMOUSE_TABLE"
+	// variableTested is set only in PreTrafficFunction, which tests the versions of the step
+	// function that the variable names.
+	variableTested = "DORMOUSE_STEP_VERSION"
 )
 
-// Stop stops every function of a stack, and returns once none of their invocations can be running.
-// Callers get errors from then on. before is what an earlier Stop saved that did not end; nil for
-// none.
+// Stop stops every function of a stack but PreTrafficFunction, and returns once none of their
+// invocations can be running. Callers get errors from then on. before is what an earlier Stop saved
+// that did not end; nil for none.
 //
 // The event source mappings are disabled first, so that no message counts a throttled call as an
 // attempt. A reserved concurrency of 0 then stops the functions for all other callers: the HTTP
 // API, function URLs and the schedule.
+//
+// PreTrafficFunction has to answer CodeDeploy, or the deployment with the restored table would be
+// rolled back. It has no callers, and never writes to a caller's run.
 func (d Drill) Stop(ctx context.Context, stack string, before *Stopped) (s Stopped, err error) {
 	if before != nil {
 		s = *before
@@ -63,6 +69,9 @@ func (d Drill) survey(ctx context.Context, stack string) (s Stopped, err error) 
 		}
 		for _, f := range page.Functions {
 			if f.Environment == nil || f.Environment.Variables[variableStack] != stack {
+				continue
+			}
+			if _, tests := f.Environment.Variables[variableTested]; tests {
 				continue
 			}
 			table := f.Environment.Variables[variableTable]

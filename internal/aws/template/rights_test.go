@@ -31,6 +31,7 @@ var rightsChecks = []check{
 		{"index/due", "index/list"},
 		{"!GetAtt IntakeQueue.Arn, !GetAtt IntakeDeadQueue.Arn]", "!GetAtt IntakeQueue.Arn]"},
 		{"dynamodb:UpdateItem, dynamodb:DeleteItem]", "dynamodb:UpdateItem]"},
+		{"[lambda:GetFunctionConcurrency]", "[lambda:PutFunctionConcurrency]"},
 		{"[!GetAtt WakeQueue.Arn, !GetAtt NotifyQueue.Arn]", "!GetAtt WakeQueue.Arn"},
 		{"- Effect: Deny\n", "- Effect: Allow\n"},
 		{"                    - !Sub \"arn:${AWS::Partition}:ssm:${AWS::Region}:${AWS::AccountId}:parameter${SecretsPath}OIDC_CLIENT_SECRET\"\n", ""},
@@ -82,7 +83,7 @@ var grants = map[string][]string{
 		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ses:SendEmail " + mailIdentity, "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "not ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
 	// each item only if it is of the tests' tenant
 	"PreTrafficFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
-		"dynamodb:DeleteItem Table", "lambda:InvokeFunction " + stepVersions, "codedeploy:PutLifecycleEventHookExecutionStatus " + deploymentGroups},
+		"dynamodb:DeleteItem Table", "lambda:InvokeFunction " + stepVersions, "lambda:GetFunctionConcurrency StepFunction", "codedeploy:PutLifecycleEventHookExecutionStatus " + deploymentGroups},
 	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 }
 

@@ -83,12 +83,21 @@ type Response struct {
 // Post sends a request, and sends it again as the configuration's retryer says. The service's
 // refusal is an [smithy.APIError] in an [awshttp.ResponseError].
 func (c *Client) Post(ctx context.Context, r Request) (Response, error) {
+	return c.patiently(ctx, http.MethodPost, r)
+}
+
+// Get reads, as Post sends.
+func (c *Client) Get(ctx context.Context, r Request) (Response, error) {
+	return c.patiently(ctx, http.MethodGet, r)
+}
+
+func (c *Client) patiently(ctx context.Context, method string, r Request) (Response, error) {
 	retryer := aws.Retryer(aws.NopRetryer{})
 	if c.config.Retryer != nil {
 		retryer = c.config.Retryer()
 	}
 	for attempt := 1; ; attempt++ {
-		answer, err := c.PostOnce(ctx, r)
+		answer, err := c.once(ctx, method, r)
 		if err == nil || ctx.Err() != nil || attempt >= retryer.MaxAttempts() || !retryer.IsErrorRetryable(err) {
 			return answer, err
 		}
@@ -101,7 +110,11 @@ func (c *Client) Post(ctx context.Context, r Request) (Response, error) {
 
 // PostOnce sends a request once.
 func (c *Client) PostOnce(ctx context.Context, r Request) (Response, error) {
-	request, err := c.signed(ctx, r)
+	return c.once(ctx, http.MethodPost, r)
+}
+
+func (c *Client) once(ctx context.Context, method string, r Request) (Response, error) {
+	request, err := c.signed(ctx, method, r)
 	if err != nil {
 		return Response{}, err
 	}
@@ -125,7 +138,7 @@ func (c *Client) PostOnce(ctx context.Context, r Request) (Response, error) {
 // mostAnswer is more than any service called this way may send.
 const mostAnswer = 16 << 20
 
-func (c *Client) signed(ctx context.Context, r Request) (*http.Request, error) {
+func (c *Client) signed(ctx context.Context, method string, r Request) (*http.Request, error) {
 	base, err := c.base()
 	if err != nil {
 		return nil, err
@@ -134,7 +147,7 @@ func (c *Client) signed(ctx context.Context, r Request) (*http.Request, error) {
 	if len(r.Query) > 0 {
 		address += "?" + r.Query.Encode()
 	}
-	request, err := http.NewRequestWithContext(ctx, http.MethodPost, address, bytes.NewReader(r.Body))
+	request, err := http.NewRequestWithContext(ctx, method, address, bytes.NewReader(r.Body))
 	if err != nil {
 		return nil, err
 	}

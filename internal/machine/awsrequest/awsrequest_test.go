@@ -16,6 +16,7 @@ import (
 	"github.com/aws/aws-sdk-go-v2/service/lambda"
 	"github.com/aws/aws-sdk-go-v2/service/ssm"
 	"github.com/aws/smithy-go"
+	"github.com/aws/smithy-go/encoding/httpbinding"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/engine/enginetest"
@@ -106,6 +107,17 @@ func TestTheRequestsAreThoseOfTheSDK(t *testing.T) {
 			}
 			same(t, r)
 		}
+	})
+	t.Run("GetFunctionConcurrency", func(t *testing.T) {
+		r, config := newService(t, says(`{"ReservedConcurrentExecutions":0}`))
+		function := "arn:aws:lambda:eu-central-1:123456789012:function:step"
+		if out, err := awsrequest.New("lambda", config).Get(t.Context(), awsrequest.Request{Path: "/2019-09-30/functions/" + httpbinding.EscapePath(function, true) + "/concurrency"}); err != nil || len(out.Body) == 0 {
+			t.Fatal(out, err)
+		}
+		if _, err := lambda.NewFromConfig(config).GetFunctionConcurrency(t.Context(), &lambda.GetFunctionConcurrencyInput{FunctionName: &function}); err != nil {
+			t.Fatal(err)
+		}
+		same(t, r)
 	})
 	t.Run("GetParameter", func(t *testing.T) {
 		r, config := newService(t, says(`{"Parameter":{"Value":"v"}}`))
