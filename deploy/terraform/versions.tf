@@ -1,6 +1,6 @@
 # Generated from template.yaml by .ci/ways update; do not edit.
 
-# Of the template 17c462aecaa32add.
+# Of the template 13b63c8c4e651f9b.
 
 terraform {
   required_version = ">= 1.9"

@@ -108,6 +108,9 @@ func (h *Hook) test(ctx context.Context) error {
 		if err != nil {
 			h.o.Logger.Warn("it could not be read whether the step function is stopped", "error", err)
 		}
+		if n == 1 {
+			h.tidy(ctx)
+		}
 		err = h.once(ctx)
 		if !errors.Is(err, errUndecided) || n == attempts {
 			return err

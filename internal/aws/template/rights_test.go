@@ -82,7 +82,7 @@ var grants = map[string][]string{
 		"sqs:ChangeMessageVisibility NotifyQueue", "sqs:DeleteMessage NotifyQueue", "sqs:GetQueueAttributes NotifyQueue", "sqs:ReceiveMessage NotifyQueue",
 		"sqs:SendMessage NotifyQueue", "events:PutEvents " + eventBus, "sns:Publish NoticeTopicArn", "ses:SendEmail " + mailIdentity, "ssm:GetParameter " + parameters, "not ssm:GetParameter " + hookParameters, "not ssm:GetParameter " + signInParameter, "kms:Decrypt SecretsKeyArn"},
 	// each item only if it is of the tests' tenant
-	"PreTrafficFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:UpdateItem Table",
+	"PreTrafficFunction": {"dynamodb:BatchGetItem Table", "dynamodb:GetItem Table", "dynamodb:PutItem Table", "dynamodb:Query Table", "dynamodb:Query Table/index/list", "dynamodb:UpdateItem Table",
 		"dynamodb:DeleteItem Table", "lambda:InvokeFunction " + stepVersions, "lambda:GetFunctionConcurrency StepFunction", "codedeploy:PutLifecycleEventHookExecutionStatus " + deploymentGroups},
 	"SweepFunction": {"dynamodb:Query Table/index/due", "dynamodb:UpdateItem Table", "sqs:SendMessage NotifyQueue", "sqs:SendMessage WakeQueue"},
 }
@@ -277,7 +277,11 @@ func tenantWrongs(t Template) (wrong []string) {
 		if !strings.HasPrefix(fmt.Sprint(List(member(one.body, "Action"))), "[dynamodb:") {
 			continue
 		}
-		want := `{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":["?#` + stack.PreTrafficTenant + `#*"]}}`
+		keys := "?#" + stack.PreTrafficTenant + "#*"
+		if strings.HasSuffix(target(member(one.body, "Resource")), "/index/list") {
+			keys = "T#" + stack.PreTrafficTenant // of its runs
+		}
+		want := `{"ForAllValues:StringLike":{"dynamodb:LeadingKeys":["` + keys + `"]}}`
 		if got := as(member(one.body, "Condition")); got != want {
 			wrong = append(wrong, fmt.Sprintf("PreTrafficFunction reaches items under the condition %s, and must under %s", got, want))
 		}
