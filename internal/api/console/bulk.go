@@ -43,6 +43,7 @@ type bulkView struct {
 	Left      int // milliseconds until the first answer that can be taken back takes effect
 	LeftWhole int
 	Undo      []heldAnswer
+	Kept      []bulkDone // answers that weren't undone, though it was asked for, and why
 }
 
 // bulkRow is a question that waits, with all of its values.
@@ -68,12 +69,19 @@ func (c *Console) together(w http.ResponseWriter, l look) error {
 	if l.URL.Query().Has("kept") {
 		above = say("bulk.kept")
 	}
-	return c.review(w, l, http.StatusOK, l.URL.Query()["question"], above, nil)
+	return c.review(w, l, http.StatusOK, l.URL.Query()["question"], remarks{above: above})
 }
 
-// review draws the page of several questions. The refused are those whose answers weren't stored,
-// and why.
-func (c *Console) review(w http.ResponseWriter, l look, status int, ids []string, above string, refused map[string]string) error {
+// remarks are what the page of several questions says of what was just sent, by question: why an
+// answer wasn't stored, and why one wasn't undone.
+type remarks struct {
+	above         string
+	refused, kept map[string]string
+}
+
+// review draws the page of several questions. A question that can't be read fails it, but one whose
+// answer wasn't undone: it is only named.
+func (c *Console) review(w http.ResponseWriter, l look, status int, ids []string, said remarks) error {
 	ids = slices.Compact(slices.Sorted(slices.Values(ids)))
 	switch n := len(ids); {
 	case n == 0:
@@ -86,14 +94,20 @@ func (c *Console) review(w http.ResponseWriter, l look, status int, ids []string
 	if err != nil {
 		return err
 	}
-	v := bulkView{Form: form, Above: above, Together: true, Hold: int(c.Hold / time.Second), Final: say("bulk.final")}
+	v := bulkView{Form: form, Above: said.above, Together: true, Hold: int(c.Hold / time.Second), Final: say("bulk.final")}
 	if v.Hold > 0 {
 		v.Final = say("bulk.hold", "n", strconv.Itoa(v.Hold))
 	}
 	now, alike, key := c.Clock.Now(), "", strings.Builder{}
 	for _, id := range ids {
+		kept, failed := said.kept[id]
+		if failed {
+			v.Kept = append(v.Kept, bulkDone{Path: "/questions/" + url.PathEscape(id), Question: id, Said: kept})
+		}
 		waits, became, err := c.Reads.Suspension(l.Context(), l.Caller(), id)
 		switch {
+		case err != nil && failed:
+			continue
 		case err != nil:
 			return err
 		case waits == nil:
@@ -103,7 +117,7 @@ func (c *Console) review(w http.ResponseWriter, l look, status int, ids []string
 		alike = first(alike, waits.Alike)
 		v.Together = v.Together && waits.Alike != "" && waits.Alike == alike
 		key.WriteString(id + " " + strconv.Itoa(len(waits.Suspension.Withdrawn)) + "\n")
-		v.Waiting = append(v.Waiting, waiting(*waits, now, refused[id]))
+		v.Waiting = append(v.Waiting, waiting(*waits, now, said.refused[id]))
 	}
 	v.ID = "console-" + core.Digest([]byte(key.String()))[:32]
 	n := strconv.Itoa(len(v.Waiting))
@@ -195,7 +209,7 @@ func (c *Console) answerTogether(w http.ResponseWriter, l look) error {
 	}
 	answers, err := c.Bulks.Decide(l.Context(), l.Caller(), b, true)
 	if e, known := problems.Refused(err); known && problems.Of(e.Code).Status == http.StatusConflict {
-		return c.review(w, l, http.StatusConflict, ids, say("question.refused", "detail", e.Detail), nil)
+		return c.review(w, l, http.StatusConflict, ids, remarks{above: say("question.refused", "detail", e.Detail)})
 	}
 	if err != nil {
 		return err
@@ -213,7 +227,7 @@ func (c *Console) answerTogether(w http.ResponseWriter, l look) error {
 		refused[a.Target] = say("bulk.unknown")
 	}
 	if len(refused) > 0 {
-		return c.review(w, l, http.StatusConflict, ids, say("bulk.some", "n", strconv.Itoa(len(refused)), "all", strconv.Itoa(len(ids))), refused)
+		return c.review(w, l, http.StatusConflict, ids, remarks{above: say("bulk.some", "n", strconv.Itoa(len(refused)), "all", strconv.Itoa(len(ids))), refused: refused})
 	}
 	c.seeOther(w, address)
 	return nil
@@ -231,27 +245,41 @@ func questionsIn(form url.Values, prefix string) (ids []string, address string) 
 	return ids, "/bulk?" + url.Values{"question": ids}.Encode()
 }
 
-// undoTogether takes back what can be: each answer is held on its own.
+// undoTogether takes back what can be: each answer is held on its own, and the failure of one stops
+// no other. If all that failed came too late, the browser is sent to what became of the questions.
 func (c *Console) undoTogether(w http.ResponseWriter, l look, form url.Values) error {
 	ids, address := questionsIn(form, "undo-")
 	if len(ids) > bulk.Most {
 		return tooMany()
 	}
-	kept := ""
+	kept, late := map[string]string{}, 0
 	for _, id := range ids {
 		_, err := c.Acts.Withdraw(l.Context(), l.Caller(), id, form.Get("undo-"+id))
-		if e, known := problems.Refused(err); known && problems.Of(e.Code).Status == http.StatusConflict {
-			kept = "&kept"
+		if err == nil {
 			continue
 		}
-		if err != nil {
-			return err
+		e, known := problems.Refused(err)
+		switch {
+		case !known:
+			c.Logger.ErrorContext(l.Context(), "an undo of several failed", "question", id, "error", err)
+			kept[id] = say("bulk.undo_unknown")
+			continue
+		case problems.Of(e.Code).Status == http.StatusConflict:
+			late++
 		}
+		kept[id] = e.Detail
 	}
 	others, _ := questionsIn(form, "with-")
 	if len(others) > 0 {
 		address = "/bulk?" + url.Values{"question": append(ids, others...)}.Encode()
 	}
-	c.seeOther(w, address+kept)
+	if len(kept) > late {
+		above := say("bulk.undo_some", "n", strconv.Itoa(len(kept)), "all", strconv.Itoa(len(ids)))
+		return c.review(w, l, http.StatusConflict, append(ids, others...), remarks{above: above, kept: kept})
+	}
+	if late > 0 {
+		address += "&kept"
+	}
+	c.seeOther(w, address)
 	return nil
 }

@@ -1,6 +1,7 @@
 package console_test
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"net/http"
@@ -14,6 +15,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
+	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
 func refundOf(amount int) frontendtest.Call {
@@ -235,6 +237,49 @@ func TestAnUndoOfSeveralThatComesTooLateForSome(t *testing.T) {
 	got = anna.post("/bulk", undo)
 	if page := anna.get(got.to); !strings.Contains(page.text, "too late to undo some") || !strings.Contains(page.text, "Approved by anna") {
 		t.Errorf("%d to %q: %s", got.status, got.to, page.text)
+	}
+}
+
+// One answer that can't be undone keeps no other: each is named with the reason.
+func TestAnUndoOfSeveralThatFailsForSome(t *testing.T) {
+	for name, fails := range map[string]struct {
+		of   func(sus []string) string
+		err  error // of the store
+		says string
+		undo int // that succeed
+	}{
+		"no such question": {of: func([]string) string { return "sus_0" }, says: "<bdi>sus_0</bdi>", undo: 3},
+		"no answer":        {of: func(sus []string) string { return sus[0] }, err: errors.New("the disk burns"), says: "It is not known whether this answer was undone", undo: 2},
+		"busy":             {of: func(sus []string) string { return sus[0] }, err: refusal.New(refusal.CodeUnavailable, "try again"), says: "try again", undo: 2},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := newServer(t)
+			runs, sus := waitingRefunds(s, 3)
+			anna := s.signedIn("anna")
+			undo := anna.get(anna.post("/bulk", anna.get(bulkPath(sus...)).several("resume")).to).several("withdraw")
+			bad := fails.of(sus)
+			undo.Set("undo-"+bad, undo.Get("undo-"+sus[0]))
+			if fails.err != nil {
+				s.keeps = map[string]error{bad: fails.err}
+			}
+			got := anna.post("/bulk", undo)
+			if got.status != http.StatusConflict || s.open(runs) != fails.undo {
+				t.Fatalf("%d, %d wait: %s", got.status, s.open(runs), got.text)
+			}
+			if !strings.Contains(got.text, fmt.Sprintf("1 of %d answers were not undone", 1+fails.undo)) || !strings.Contains(got.text, bad) || !strings.Contains(got.text, fails.says) {
+				t.Error(got.text)
+			}
+			if strings.Contains(got.text, "burns") {
+				t.Error("it shows what only the log may")
+			}
+			s.keeps = nil
+			if fails.err == nil {
+				return
+			}
+			if again := anna.post("/bulk", got.several("withdraw")); again.status != http.StatusSeeOther || s.open(runs) != 3 {
+				t.Errorf("undone again: %d, %d wait: %s", again.status, s.open(runs), again.text)
+			}
+		})
 	}
 }
 
