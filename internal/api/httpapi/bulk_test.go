@@ -219,8 +219,8 @@ func (s *server) runOf(sus string) string {
 	return state.Outcome.RunID
 }
 
-// TestAnAnswerToManyIsNotManyTimesAsLarge: a decision may have a reason of a megabyte, and each of a
-// hundred later ones is refused with it.
+// TestAnAnswerToManyIsNotManyTimesAsLarge: a decision may have a reason of a megabyte, and each of
+// a hundred later ones is refused with it.
 func TestAnAnswerToManyIsNotManyTimesAsLarge(t *testing.T) {
 	s := newServer(t, settings{})
 	run := s.start()
