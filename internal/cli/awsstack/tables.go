@@ -103,7 +103,7 @@ const readItems = "dynamodb:Query, GetItem and BatchGetItem"
 // Newer implements [stackdoctor.Runs].
 func (c contents) Newer(ctx context.Context) (read, newer int, err error) {
 	tenants, err := c.Tenants(ctx)
-	if err != nil {
+	if err != nil && !errors.Is(err, engine.ErrUnreadable) {
 		return 0, 0, explained(err, readItems)
 	}
 	for _, tenant := range tenants[:min(len(tenants), tenantsLooked)] {
@@ -125,9 +125,12 @@ func (c contents) Newer(ctx context.Context) (read, newer int, err error) {
 }
 
 // Deployed implements [stackdoctor.Agents].
-func (c contents) Deployed(ctx context.Context) (read []agent.Definition, newer int, err error) {
+func (c contents) Deployed(ctx context.Context) (read []agent.Definition, unread int, err error) {
 	tenants, err := c.Tenants(ctx)
-	if err != nil {
+	switch {
+	case errors.Is(err, engine.ErrUnreadable): // a tenant; the agents of the others are checked
+		unread++
+	case err != nil:
 		return nil, 0, explained(err, readItems)
 	}
 	for _, tenant := range tenants {
@@ -137,12 +140,12 @@ func (c contents) Deployed(ctx context.Context) (read []agent.Definition, newer 
 		}
 		for _, stored := range deployed {
 			d, err := agent.Decode(stored.Body)
-			if err != nil { // a newer program wrote it
-				newer++
+			if err != nil { // a newer program wrote it, or it's damaged
+				unread++
 				continue
 			}
 			read = append(read, d)
 		}
 	}
-	return read, newer, nil
+	return read, unread, nil
 }

@@ -203,7 +203,7 @@ var ofModels = map[string]fault{
 	"not allowed": {func(a *account) {
 		a.stack.Parameters["BedrockModels"] = "arn:aws:bedrock:us-east-1::foundation-model/anthropic.m-1"
 	}, "models", stackdoctor.Failed, "BedrockModels does not allow it", "BedrockModels"},
-	"of a newer time": {func(a *account) { a.unread = 1 }, "models", stackdoctor.Warning, "1 agent written by a newer version: not checked", "newer"},
+	"of a newer time": {func(a *account) { a.unread = 1 }, "models", stackdoctor.Warning, "1 agent that this version can't read: not checked", "newer"},
 }
 
 // TestAMissingPermissionIsNamed: what may not be read is said with the permission that it needs,

@@ -14,9 +14,9 @@ import (
 
 // Agents reads deployed agents.
 type Agents interface {
-	// Deployed are the deployed versions of all tenants' agents. Those that only a newer
-	// program can read are counted.
-	Deployed(ctx context.Context) (read []agent.Definition, newer int, err error)
+	// Deployed are the deployed versions of all tenants' agents. Those that this program can't
+	// read are counted, and so are all tenants together that it can't.
+	Deployed(ctx context.Context) (read []agent.Definition, unread int, err error)
 }
 
 // Models asks Bedrock about models.
@@ -42,13 +42,13 @@ type usedModel struct{ region, id string }
 
 func checkModels(ctx context.Context, agents Agents, from Models, s Stack, region string, try bool) []Finding {
 	r := results{check: "models"}
-	deployed, newer, err := agents.Deployed(ctx)
+	deployed, unread, err := agents.Deployed(ctx)
 	if err != nil {
 		r.unread("models of deployed agents", err)
 		return r.found
 	}
-	if newer > 0 {
-		r.warn("check them with the newer version", "%s written by a newer version: not checked", counted(newer, "agent"))
+	if unread > 0 {
+		r.warn("check them with the newer version, if one wrote them", "%s that this version can't read: not checked", counted(unread, "agent"))
 	}
 	used, others := map[usedModel][]string{}, map[string]bool{}
 	for _, d := range deployed {

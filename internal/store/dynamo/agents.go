@@ -1,6 +1,7 @@
 package dynamo
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"strings"
@@ -136,9 +137,11 @@ func (s *Store) Deployed(ctx context.Context, tenant string) (all []engine.Defin
 	return all, nil
 }
 
-// Tenants returns the tenants that have ever deployed an agent, by name.
+// Tenants returns the tenants that have a deployed agent, by name. One that can't be read hides no
+// other: all others are returned with the error, which is [engine.ErrUnreadable].
 func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 	const doing = "listing tenants"
+	var damaged error
 	var e expression
 	condition := e.in("{pk} = :pk")
 	e.value("pk", text(tenantsPK))
@@ -146,7 +149,8 @@ func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 		ExpressionAttributeNames: e.names, ExpressionAttributeValues: e.values}, func(it item) (bool, error) {
 		tenant, err := unescape(strings.TrimPrefix(textAt(it, attrSK), "#"))
 		if err != nil {
-			return false, unreadable("item "+keyOf(it).String(), err)
+			damaged = errors.Join(damaged, unreadable("item "+keyOf(it).String(), err))
+			return true, nil
 		}
 		deployed := false
 		err = s.query(ctx, doing, indexQuery(indexList, attrListPK, agentsPartition(tenant), attrListSK, "", true, 1), func(item) (bool, error) {
@@ -158,5 +162,5 @@ func (s *Store) Tenants(ctx context.Context) (tenants []string, err error) {
 		}
 		return true, err
 	})
-	return tenants, err
+	return tenants, cmp.Or(err, damaged)
 }

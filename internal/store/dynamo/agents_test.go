@@ -3,9 +3,12 @@ package dynamo_test
 import (
 	"errors"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb"
+	"github.com/aws/aws-sdk-go-v2/service/dynamodb/types"
 	"github.com/google/go-cmp/cmp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
@@ -90,6 +93,28 @@ func TestAgents(t *testing.T) {
 			t.Errorf("a version that runs are pinned to: %s, %v", d.Body, err)
 		}
 		if tenants, err := store.Tenants(t.Context()); err != nil || !slices.Equal(tenants, []string{"a#b"}) {
+			t.Errorf("tenants %q, %v", tenants, err)
+		}
+	})
+}
+
+// A tenant whose key can't be read hides no other.
+func TestADamagedTenantHidesNoOther(t *testing.T) {
+	t.Parallel()
+	eachServer(t, func(t *testing.T, s server) {
+		client, table := s.client(), s.table(t)
+		store := s.store(t, client, table, nil)
+		for _, tenant := range []string{"acme", "zoo"} {
+			must(t, store.PutDefinition(t.Context(), engine.Definition{Tenant: tenant, Name: "desk", Digest: "d1", Body: []byte(`{}`)}))
+			must(t, store.Deploy(t.Context(), tenant, "desk", "d1"))
+		}
+		for _, sk := range []string{"#b%zz", "#%"} { // one behind acme, one before it
+			_, err := client.PutItem(t.Context(), &dynamodb.PutItemInput{TableName: &table, Item: map[string]types.AttributeValue{
+				"pk": &types.AttributeValueMemberS{Value: "K#tenants"}, "sk": &types.AttributeValueMemberS{Value: sk}}})
+			must(t, err)
+		}
+		tenants, err := store.Tenants(t.Context())
+		if !errors.Is(err, engine.ErrUnreadable) || !strings.Contains(err.Error(), "b%zz") || !slices.Equal(tenants, []string{"acme", "zoo"}) {
 			t.Errorf("tenants %q, %v", tenants, err)
 		}
 	})
