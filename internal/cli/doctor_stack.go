@@ -70,8 +70,8 @@ func (a *app) doctorStack(ctx context.Context, f stackFlags, most time.Duration)
 	return nil
 }
 
-// unread is an error of AWS. Others than an [awscli.Problem] may wrap one of the network, which must
-// not be taken for one of a Dormouse server.
+// unread is an error of AWS. Others than an [awscli.Problem] may wrap one of the network, which
+// must not be taken for one of a Dormouse server.
 func unread(err error) error {
 	if problem, is := errors.AsType[*awscli.Problem](err); is {
 		return problem

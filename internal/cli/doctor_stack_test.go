@@ -3,6 +3,7 @@ package cli_test
 import (
 	"encoding/json"
 	"fmt"
+	"net/http"
 	"net/http/httptest"
 	"os"
 	"path/filepath"
@@ -309,6 +310,19 @@ func TestDoctorSaysThatCloudFormationDoesNotAnswer(t *testing.T) {
 			t.Errorf("%s%s", o.stdout, o.stderr)
 		}
 	}
+}
+
+// TestDoctorSaysThatAnAnswerOfAWSIsCutOff, and not that a Dormouse server does not answer.
+func TestDoctorSaysThatAnAnswerOfAWSIsCutOff(t *testing.T) {
+	web := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		w.Header().Set("Content-Length", "1000")
+		_, _ = w.Write([]byte("<DescribeStacksResponse>"))
+	}))
+	defer web.Close()
+	environment(t, map[string]string{"AWS_ACCESS_KEY_ID": "a", "AWS_SECRET_ACCESS_KEY": "b", "AWS_ENDPOINT_URL": web.URL, "AWS_MAX_ATTEMPTS": "1"})
+	o := withEnv(t, nil, "doctor", "--stack", "desk", "--region", "eu-central-1")
+	o.wantExit(t, cmdline.ExitFailed)
+	contains(t, o.stderr, "the stack can't be read: ", "unexpected EOF")
 }
 
 // TestDoctorPrintsALinePerFinding: names and texts of AWS and of the API can't add a line.

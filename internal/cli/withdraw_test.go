@@ -76,7 +76,7 @@ func TestTheCommandsAfterAWithdrawalHaveAnotherID(t *testing.T) {
 			Suspension: wire.Suspension{ID: "sus_1_a", Withdrawn: withdrawn}}}}
 		s := newServer(t, map[string]http.HandlerFunc{"GET /v1/runs/" + runID: answer(200, run)})
 		out := dormouse(t, s, "runs", runID)
-		contains(t, out.stdout, "dormouse decide "+runID+" sus_1_a --approve"+want+"\n", "dormouse decide "+runID+" sus_1_a --deny --reason TEXT"+want+"\n")
+		contains(t, out.stdout, "dormouse decide "+runID+" sus_1_a"+want+" --approve\n", "dormouse decide "+runID+" sus_1_a"+want+" --deny --reason TEXT\n")
 	}
 }
 

@@ -34,7 +34,7 @@ func (t *Table) Explain(err error, operation string) error {
 	return err
 }
 
-// Silent is the [Problem] of a service that can't be reached in a region; nil for every other error.
+// Silent is the [Problem] of a service that can't be reached in a region; nil for other errors.
 func Silent(err error, service, region string) *Problem {
 	silent, is := errors.AsType[net.Error](err)
 	if !is {

@@ -17,29 +17,27 @@ type answer struct{ means, Command string }
 // Answers are the commands that decide a waiting call. They depend on its kind. After a withdrawal
 // they have a new decision id, because the same answer would get that of the withdrawn one.
 func (a *App) Answers(run string, p wire.Pending) []answer {
-	answered := func(flags string) string {
-		return a.Command("decide " + run + " " + p.Suspension.ID + flags + anotherID(p.Suspension.Withdrawn))
-	}
+	base := a.Command("decide "+run+" "+p.Suspension.ID) + anotherID(p.Suspension.Withdrawn)
 	switch {
 	case p.Kind == "interrupt":
 		run = AskerRun(run, p)
 		return []answer{{"resume", a.Command("resume " + run)}, {"cancel", a.Command("runs cancel " + run)}}
 	case TakesResult(p):
-		return []answer{{"result", answered(" --result JSON")}, {"deny", answered(" --deny --reason TEXT")}}
+		return []answer{{"result", base + " --result JSON"}, {"deny", base + " --deny --reason TEXT"}}
 	case p.Kind == "approval":
-		return []answer{{"approve", answered(" --approve")}, {"deny", answered(" --deny --reason TEXT")}}
+		return []answer{{"approve", base + " --approve"}, {"deny", base + " --deny --reason TEXT"}}
 	case p.Kind == "unknown_outcome":
 		return []answer{
-			{"it happened", answered(" --result JSON")},
-			{"it failed", answered(" --error TEXT")},
-			{"it did not happen, run it", answered(" --approve")},
-			{"don't run it", answered(" --deny")},
+			{"it happened", base + " --result JSON"},
+			{"it failed", base + " --error TEXT"},
+			{"it did not happen, run it", base + " --approve"},
+			{"don't run it", base + " --deny"},
 		}
 	}
 	return []answer{
-		{"result", answered(" --result JSON")},
-		{"failure", answered(" --error TEXT")},
-		{"cancel", answered(" --deny --reason TEXT")},
+		{"result", base + " --result JSON"},
+		{"failure", base + " --error TEXT"},
+		{"cancel", base + " --deny --reason TEXT"},
 	}
 }
 

@@ -213,7 +213,7 @@ func (v decideFlags) said() (flags []string) {
 func (a *app) onlyPending(ctx context.Context, c *client.Client, id string) (waiting, error) {
 	run, err := c.Run(ctx, id)
 	if refused, is := errors.AsType[*client.Error](err); is && refused.Code == "role_required" {
-		f := a.Refused(refused) // a token with the role decide is enough if nothing has to be read
+		f := a.Refused(refused) // the role decide is enough if nothing has to be read
 		f.Detail += "; or pass TARGET, the suspension id"
 		return waiting{}, f
 	}
