@@ -53,8 +53,13 @@ var logged = map[string]string{
 	"the new version failed its test and gets no traffic": "`error` says why.",
 
 	// Warnings: an operator has to act if they persist.
-	"an answer of several failed":                                    "The store failed for one of several decisions; its approver sees that. The others have their own outcome.",
-	"decisions are not limited, because their rate can't be counted": "The table doesn't answer for the tenant's rate, so its decisions are accepted. Check the table's capacity.",
+	"an answer of several failed":                                                                            "The store failed for one of several decisions; its approver sees that. The others have their own outcome.",
+	"decisions are not limited, because their rate can't be counted":                                         "The table doesn't answer for the tenant's rate, so its decisions are accepted. Check the table's capacity.",
+	"an answer may be stored or not":                                                                         "The store failed while it stored an answer. Its page offers to send the same answer again.",
+	"an undo of several failed":                                                                              "The store failed for one of several; its approver sees which.",
+	"what earlier tests have left could not be deleted; no caller sees it":                                   "-The next test tries again.",
+	"it could not be read whether the step function is stopped":                                              "-The new version is tested.",
+	"the step function is stopped (its reserved concurrency is 0), so the new version passes without a test": "-The stack is being restored.",
 	"step given up":                                        "The store was slow, or the worker's time for the step was nearly over. The step is retried. If it repeats, check the store.",
 	"receiving failed":                                     "The store didn't respond. Check it.",
 	"a delivery panicked":                                  "A bug. The delivery is repeated.",
