@@ -271,9 +271,9 @@ func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal
 		answer := same(nil)
 		if held {
 			answer.AppliesAt = holds.At(s.Hold)
-			return answer, nil
+		} else {
+			f.wake(ctx, h.Tenant, h.Thread, false)
 		}
-		f.wake(ctx, h.Tenant, h.Thread, false)
 		return answer, nil
 	}
 	first, err := f.FirstResume(ctx, h, s)

@@ -260,7 +260,7 @@ func TestAnUndoOfSeveralThatFailsForSome(t *testing.T) {
 			bad := fails.of(sus)
 			undo.Set("undo-"+bad, undo.Get("undo-"+sus[0]))
 			if fails.err != nil {
-				s.keeps = map[string]error{bad: fails.err}
+				s.acts.keeps = map[string]error{bad: fails.err}
 			}
 			got := anna.post("/bulk", undo)
 			if got.status != http.StatusConflict || s.open(runs) != fails.undo {
@@ -272,7 +272,7 @@ func TestAnUndoOfSeveralThatFailsForSome(t *testing.T) {
 			if strings.Contains(got.text, "burns") {
 				t.Error("it shows what only the log may")
 			}
-			s.keeps = nil
+			s.acts.keeps = nil
 			if fails.err == nil {
 				return
 			}

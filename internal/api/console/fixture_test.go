@@ -81,20 +81,6 @@ type server struct {
 	lines  lines
 	waker  *frontendtest.Waker
 	acts   *losing
-	keeps  map[string]error // by question: an undo of its answer fails
-}
-
-// undoes is a reader whose undo may fail.
-type undoes struct {
-	*query.Reader
-	s *server
-}
-
-func (u undoes) Withdraw(ctx context.Context, c frontend.Caller, sus, decision string) (wire.DecisionAnswer, error) {
-	if err := u.s.keeps[sus]; err != nil {
-		return wire.DecisionAnswer{}, err
-	}
-	return u.Reader.Withdraw(ctx, c, sus, decision)
 }
 
 // lines is the store of delivery lines, for tests that work on them.
@@ -127,7 +113,7 @@ func newServerWith(t testing.TB, public access.PublicURL, change func(*session.D
 	sessions := &session.Desk{Tokens: s.tokens, Ended: store, Clock: clock, Random: random, Public: public, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	change(sessions)
-	s.acts = &losing{Acts: undoes{s.reads, s}}
+	s.acts = &losing{Acts: s.reads}
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public,
 		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.acts, Bulks: bulk.New(front), Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}, Hold: 8 * time.Second})}})
 	if err != nil {

@@ -18,11 +18,20 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 )
 
-// losing stores answers, or doesn't, and then fails in a way that doesn't say which.
+// losing stores answers, or doesn't, and then fails in a way that doesn't say which. Its undo may
+// fail, too.
 type losing struct {
 	console.Acts
 	fails  error // nil: it works
 	stores bool
+	keeps  map[string]error // by question: an undo of its answer fails
+}
+
+func (a *losing) Withdraw(ctx context.Context, c frontend.Caller, sus, decision string) (wire.DecisionAnswer, error) {
+	if err := a.keeps[sus]; err != nil {
+		return wire.DecisionAnswer{}, err
+	}
+	return a.Acts.Withdraw(ctx, c, sus, decision)
 }
 
 func (a *losing) DecideSuspension(ctx context.Context, c frontend.Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error) {

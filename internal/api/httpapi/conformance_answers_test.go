@@ -146,6 +146,16 @@ func TestARequestWithMoreDecisionsThanFitStoresNone(t *testing.T) {
 	}
 }
 
+func TestEachOfSeveralAlikeAnswersIsCounted(t *testing.T) {
+	s := newServer(t, settings{options: func(o *httpapi.Options) { o.Limits.Rates = bounds.Rates{pace.Decisions: pace.PerSecond(0.3, 0)} }})
+	one := `{"suspension":"sus_1_a","shown":"v1:0"}`
+	several := one + `,{"suspension":"sus_1_b","shown":"v1:0"},{"suspension":"sus_1_c","shown":"v1:0"}`
+	asked := func(questions string) string { return `{"action":"resume","questions":[` + questions + `]}` }
+	// of three tokens, the first takes one; the second takes one, and one for its other answers
+	s.posts(posted{"/v1/decisions", asked(one), "", 200, ""}, posted{"/v1/decisions", asked(several), "", 200, ""},
+		posted{"/v1/decisions", asked(one), "", 429, "rate_limited"})
+}
+
 func TestAKeyIsForOneRetry(t *testing.T) {
 	s := newServer(t, settings{})
 	first, second := s.start(), s.start()

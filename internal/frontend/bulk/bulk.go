@@ -43,8 +43,8 @@ func New(f *frontend.Frontend) *Desk { return &Desk{f} }
 //	   └── alike ── decide ── decide ── decide
 //	                stored    changed   stored
 //
-// The ids of the decisions follow from that of the bulk, and what makes questions alike does not
-// change. So the same bulk, sent again, is judged as before and meets its own decisions.
+// The ids of the decisions follow from that of the bulk, and of what makes questions alike, only an
+// escalation changes anything. So the same bulk, sent again, meets its own decisions.
 func (d *Desk) Decide(ctx context.Context, c frontend.Caller, b wire.Bulk, atOnce bool) ([]Answer, error) {
 	if err := check(b, d.front.Now()); err != nil {
 		return nil, err

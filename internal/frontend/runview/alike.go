@@ -15,8 +15,8 @@ const mostAlike = 4 << 10
 
 // Alike identifies what several questions have in common that one reader may answer at once: the
 // version of the agent, the tool, and the rule that asks. It is empty for a question that has to be
-// answered by itself; why says the reason. It depends on nothing that changes once a question is
-// asked, so that a repeated answer is judged like the first.
+// answered by itself; why says the reason. Once a question is asked, only an
+// escalation changes it; so a repeated answer is judged like the first.
 func Alike(agent, version string, c core.SuspendedCall) (alike, why string) {
 	if why = bySelf(agent, c); why != "" {
 		return "", why
