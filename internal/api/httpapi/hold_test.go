@@ -27,6 +27,9 @@ func TestADecisionIsHeldAndWithdrawnOverHTTP(t *testing.T) {
 		code                      string
 	}{
 		{"a", "POST", one, `{"action":"resume","hold":61}`, 400, "invalid_request"},
+		// the document's largest integer and its smallest are read, wherever one stands
+		{"a", "POST", decisions, `{"decisions":[{"target":"c2","action":"resume","hold":9007199254740991}]}`, 400, "invalid_request"},
+		{"a", "POST", decisions, `{"decisions":[{"target":"c2","action":"resume","hold":-9007199254740991}]}`, 400, "invalid_request"},
 		{"a", "POST", one, `{"decision_id":"d1","action":"resume"}`, 200, "already_decided"},
 		{"b", "POST", one, `{"action":"cancel"}`, 409, "already_decided"},
 		// the same answer of another person would be gone with the one that is held

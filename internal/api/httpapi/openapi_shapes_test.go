@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"reflect"
+	"slices"
 	"strings"
 
 	"github.com/google/jsonschema-go/jsonschema"
@@ -159,6 +160,9 @@ func (s *shapes) member(name string, t reflect.Type, asked bool) *jsonschema.Sch
 	default:
 		schema = s.of(t)
 	}
+	if asked && schema.Type == "integer" && schema.Maximum == nil {
+		schema.Maximum = jsonschema.Ptr(mostInteger)
+	}
 	if asked && !needed[name] && t.Kind() != reflect.Pointer {
 		schema = orNull(schema)
 	}
@@ -205,6 +209,10 @@ func wordsOf(t reflect.Type) []string {
 
 func words[E any]() *jsonschema.Schema { return enumOf(wordsOf(reflect.TypeFor[E]())...) }
 
+// mostInteger is the largest integer that every reader of JSON reads exactly. A body with a larger
+// one is malformed as a whole.
+const mostInteger = float64(1<<53 - 1)
+
 // loosely is an object of a list whose entries are answered one by one: its members are known and
 // of the right type, and what else is wrong with it is said in its place.
 func loosely(o *jsonschema.Schema) *jsonschema.Schema {
@@ -220,6 +228,9 @@ func loosely(o *jsonschema.Schema) *jsonschema.Schema {
 			fallthrough
 		default:
 			m.Enum, m.MinLength, m.MaxLength, m.Minimum, m.Maximum = nil, nil, nil, nil, nil
+			if slices.Contains(m.Types, "integer") {
+				m.Minimum, m.Maximum = jsonschema.Ptr(-mostInteger), jsonschema.Ptr(mostInteger)
+			}
 		}
 	}
 	return o
