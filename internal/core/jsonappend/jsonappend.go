@@ -5,10 +5,7 @@
 package jsonappend
 
 import (
-	"encoding/json"
-	"maps"
 	"math/bits"
-	"slices"
 	"unicode/utf8"
 )
 
@@ -88,18 +85,6 @@ func eight(s string) uint64 {
 	return uint64(s[0]) | uint64(s[1])<<8 | uint64(s[2])<<16 | uint64(s[3])<<24 | uint64(s[4])<<32 | uint64(s[5])<<40 | uint64(s[6])<<48 | uint64(s[7])<<56
 }
 
-// object appends an object with its members sorted by name.
-func object(dst []byte, members map[string]any) []byte {
-	dst = append(dst, '{')
-	for i, name := range slices.Sorted(maps.Keys(members)) {
-		if i > 0 {
-			dst = append(dst, ',')
-		}
-		dst = Value(append(Text(dst, name), ':'), members[name])
-	}
-	return append(dst, '}')
-}
-
 // List appends a list whose values are appended by value.
 func List[V any](dst []byte, values []V, value func([]byte, V) []byte) []byte {
 	dst = append(dst, '[')
@@ -110,24 +95,4 @@ func List[V any](dst []byte, values []V, value func([]byte, V) []byte) []byte {
 		dst = value(dst, v)
 	}
 	return append(dst, ']')
-}
-
-// Value appends a value that consists of strings, nil, lists, maps and valid JSON without spaces.
-// It panics on others.
-func Value(dst []byte, v any) []byte {
-	switch v := v.(type) {
-	case nil:
-		return append(dst, "null"...)
-	case string:
-		return Text(dst, v)
-	case json.RawMessage:
-		return append(dst, v...)
-	case map[string]any:
-		return object(dst, v)
-	case []any:
-		return List(dst, v, Value)
-	case []map[string]any:
-		return List(dst, v, object)
-	}
-	panic("jsonappend: a value of another type")
 }

@@ -4,21 +4,23 @@ import (
 	"encoding/base64"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"strings"
 	"unicode/utf8"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/core/jsonappend"
 )
 
-// message is a message of a request. Its content is a text, a list of pieces, or absent.
-type message map[string]any
-
-// messages renders the conversation. Consecutive texts of users and of the runtime, and images of
-// results, become one user message, because the templates of many models reject two in a row.
-func (c *call) messages() []message {
-	w := &writer{call: c}
+// appendMessages appends the conversation as JSON, the members of each object sorted by name.
+// Consecutive texts of users and of the runtime, and images of results, become one user message,
+// because the templates of many models reject two in a row.
+func (c *call) appendMessages(dst []byte) []byte {
+	w := &writer{call: c, out: append(dst, '[')}
 	if c.prompt.Instructions != "" {
-		w.out = append(w.out, message{"role": "system", "content": c.prompt.Instructions})
+		w.begin(`{"content":`)
+		w.string(c.prompt.Instructions)
+		w.raw(`,"role":"system"}`)
 	}
 	for _, m := range c.prompt.Messages {
 		switch m.Role {
@@ -33,17 +35,41 @@ func (c *call) messages() []message {
 		}
 	}
 	w.flush()
-	return w.out
+	return append(w.out, ']')
 }
 
-// writer collects the pieces of the next user message. Files get numbers as names.
+// writer appends messages and collects the pieces of the next user message. Files get numbers as
+// names.
 type writer struct {
 	*call
-	out    []message
-	pieces []map[string]any
-	behind []map[string]any // images of results, which may follow only after all results
+	out    []byte
+	begun  bool // out has a message
+	pieces []piece
+	behind []piece // images of results, which may follow only after all results
 	files  int
 }
+
+// piece is a part of a user message's content: a text, an image, or a document if it has a name.
+type piece struct {
+	text        string
+	media, name string
+	data        []byte
+}
+
+// begin appends the beginning of a message.
+func (w *writer) begin(text string) {
+	if w.begun {
+		w.raw(",")
+	}
+	w.begun = true
+	w.raw(text)
+}
+
+// raw appends JSON.
+func (w *writer) raw(text string) { w.out = append(w.out, text...) }
+
+// string appends a text as JSON.
+func (w *writer) string(text string) { w.out = jsonappend.Text(w.out, text) }
 
 // flush writes the images of results and the messages of the users.
 func (w *writer) flush() {
@@ -52,26 +78,42 @@ func (w *writer) flush() {
 	if len(pieces) == 0 {
 		return
 	}
-	var texts []string
-	for _, p := range pieces {
-		if text, ok := p["text"].(string); ok {
-			texts = append(texts, text)
+	w.begin(`{"content":`)
+	if !slices.ContainsFunc(pieces, func(p piece) bool { return p.media != "" }) {
+		// some endpoints accept lists only where they are necessary
+		texts := make([]string, len(pieces))
+		for i, p := range pieces {
+			texts[i] = p.text
 		}
+		w.string(strings.Join(texts, "\n\n"))
+	} else {
+		w.out = jsonappend.List(w.out, pieces, appendPiece)
 	}
-	if len(texts) == len(pieces) { // some endpoints accept lists only where they are necessary
-		w.out = append(w.out, message{"role": "user", "content": strings.Join(texts, "\n\n")})
-		return
+	w.raw(`,"role":"user"}`)
+}
+
+func appendPiece(dst []byte, p piece) []byte {
+	if p.media == "" {
+		dst = jsonappend.Text(append(dst, `{"text":`...), p.text)
+		return append(dst, `,"type":"text"}`...)
 	}
-	w.out = append(w.out, message{"role": "user", "content": pieces})
+	// neither a media type that endpoints accept nor base64 has a character to escape
+	url := func(dst []byte) []byte {
+		dst = append(append(append(dst, `"data:`...), p.media...), ";base64,"...)
+		return append(base64.StdEncoding.AppendEncode(dst, p.data), '"')
+	}
+	if p.name == "" {
+		return append(url(append(dst, `{"image_url":{"url":`...)), `},"type":"image_url"}`...)
+	}
+	dst = append(url(append(dst, `{"file":{"file_data":`...)), `,"filename":`...)
+	return append(jsonappend.Text(dst, p.name), `},"type":"file"}`...)
 }
 
 func (w *writer) text(text string) {
 	if text != "" {
-		w.pieces = append(w.pieces, textPiece(text))
+		w.pieces = append(w.pieces, piece{text: text})
 	}
 }
-
-func textPiece(text string) map[string]any { return map[string]any{"type": "text", "text": text} }
 
 func (w *writer) user(m core.Message) {
 	for _, p := range m.Parts {
@@ -89,23 +131,21 @@ var images = map[string]bool{"image/png": true, "image/jpeg": true, "image/gif":
 
 // file renders an image or a document. A type that no endpoint accepts becomes a note, and a text
 // document becomes its text.
-func (w *writer) file(p core.Part) []map[string]any {
+func (w *writer) file(p core.Part) []piece {
 	w.files++
 	name := fmt.Sprintf("document-%d", w.files)
 	media, _, _ := strings.Cut(strings.ToLower(p.Media), ";")
-	url := func() string { return "data:" + media + ";base64," + base64.StdEncoding.EncodeToString(p.Data) }
 	switch media = strings.TrimSpace(media); {
 	case len(p.Data) == 0:
-		return []map[string]any{textPiece("[" + named(name, p) + " is empty]")}
+		return []piece{{text: "[" + named(name, p) + " is empty]"}}
 	case images[media]:
-		return []map[string]any{{"type": "image_url", "image_url": map[string]any{"url": url()}}}
+		return []piece{{media: media, data: p.Data}}
 	case media == "application/pdf":
-		return []map[string]any{textPiece("[" + named(name, p) + " is attached]"),
-			{"type": "file", "file": map[string]any{"filename": name + ".pdf", "file_data": url()}}}
+		return []piece{{text: "[" + named(name, p) + " is attached]"}, {media: media, name: name + ".pdf", data: p.Data}}
 	case (strings.HasPrefix(media, "text/") || media == "application/json") && utf8.Valid(p.Data):
-		return []map[string]any{textPiece(fmt.Sprintf("[%s]\n%s\n[end of %s]", named(name, p), p.Data, name))}
+		return []piece{{text: fmt.Sprintf("[%s]\n%s\n[end of %s]", named(name, p), p.Data, name)}}
 	}
-	return []map[string]any{textPiece("[" + named(name, p) + " has a type that this model does not accept]")}
+	return []piece{{text: "[" + named(name, p) + " has a type that this model does not accept]"}}
 }
 
 // named is a file's name, followed in quotes by the name that its sender chose, which is untrusted.
@@ -127,38 +167,51 @@ func (w *writer) assistant(m core.Message) {
 		return
 	}
 	w.flush()
-	out := message{"role": "assistant", "content": text}
+	w.begin(`{"content":`)
 	if text == "" {
-		out["content"] = nil
+		w.raw("null")
+	} else {
+		w.string(text)
 	}
-	var calls []any
-	for _, c := range m.Calls {
-		calls = append(calls, map[string]any{"id": callID(c.ID), "type": "function",
-			"function": map[string]any{"name": w.names.there[c.Name], "arguments": string(objectOf(c.Arguments))}})
+	if len(m.Calls) > 0 {
+		w.reasoning(m.Parts)
 	}
-	if calls != nil {
-		out["tool_calls"] = calls
-		w.reasoning(out, m.Parts)
+	w.raw(`,"role":"assistant"`)
+	if len(m.Calls) > 0 {
+		w.out = jsonappend.List(append(w.out, `,"tool_calls":`...), m.Calls, w.appendCall)
 	}
-	w.out = append(w.out, out)
+	w.raw("}")
+}
+
+func (w *writer) appendCall(dst []byte, c core.ToolCall) []byte {
+	dst = jsonappend.Text(append(dst, `{"function":{"arguments":`...), string(objectOf(c.Arguments)))
+	dst = jsonappend.Text(append(dst, `,"name":`...), w.names.there[c.Name])
+	dst = jsonappend.Text(append(dst, `},"id":`...), callID(c.ID))
+	return append(dst, `,"type":"function"}`...)
 }
 
 // reasoning returns the reasoning of a turn with calls to the endpoint, in the member in which it
 // came. After a turn that ended, no endpoint reads it.
-func (w *writer) reasoning(out message, parts []core.Part) {
+func (w *writer) reasoning(parts []core.Part) {
 	if w.noReasoning.Load() {
 		return
 	}
-	for _, p := range parts {
-		if member := string(p.Sealed); p.Type == core.PartReasoning && p.Provider == Provider && reasoningMembers[member] {
-			before, _ := out[member].(string)
-			out[member] = before + p.Text
+	for _, member := range reasoningMembers {
+		text, came := "", false
+		for _, p := range parts {
+			if p.Type == core.PartReasoning && p.Provider == Provider && string(p.Sealed) == member {
+				text, came = text+p.Text, true
+			}
+		}
+		if came {
+			w.raw(`,"` + member + `":`)
+			w.string(text)
 		}
 	}
 }
 
-// reasoningMembers are the names of the member that endpoints use.
-var reasoningMembers = map[string]bool{"reasoning_content": true, "reasoning": true}
+// reasoningMembers are the names of the member that endpoints use, sorted.
+var reasoningMembers = []string{"reasoning", "reasoning_content"}
 
 // objectOf returns a call's arguments with every digit. Arguments that are not an object are
 // wrapped in one, because many endpoints parse them and would reject the entire conversation.
@@ -183,7 +236,7 @@ func (w *writer) result(m core.Message) {
 			text += p.Text
 		case core.PartImage, core.PartDocument:
 			if files++; files == 1 {
-				w.behind = append(w.behind, textPiece("[Files of the result of the call "+callID(m.CallID)+"]"))
+				w.behind = append(w.behind, piece{text: "[Files of the result of the call " + callID(m.CallID) + "]"})
 			}
 			w.behind = append(w.behind, w.file(p)...)
 		}
@@ -197,5 +250,9 @@ func (w *writer) result(m core.Message) {
 	if m.Error {
 		text = failedMark + text
 	}
-	w.out = append(w.out, message{"role": "tool", "tool_call_id": callID(m.CallID), "content": text})
+	w.begin(`{"content":`)
+	w.string(text)
+	w.raw(`,"role":"tool","tool_call_id":`)
+	w.string(callID(m.CallID))
+	w.raw("}")
 }

@@ -6,11 +6,21 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/engine"
 )
 
-// legal matches what every endpoint accepts as the name of a tool or the id of a call.
-var (
-	legal   = lazyregexp.New(`^[a-zA-Z0-9_-]{1,64}$`)
-	illegal = lazyregexp.New(`[^a-zA-Z0-9_-]`)
-)
+// illegal matches what some endpoint rejects in the name of a tool or the id of a call.
+var illegal = lazyregexp.New(`[^a-zA-Z0-9_-]`)
+
+// legal reports whether every endpoint accepts a text as such a name or id. A step asks it about
+// each call of the conversation, for which an expression would take as long as writing them.
+func legal(text string) bool {
+	for i := range len(text) {
+		switch b := text[i]; {
+		case 'a' <= b && b <= 'z', 'A' <= b && b <= 'Z', '0' <= b && b <= '9', b == '_', b == '-':
+		default:
+			return false
+		}
+	}
+	return 1 <= len(text) && len(text) <= 64
+}
 
 // names maps the names of tools to those of the endpoint, and back. A name that every endpoint
 // accepts stays; another becomes its legal characters and a digest. It is thus the same in every
@@ -21,9 +31,11 @@ func namesOf(p engine.Prompt) names {
 	n := names{map[string]string{}, map[string]string{}}
 	var odd []string
 	see := func(name string) {
-		if legal.MatchString(name) {
+		switch {
+		case n.there[name] != "":
+		case legal(name):
 			n.there[name], n.back[name] = name, name
-		} else {
+		default:
 			odd = append(odd, name)
 		}
 	}
@@ -59,7 +71,7 @@ func (n names) given(wire string) string {
 
 // callID returns a call's id in a form that every endpoint accepts.
 func callID(id string) string {
-	if legal.MatchString(id) {
+	if legal(id) {
 		return id
 	}
 	return legalised(id, id)

@@ -73,7 +73,7 @@ func (c *call) written(members map[string]json.RawMessage) []byte {
 			out = append(out, members[name]...)
 			continue
 		}
-		out = jsonappend.List(out, c.messages(), func(out []byte, m message) []byte { return jsonappend.Value(out, map[string]any(m)) })
+		out = c.appendMessages(out)
 	}
 	return append(out, '}')
 }
