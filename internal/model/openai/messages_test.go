@@ -2,6 +2,7 @@ package openai
 
 import (
 	"encoding/json"
+	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
@@ -33,6 +34,22 @@ func TestARequestIsWrittenAsEncodingJSONWritesIt(t *testing.T) {
 		if got, want := rolesOf(read), wantedRoles(p); got != want {
 			t.Fatalf("the roles are %s, want %s, in %s", got, want, body)
 		}
+	}
+}
+
+// BenchmarkRequest writes the request of step 500: a result of 2 KB for each step before.
+func BenchmarkRequest(b *testing.B) {
+	p := engine.Prompt{Instructions: "You settle orders.", Tools: []core.ToolSpec{{Name: "look"}}}
+	p.Messages = append(p.Messages, core.Message{Role: core.RoleUser, Parts: core.TextParts("Settle the orders of this week.")})
+	for i := range 500 {
+		id := fmt.Sprintf("call_%d", i)
+		p.Messages = append(p.Messages,
+			core.Message{Role: core.RoleAssistant, Parts: core.TextParts("Order is next."), Calls: []core.ToolCall{{ID: id, Name: "look", Arguments: json.RawMessage(`{"order":1}`)}}},
+			core.Message{Role: core.RoleTool, CallID: id, Parts: core.TextParts(strings.Repeat("lamp chair parcel ", 110))})
+	}
+	for b.Loop() {
+		c := &call{Model: &Model{}, names: namesOf(p), prompt: p}
+		b.SetBytes(int64(len(c.body())))
 	}
 }
 
