@@ -8,7 +8,7 @@ ACTIONLINT = go tool -modfile=tools/go.mod actionlint
 
 .DEFAULT_GOAL := help
 
-.PHONY: help build demo test race sim planted torture bench lint vuln tails fuzz deploy sam e2e dist image ci
+.PHONY: help build demo test race long sim planted torture bench lint vuln tails fuzz deploy sam e2e dist image ci
 
 help: ## list the targets
 	@grep -hE '^[a-z-]+:.*## ' $(MAKEFILE_LIST) | awk -F ':.*## ' '{printf "  %-8s %s\n", $$1, $$2}'
@@ -41,12 +41,15 @@ test: ## all tests in random order, a slice of each long suite
 ALONE := TestResponsesAddUp|TestATreeSplitAtAnyCursorIsTheWhole|TestTheOrderOfATree|TestATreeRestsOnlyBehindItsLastEvent|TestInboxScreensFit
 ALONE := ^(TestFoldingKnowsEveryCharacterThatAnotherIsTakenFor|TestEveryMemberOfTheSchemaIsNeeded|TestTheTemplateHoldsWhatLintDoesNotSee|$(ALONE))$$
 
-# The packages that take longest begin first.
-LONG := ./internal/proof/sim ./internal/proof/replay ./internal/engine ./internal/store/sqlite
-
-race: ## all tests with the race detector if there is a C compiler; slow tests of one goroutine left out, three of the simulator in part
+race: ## all tests with the race detector if there is a C compiler, a slice of each long suite; slow tests of one goroutine left out
 	$(if $(RACE),,@echo "there is no C compiler, so the race detector is left out")
-	GOGC=400 go test $(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -shuffle=on -p=4 -skip='$(ALONE)$(addprefix |,$(SKIP))' $(FLAGS) $(LONG) ./...
+	GOGC=400 go test -short $(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -shuffle=on -p=4 -skip='$(ALONE)$(addprefix |,$(SKIP))' $(FLAGS) ./...
+
+# The packages with suites of which -short plays a slice.
+SUITES = $(addprefix ./,$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=browsertest -E 'testing\.Short|effort\.(Of|Long)' cmd examples internal))))
+
+long: ## all of the suites of which test and race play a slice
+	GOGC=400 go test -shuffle=on -p=4 $(if $(SKIP),-skip='$(SKIP)') $(FLAGS) $(SUITES)
 
 torture: build ## kill a server KILLS times under load, and look for everything it acknowledged
 	bin/dormouse-proof torture --kills $(or $(KILLS),50)

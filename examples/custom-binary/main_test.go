@@ -198,7 +198,7 @@ func TestTheBuiltProgramServes(t *testing.T) {
 
 func TestTheFunctionsCompile(t *testing.T) {
 	if testing.Short() {
-		t.Skip("it builds the functions; make race does")
+		t.Skip("it builds the functions; make long does")
 	}
 	cmd := exec.Command("go", "build", "-tags", "lambda.norpc,nethttpomithttp2", "-o", t.TempDir()+"/", "./lambda/...")
 	if out, err := cmd.CombinedOutput(); err != nil {

@@ -1,6 +1,5 @@
 // Package effort says how much of a long suite a test plays. Under go test -short, which make test
-// passes, each suite plays a slice; make race plays all of it, but for three suites of the
-// simulator.
+// and make race pass, each suite plays a slice; make long plays all of it.
 package effort
 
 import "testing"
@@ -17,6 +16,6 @@ func Of(full, short int) int {
 func Long(t testing.TB, reason string) {
 	t.Helper()
 	if testing.Short() {
-		t.Skip("make race plays it: " + reason)
+		t.Skip("make long plays it: " + reason)
 	}
 }

@@ -17,7 +17,7 @@ func TestTheReportSaysHowFarItIsAndWhatFailed(t *testing.T) {
 {"Action":"fail","Package":"p/a","Test":"TestBad"}
 {"Action":"output","Package":"p/a","Output":"FAIL\n"}
 {"Action":"fail","Package":"p/a","Elapsed":1.5}
-{"Action":"output","Package":"p/b","Test":"TestLong","Output":"    b_test.go:9: make race plays it: it kills servers\n"}
+{"Action":"output","Package":"p/b","Test":"TestLong","Output":"    b_test.go:9: make long plays it: it kills servers\n"}
 {"Action":"skip","Package":"p/b","Test":"TestLong"}
 {"Action":"output","Package":"p/b","Test":"TestQueue","Output":"    turns.go:29: this queue does not promise turns\n"}
 {"Action":"skip","Package":"p/b","Test":"TestQueue"}
@@ -38,7 +38,7 @@ FAIL
 c.go:1: syntax error
 not an event
 [  3 of 3] FAIL        0.0s  p/c
-skipped  1: make race plays it: it kills servers (p/b.TestLong)
+skipped  1: make long plays it: it kills servers (p/b.TestLong)
 skipped  1: this queue does not promise turns (p/b.TestQueue)
 3 packages, 4 tests: 1 failed, 2 skipped, in 1m30s
 `
