@@ -67,8 +67,10 @@ func TestACopyIsWhatARealRunLeaves(t *testing.T) {
 		}
 		draws = append(draws, other.Drawn)
 	}
-	if err := template.Write(t.Context(), made, draws); err != nil {
-		t.Fatal(err)
+	for range 2 { // as after a write that was answered as hanging, and was made
+		if err := template.Write(t.Context(), made, draws); err != nil {
+			t.Fatal(err)
+		}
 	}
 	want, got := dump(t, filepath.Join(r.data, databaseFile)), dump(t, path)
 	for _, table := range []string{"migrations", "mark", "definitions", "deployed", "sqlite_sequence"} {

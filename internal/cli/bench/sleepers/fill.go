@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"net/url"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -15,6 +16,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/machine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/copies"
@@ -73,12 +75,25 @@ func (b *bench) first(ctx context.Context, s store) (thread string, err error) {
 	return run.ThreadID, err
 }
 
-// batch is how many runs are written in one transaction.
-const batch = 2000
+// The ids are random, so each run that is written changes a page of its own in the indexes. The
+// pages reach the disk when the system likes; once it holds too many, it makes writes wait, and a
+// write that takes 15 s counts as one of a hanging disk. So transactions are small, and the file is
+// flushed between them.
+const (
+	batch      = 250    // runs in one transaction
+	flushEvery = 50_000 // runs
+	patience   = 20     // writes that are answered as hanging, one after the other
+)
 
 // copy writes all other runs, and returns when the first one began. They began during the two days
 // before it, so their reminders are due tomorrow.
 func (b *bench) copy(ctx context.Context, s store, thread string, written func(int)) (born int64, err error) {
+	// open until the database is closed: to close a file ends the locks of its process
+	file, err := os.OpenFile(s.File(), os.O_RDWR, 0)
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, file.Sync(), file.Close()) }()
 	db, err := sqlite.Open(ctx, s.File(), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}, Sync: dbfile.SyncOff})
 	if err != nil {
 		return 0, err
@@ -94,12 +109,27 @@ func (b *bench) copy(ctx context.Context, s store, thread string, written func(i
 		for i := from; i < min(from+batch, s.total-1); i++ {
 			draws = append(draws, b.draw(s, i))
 		}
-		if err := template.Write(ctx, db, draws); err != nil {
-			return 0, err
+		if err := patiently(func() error { return template.Write(ctx, db, draws) }); err != nil {
+			return 0, fmt.Errorf("after %d of %d runs: %w", from, s.total, err)
 		}
-		written(from + len(draws))
+		if written(from + len(draws)); (from+batch)%flushEvery == 0 {
+			if err := file.Sync(); err != nil {
+				return 0, err
+			}
+		}
 	}
 	return s.born, nil
+}
+
+// patiently repeats a write whose disk seems to hang. The write may have been made all the same, or
+// be made later, so it must be one that can be repeated.
+func patiently(write func() error) (err error) {
+	for range patience {
+		if err = write(); !errors.Is(err, engine.ErrDisk) {
+			return err
+		}
+	}
+	return err
 }
 
 const spread = 48 * time.Hour

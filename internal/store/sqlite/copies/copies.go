@@ -90,7 +90,7 @@ func rows(ctx context.Context, db *sqlite.DB, query string, args ...any) (all []
 }
 
 // Write adds a copy for each of some draws, in one transaction. Everything that the store derives
-// from rows, it derives from these.
+// from rows, it derives from these. A copy that is there already stays as it is.
 func (t Template) Write(ctx context.Context, db *sqlite.DB, draws []Drawn) error {
 	_, err := txfile.Write(ctx, db.File, func(tx *txfile.Tx) (struct{}, error) {
 		for _, d := range draws {
@@ -119,7 +119,7 @@ func (t Template) write(tx *txfile.Tx, d Drawn) error {
 }
 
 func insert(table, columns string) string {
-	return "INSERT INTO " + table + " (" + columns + ") VALUES (?" + strings.Repeat(", ?", strings.Count(columns, ",")) + ")"
+	return "INSERT INTO " + table + " (" + columns + ") VALUES (?" + strings.Repeat(", ?", strings.Count(columns, ",")) + ") ON CONFLICT DO NOTHING"
 }
 
 // copying turns what is stored of one thread into what is stored of another.
