@@ -44,7 +44,7 @@ func newerRun(_, file string) error {
 	if err != nil {
 		return err
 	}
-	_, err = db.Exec(`INSERT INTO heads VALUES ('local', 'thr_newer', 'run_newer_0', 'a', 999, 1, 1, 1, 1, 0, 0, 0, 0, 0, '', 0, 0, 0, 0, 0, '', 1, 0, '{}', '{}', '{"of":"later"}', '', 0)`)
+	_, err = db.Exec(`INSERT INTO heads VALUES ('local', 'thr_newer', 'run_newer_0', 'a', 999, 1, 1, 1, 1, 0, 0, 0, 0, 0, '', 0, 0, 0, 0, 0, 0, 1, 0, '{}', '{}', '{"of":"later"}', 0, 0, 0)`)
 	return errors.Join(err, db.Close())
 }
 

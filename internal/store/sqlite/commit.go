@@ -13,7 +13,7 @@ import (
 
 const commitHead = `UPDATE heads SET rev = ?1, cid = ?2, seq = ?3, seg = ?4, ev = ?5, v = ?6, st = ?7, lease = ?8, tries = ?9,
 	dl = ?10, not_before = ?11, nsus = ?12, has_end = ?13, oldest = ?14, calls = ?15, timed = ?16, body = ?17,
-	due = coalesce(?18, due), urgent = ?25, asks = ?26
+	due = coalesce(?18, due), urgent = ?25, asks = ?26, at = ?27
 	WHERE tenant = ?19 AND thread = ?20 AND epoch = ?21 AND rev = ?22 AND (?23 OR sigs = ?24)
 	RETURNING ` + tables.HeadColumns
 
@@ -73,8 +73,8 @@ func commitArgs(req engine.CommitRequest) []any {
 		due = *req.Due
 	}
 	return []any{h.Rev, int64(h.CID), h.Seq, int64(h.Seg), h.Ev, h.Schema, int64(h.Status), h.Lease, h.Tries,
-		h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, tables.MapText(h.Calls), tables.MapText(h.TimedOut), tables.HeadBody(h),
-		due, h.Tenant, h.Thread, h.Epoch, h.Rev - 1, !req.AllSeen, req.Seen, waits.Urgency(h), waits.Questions(h)}
+		h.Deadline, h.NotBefore, h.Pending, h.End != nil, tables.Oldest(h.Oldest, h.Run), tables.MapText(h.Calls), tables.MapText(h.TimedOut), tables.HeadBody(h),
+		due, h.Tenant, h.Thread, h.Epoch, h.Rev - 1, !req.AllSeen, req.Seen, tables.Urgent(waits.Urgency(h)), waits.Questions(h), h.At}
 }
 
 func segmentArgs(req engine.CommitRequest) []any {

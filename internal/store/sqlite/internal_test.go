@@ -80,11 +80,11 @@ func exercise(t *testing.T, db *DB) {
 var readsWholeTable = regexp.MustCompile(`^SCAN \w+$`)
 
 // wholeByIntent: the dead letters, once at the start the few rows that say which tenant has which
-// agents, and the list of tenants that a query has made by seeking from one to the next; and the
-// queue after the clock was set back.
+// agents, and the list of tenants that a query has made by seeking from one to the next; the queue
+// after the clock was set back; and the order of runs that began in the same millisecond.
 func wholeByIntent(query, step string) bool {
 	return strings.Contains(query, "FROM dead") || strings.HasPrefix(query, "SELECT tenant FROM deployed") || step == "SCAN line" ||
-		query == recallWakeups
+		query == recallWakeups || query == headPage+newestFirst && strings.HasSuffix(step, "FOR LAST TERM OF ORDER BY")
 }
 
 func TestEveryQueryUsesAnIndex(t *testing.T) {

@@ -97,27 +97,57 @@ func mergeRuns(records []core.Record) []core.Record {
 	return slices.CompactFunc(records, func(a, b core.Record) bool { return a.Run == b.Run })
 }
 
+// approvalsPage reads on behind a thread of time ?2. That thread's own row says where it is among
+// those of the same time.
+const approvalsPage = "SELECT " + tables.HeadColumns + ` FROM heads WHERE tenant = ?1 AND oldest > 0
+	AND (oldest, rowid) > (?2, ` + rowOfTie + `) ORDER BY oldest, rowid LIMIT ?4`
+
+const rowOfTie = "coalesce((SELECT t.rowid FROM heads t WHERE t.tenant = ?1 AND t.thread = ?3), 0)"
+
 // Approvals implements frontend.Store.
 func (db *DB) Approvals(ctx context.Context, tenant, cursor string, limit int) ([]core.Head, string, error) {
-	const query = "SELECT " + tables.HeadColumns + ` FROM heads WHERE tenant = ? AND oldest <> '' AND (oldest, thread) > (?, ?)
-		ORDER BY oldest, thread LIMIT ?`
 	after, err := parseCursor(cursor, position{List: listApprovals})
 	if err != nil {
 		return nil, "", err
 	}
 	limit = max(limit, 1)
+	place, tie := after.waiting()
 	var heads []core.Head
 	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var h core.Head
 		err := listed(tables.ScanHead(s, &h))
 		heads = append(heads, h)
 		return err
-	}, query, tenant, after.Text, after.Tie, limit+1)
+	}, approvalsPage, tenant, place, tie, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
-	page, next := cutPage(heads, limit, func(h core.Head) position { return position{List: listApprovals, Text: h.Oldest, Tie: h.Thread} })
+	page, next := cutPage(heads, limit, behindWaiting)
 	return page, next, nil
+}
+
+// otherForm is the number of a position whose text is no time, see [tables.Oldest].
+const otherForm = -1
+
+func behindWaiting(h core.Head) position {
+	if at, ok := tables.Oldest(h.Oldest, h.Run).(int64); ok {
+		return position{List: listApprovals, Number: at, Tie: h.Thread}
+	}
+	return position{List: listApprovals, Number: otherForm, Text: h.Oldest, Tie: h.Thread}
+}
+
+// waiting is a position in the list of approvals as [approvalsPage] takes it. A position that an
+// earlier program gave out is before all runs of its time: their order was another.
+func (p position) waiting() (place any, tie string) {
+	switch {
+	case p.Number > 0:
+		return p.Number, p.Tie
+	case p.Number == otherForm:
+		return p.Text, p.Tie
+	case p.Text != "":
+		return tables.Since(p.Text), ""
+	}
+	return 0, ""
 }
 
 const (

@@ -101,14 +101,14 @@ func (t *tx) refused(tenant, thread string) (engine.Written, error) {
 }
 
 const createHead = `INSERT INTO heads (run, agent, v, st, epoch, rev, cid, seq, seg, ev, sigs, lease, claim, tries, dl, not_before,
-	nsus, has_end, oldest, urgent, asks, born, due, calls, timed, body, tenant, thread)
-	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
+	nsus, has_end, oldest, urgent, asks, born, due, calls, timed, body, at, tenant, thread)
+	VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO NOTHING`
 
 // succeedHead replaces a run by the next one, if the revision is as expected. The caller continues
 // the counters, which never decrease.
 const succeedHead = `UPDATE heads SET run = ?, agent = ?, v = ?, st = ?, epoch = ?, rev = ?, cid = ?, seq = ?, seg = ?, ev = ?, sigs = ?,
 	lease = ?, claim = ?, tries = ?, dl = ?, not_before = ?, nsus = ?, has_end = ?, oldest = ?, urgent = ?, asks = ?, born = ?, due = ?,
-	calls = ?, timed = ?, body = ? WHERE tenant = ? AND thread = ? AND rev = ? AND `
+	calls = ?, timed = ?, body = ?, at = ? WHERE tenant = ? AND thread = ? AND rev = ? AND `
 
 // The other condition on the previous run: it is done, or it belongs to the caller and has its end.
 const (
@@ -141,8 +141,8 @@ func (t *tx) putHead(req engine.StartRequest, rows startRows) (won bool, err err
 func startArgs(req engine.StartRequest) []any {
 	h := req.Head
 	return []any{h.Run, h.Agent, h.Schema, int64(h.Status), h.Epoch, h.Rev, int64(h.CID), h.Seq, int64(h.Seg), h.Ev, h.Sigs, h.Lease,
-		h.Claim, h.Tries, h.Deadline, h.NotBefore, h.Pending, h.End != nil, h.Oldest, waits.Urgency(h), waits.Questions(h), h.Born, req.Due,
-		tables.MapText(h.Calls), tables.MapText(h.TimedOut), tables.HeadBody(h), h.Tenant, h.Thread}
+		h.Claim, h.Tries, h.Deadline, h.NotBefore, h.Pending, h.End != nil, tables.Oldest(h.Oldest, h.Run), tables.Urgent(waits.Urgency(h)), waits.Questions(h), h.Born, req.Due,
+		tables.MapText(h.Calls), tables.MapText(h.TimedOut), tables.HeadBody(h), h.At, h.Tenant, h.Thread}
 }
 
 func (t *tx) fillInbox(rows [][]any) error {

@@ -2,6 +2,9 @@ package sqlite
 
 import (
 	"context"
+	"fmt"
+	"strconv"
+	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
@@ -16,22 +19,40 @@ const (
 	movingTime = 10_000
 )
 
-const urgentPage = "SELECT " + tables.HeadColumns + `, heads.urgent FROM heads WHERE tenant = ?1 AND urgent <> '' AND (urgent, thread) > (?2, ?3)
-	AND (?4 = 0 OR NOT json_valid(body) OR body ->> '$.at' >= ?4) ORDER BY urgent, thread LIMIT ?5`
+// urgentPage reads on behind a thread of key ?2 with ?4 questions, see [approvalsPage].
+const urgentPage = "SELECT " + tables.HeadColumns + `, heads.urgent, heads.asks FROM heads WHERE tenant = ?1 AND urgent > 0
+	AND (urgent, asks, rowid) > (?2, ?4, ` + rowOfTie + `) AND (?5 = 0 OR at >= ?5) ORDER BY urgent, asks, rowid LIMIT ?6`
 
 // urgentHead is a head at its place in the list.
 type urgentHead struct {
 	core.Head
-	key string
+	key  any
+	asks int
 }
 
-// withKey scans one more column than the head has.
+// withKey scans the columns that are read beside those of the head.
 type withKey struct {
 	dbfile.Scanner
-	key *string
+	of *urgentHead
 }
 
-func (s withKey) Scan(to ...any) error { return s.Scanner.Scan(append(to, s.key)...) }
+func (s withKey) Scan(to ...any) error { return s.Scanner.Scan(append(to, &s.of.key, &s.of.asks)...) }
+
+// place is where the head is in the list, as text: `1+1796430268919`.
+func (h urgentHead) place() string { return fmt.Sprintf("%d+%v", h.asks, h.key) }
+
+// urgency reverses [urgentHead.place]. A position that an earlier program gave out is before all
+// runs of its time: their order was another.
+func (p position) urgency() (key any, asks int, tie string) {
+	count, text, ok := strings.Cut(p.Text, "+")
+	if asks, err := strconv.Atoi(count); ok && err == nil {
+		if at, err := strconv.ParseInt(text, 10, 64); err == nil {
+			return at, asks, p.Tie
+		}
+		return text, asks, p.Tie
+	}
+	return tables.Urgent(p.Text), 0, ""
+}
 
 // Urgent implements query.UrgencyIndex.
 //
@@ -51,18 +72,19 @@ func (db *DB) Urgent(ctx context.Context, tenant, cursor string, limit int) ([]c
 		since = max(after.Number, 1)
 	}
 	limit = max(limit, 1)
+	key, asks, tie := after.urgency()
 	var found []urgentHead
 	err = db.read(ctx, func(s dbfile.Scanner) error {
 		var one urgentHead
-		err := listed(tables.ScanHead(withKey{s, &one.key}, &one.Head))
+		err := listed(tables.ScanHead(withKey{s, &one}, &one.Head))
 		found = append(found, one)
 		return err
-	}, urgentPage, tenant, after.Text, after.Tie, since, limit+1)
+	}, urgentPage, tenant, key, tie, asks, since, limit+1)
 	if err != nil {
 		return nil, "", err
 	}
 	page, next := cutPage(found, limit, func(h urgentHead) position {
-		return position{List: after.List, Number: after.Number, Text: h.key, Tie: h.Thread}
+		return position{List: after.List, Number: after.Number, Text: h.place(), Tie: h.Thread}
 	})
 	if next == "" && cursor != "" && after.List == listUrgent {
 		next = position{List: listMoved, Number: after.Number}.cursor()
@@ -76,7 +98,7 @@ func (db *DB) Urgent(ctx context.Context, tenant, cursor string, limit int) ([]c
 
 // Questions implements query.UrgencyIndex. It reads the index alone.
 func (db *DB) Questions(ctx context.Context, tenant string) (n int, err error) {
-	const query = "SELECT coalesce(sum(asks), 0) FROM heads WHERE tenant = ? AND urgent <> ''"
+	const query = "SELECT coalesce(sum(asks), 0) FROM heads WHERE tenant = ? AND urgent > 0"
 	err = db.readOne(ctx, func(s dbfile.Scanner) error { return s.Scan(&n) }, query, tenant)
 	return n, err
 }

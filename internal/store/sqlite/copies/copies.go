@@ -37,12 +37,12 @@ type Template struct {
 
 const (
 	heads = `tenant, thread, run, agent, v, st, epoch, rev, cid, seq, seg, ev, sigs, lease, claim, tries, dl, not_before,
-		nsus, has_end, oldest, born, due, calls, timed, body, urgent, asks`
+		nsus, has_end, oldest, born, due, calls, timed, body, urgent, asks, at`
 	segments = "tenant, thread, seq, w, prev, body, feed, marks"
 	// where the columns that tell what was drawn are among those of heads
 	thread, claim, born, calls = 1, 14, 21, 23
-	// and where the body is among those of segments
-	body = 5
+	// and where the body is among those of heads and of segments
+	headBody, body = 25, 5
 )
 
 // Of reads a thread that waits for one answer. It has rows in the tables of heads and segments
@@ -65,6 +65,9 @@ func Of(ctx context.Context, db *sqlite.DB, tenant, name string) (t Template, er
 		}
 	}
 	t.head = found[0]
+	if t.head[headBody], err = tables.UnpackBody(t.head[headBody], name); err != nil {
+		return t, err
+	}
 	asked := suspension.FindStringSubmatch(t.head[calls].(string))
 	if asked == nil {
 		return t, fmt.Errorf("copies: thread %s waits for no answer", name)
@@ -105,7 +108,9 @@ func (t Template) Write(ctx context.Context, db *sqlite.DB, draws []Drawn) error
 
 func (t Template) write(tx *txfile.Tx, d Drawn) error {
 	c := copying{t.Drawn, d.Born - t.Born, strings.NewReplacer(t.Thread, d.Thread, t.Claim, d.Claim, t.Suspension, d.Suspension)}
-	if _, err := tx.Exec(insert("heads", heads), c.row(t.head)...); err != nil {
+	head := c.row(t.head)
+	head[headBody] = tables.PackBody([]byte(head[headBody].(string)), "thr_"+d.Thread)
+	if _, err := tx.Exec(insert("heads", heads), head...); err != nil {
 		return err
 	}
 	for _, s := range t.segments {

@@ -10,6 +10,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/vote"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite/dbfile"
+	"github.com/dormouse-dev/dormouse/internal/text/compact"
 )
 
 // HeadColumns are read by [ScanHead], in this order. They include the inbox and the votes, so that
@@ -29,8 +30,15 @@ type body struct {
 
 type stored struct{ core.Head }
 
-// HeadBody returns what the column body of a head has.
-func HeadBody(h core.Head) string { return Text(body{stored: stored{h}}) }
+// HeadBody returns what the column body of a head has. It is packed if the run waits or is done:
+// what goes on would be packed again with each step.
+func HeadBody(h core.Head) any {
+	raw := core.Encode(body{stored: stored{h}})
+	if h.Status == core.RunWaiting || h.Status == core.RunDone {
+		return PackBody(raw, h.Thread)
+	}
+	return string(raw)
+}
 
 // Text returns v as JSON, bound as TEXT: SQLite would take a blob for its own binary form of JSON.
 func Text(v any) string { return string(core.Encode(v)) }
@@ -46,11 +54,13 @@ func MapText[V any](m map[string]V) string {
 // ScanHead reads the [HeadColumns]. Of a head that cannot be read it returns the identity, with an
 // error that wraps [engine.ErrUnreadable] or [engine.ErrNewerSchema].
 func ScanHead(s dbfile.Scanner, h *core.Head) error {
-	var calls, timed, rest, inbox, votes string
+	var calls, timed, inbox, votes string
+	var rest []byte
+	var oldest any
 	var found core.Head
 	err := s.Scan(&found.Tenant, &found.Thread, &found.Run, &found.Agent, &found.Schema, &found.Status, &found.Epoch,
 		&found.Rev, &found.CID, &found.Seq, &found.Seg, &found.Ev, &found.Sigs, &found.Lease, &found.Claim, &found.Tries,
-		&found.Deadline, &found.NotBefore, &found.Pending, &found.Oldest, &found.Born, &found.Due,
+		&found.Deadline, &found.NotBefore, &found.Pending, &oldest, &found.Born, &found.Due,
 		&calls, &timed, &rest, &inbox, &votes)
 	if err != nil {
 		known, ok := identified(s)
@@ -60,8 +70,10 @@ func ScanHead(s dbfile.Scanner, h *core.Head) error {
 		*h = known
 		return Unreadable("head of thread "+known.Thread, err)
 	}
+	var malformed error
+	found.Oldest, malformed = oldestKey(oldest, found.Run)
 	full := body{stored: stored{found}}
-	err = errors.Join(json.Unmarshal([]byte(rest), &full), json.Unmarshal([]byte(calls), &full.Head.Calls),
+	err = errors.Join(malformed, readBody(rest, &full), json.Unmarshal([]byte(calls), &full.Head.Calls),
 		json.Unmarshal([]byte(timed), &full.Head.TimedOut), json.Unmarshal([]byte(inbox), &full.Head.Inbox), readVotes(votes, &full.Head))
 	if err == nil && found.Status > core.RunDone {
 		err = fmt.Errorf("%d is not a status", found.Status)
@@ -80,6 +92,14 @@ func ScanHead(s dbfile.Scanner, h *core.Head) error {
 		h.Out = map[string]core.Out{}
 	}
 	return nil
+}
+
+func readBody(stored []byte, full *body) error {
+	raw, err := compact.Unpack(stored, full.Head.Thread)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(raw, full)
 }
 
 // readVotes reads the votes of a thread, each with its suspension.
@@ -115,9 +135,10 @@ func identified(s dbfile.Scanner) (h core.Head, ok bool) {
 	if s.Scan(to...) != nil {
 		return h, false
 	}
-	for at, field := range map[int]*string{0: &h.Tenant, 1: &h.Thread, 2: &h.Run, 3: &h.Agent, 19: &h.Oldest} {
+	for at, field := range map[int]*string{0: &h.Tenant, 1: &h.Thread, 2: &h.Run, 3: &h.Agent} {
 		*field, _ = values[at].(string)
 	}
+	h.Oldest, _ = oldestKey(values[19], h.Run)
 	h.Born, _ = values[20].(int64)
 	h.At = h.Born
 	return h, true

@@ -33,5 +33,8 @@ var urgent string
 //go:embed sessions.sql
 var sessions string
 
+//go:embed slim.sql
+var slim string
+
 // Migrations make the tables. They are applied in order and never change once released.
-var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes, packed, urgent, sessions}
+var Migrations = []string{schema, lines, webhooks, votes, posted, linkCodes, pushes, packed, urgent, sessions, slim}
