@@ -264,12 +264,12 @@ func (f *Frontend) late(ctx context.Context, c Caller, p journal.Place, call cor
 }
 
 // answerWaiting compares with the decision that is stored and not yet taken up. The same one wakes
-// the run again. While it is held, another person's is not the same: it would be lost with it.
+// the run again. One that may be withdrawn is the same for its own caller alone: another person's
+// answer would go with it. That is so until it is taken up, also after its hold by this clock.
 func (f *Frontend) answerWaiting(ctx context.Context, h core.Head, s core.Signal, rec core.DecisionRecord) (wire.DecisionAnswer, error) {
-	held := hold.Held(s, f.Now())
-	if s.ID == rec.DecisionID && s.Digest == rec.Digest && (!held || s.By == rec.By && s.Link == rec.Link) {
+	if s.ID == rec.DecisionID && s.Digest == rec.Digest && (s.Hold == 0 || s.By == rec.By && s.Link == rec.Link) {
 		answer := same(nil)
-		if held {
+		if hold.Held(s, f.Now()) {
 			answer.AppliesAt = holds.At(s.Hold)
 		} else {
 			f.wake(ctx, h.Tenant, h.Thread, false)

@@ -2,6 +2,7 @@ package httpapi_test
 
 import (
 	"testing"
+	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -28,8 +29,8 @@ func TestADecisionIsHeldAndWithdrawnOverHTTP(t *testing.T) {
 	}{
 		{"a", "POST", one, `{"action":"resume","hold":61}`, 400, "invalid_request"},
 		// the document's largest integer and its smallest are read, wherever one stands
-		{"a", "POST", decisions, `{"decisions":[{"target":"c2","action":"resume","hold":9007199254740991}]}`, 400, "invalid_request"},
-		{"a", "POST", decisions, `{"decisions":[{"target":"c2","action":"resume","hold":-9007199254740991}]}`, 400, "invalid_request"},
+		{"a", "POST", decisions, `{"target":"c2","action":"resume","hold":9007199254740991}`, 400, "invalid_request"},
+		{"a", "POST", decisions, `{"target":"c2","action":"resume","hold":-9007199254740991}`, 400, "invalid_request"},
 		{"a", "POST", one, `{"decision_id":"d1","action":"resume"}`, 200, "already_decided"},
 		{"b", "POST", one, `{"action":"cancel"}`, 409, "already_decided"},
 		// the same answer of another person would be gone with the one that is held
@@ -51,6 +52,31 @@ func TestADecisionIsHeldAndWithdrawnOverHTTP(t *testing.T) {
 		got := s.send(step.method, step.path, step.body, bearer(step.token))
 		if got.StatusCode != step.status || got.code() != step.code {
 			t.Errorf("%s %s %s: got %d %s, want %d %s", step.method, step.path, step.body, got.StatusCode, got.text, step.status, step.code)
+		}
+	}
+}
+
+// A hold that is over can be withdrawn until a worker takes the decision up. Until then, another
+// person's equal answer would be withdrawn with it.
+func TestAnEqualAnswerIsNoRepeatOfOneThatCanBeWithdrawn(t *testing.T) {
+	s := dutiful(t)
+	sus := s.worker.Suspend(s.startWith("b"), frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
+	one := "/v1/suspensions/" + sus["c1"]
+	s.send("POST", one, `{"decision_id":"d1","action":"resume","hold":10}`, bearer("a"))
+	s.worker.Clock.AfterFunc(11*time.Second, func() {})
+	for _, step := range []struct {
+		token, method, path, body string
+		status                    int
+		code                      string
+	}{
+		{"b", "POST", one, `{"decision_id":"d1","action":"resume"}`, 409, "already_decided"},
+		{"a", "POST", one, `{"decision_id":"d1","action":"resume"}`, 200, "already_decided"},
+		{"a", "DELETE", one + "/decisions/d1", "", 200, "withdrawn"},
+		{"b", "POST", one, `{"decision_id":"d1","action":"resume"}`, 409, "decision_withdrawn"},
+	} {
+		got := s.send(step.method, step.path, step.body, bearer(step.token))
+		if got.StatusCode != step.status || got.code() != step.code {
+			t.Errorf("%s %s: got %d %s, want %d %s", step.method, step.path, got.StatusCode, got.text, step.status, step.code)
 		}
 	}
 }
