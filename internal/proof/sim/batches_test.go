@@ -65,7 +65,7 @@ func (t *thread) settleTogether(ctx context.Context, run string, pending []wire.
 	}
 	t.batches = append(t.batches, batch)
 	for i, d := range batch {
-		t.learn(run, d, answers[i], nil)
+		t.learn(who, run, d, answers[i], nil)
 	}
 	t.sent = append(t.sent, func(ctx context.Context) {
 		if _, err := once(ctx, request); err != nil && !temporary(err) {

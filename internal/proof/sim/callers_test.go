@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -46,6 +47,7 @@ type toldDecision struct {
 	run, id string // of the decision that was first
 	sus     string // if it was named
 	answer  string
+	who     holds.By
 }
 
 func (s *stage) callers(ctx context.Context) {
@@ -340,6 +342,7 @@ func (t *thread) settleOne(ctx context.Context, run string, p wire.Pending) {
 		t.maybeHold(p, &d)
 	}
 	t.decideOrDeny(ctx, run, p, d)
+	t.agree(ctx, p, run, d)
 	if n := len(t.undoable); d.Hold > 0 && n > 0 && t.undoable[n-1].id == d.DecisionID && t.pick(2) == 0 {
 		t.someTime(ctx, d.Hold)
 		t.takeBack(ctx, t.undoable[n-1])
@@ -410,14 +413,14 @@ func (t *thread) decideOrDeny(ctx context.Context, run string, p wire.Pending, d
 func (t *thread) decide(ctx context.Context, who frontend.Caller, run string, d wire.Decision) refusal.Code {
 	request := func(ctx context.Context) (wire.DecisionAnswer, error) { return t.ruled(ctx, who, run, d) }
 	answer, err := persist(ctx, t.s, request)
-	t.learn(run, d, answer, err)
+	t.learn(who, run, d, answer, err)
 	counted := err == nil
 	if counted && d.Hold > 0 && answer.AppliesAt != nil {
 		t.undoable = append(t.undoable, undo{who, d.Target, d.DecisionID})
 	}
 	t.sent = append(t.sent, func(ctx context.Context) {
 		answer, err := once(ctx, request)
-		t.learn(run, d, answer, err)
+		t.learn(who, run, d, answer, err)
 		if code(err) == refusal.CodeSuspensionIDRequired {
 			return // it named its call, which has been suspended again since
 		}
@@ -451,7 +454,7 @@ func toldOf(answer wire.DecisionAnswer, err error) string {
 // moment is the one that a question is asked in.
 func (t *thread) moment() int { return t.s.referee.thread(t.id).now() }
 
-func (t *thread) learn(run string, d wire.Decision, answer wire.DecisionAnswer, err error) {
+func (t *thread) learn(who frontend.Caller, run string, d wire.Decision, answer wire.DecisionAnswer, err error) {
 	sus := ""
 	if _, ok := core.SuspensionSeq(d.Target); ok {
 		sus = d.Target
@@ -459,12 +462,12 @@ func (t *thread) learn(run string, d wire.Decision, answer wire.DecisionAnswer, 
 	var e *refusal.Error
 	switch {
 	case err == nil:
-		t.told = append(t.told, toldDecision{run, answer.DecisionID, sus, answer.Code})
+		t.told = append(t.told, toldDecision{run, answer.DecisionID, sus, answer.Code, holds.Of(who.By, who.Link)})
 	case errors.As(err, &e) && e.Code == refusal.CodeAlreadyDecided:
 		if e.Winner == nil || e.Winner.DecisionID == "" || e.Same == nil || *e.Same {
 			t.s.wrong("already_decided without the winner: %+v", e)
 			return
 		}
-		t.told = append(t.told, toldDecision{run, e.Winner.DecisionID, sus, "winner"})
+		t.told = append(t.told, toldDecision{run: run, id: e.Winner.DecisionID, sus: sus, answer: "winner"})
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core/events"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -18,6 +19,7 @@ import (
 type held struct {
 	first map[string][]storing // by suspension, in their order
 	gone  map[[2]string]int    // from which moment on a decision is withdrawn
+	undid map[[2]string]holds.By
 }
 
 type storing struct {
@@ -25,7 +27,9 @@ type storing struct {
 	from int
 }
 
-func newHeld() held { return held{map[string][]storing{}, map[[2]string]int{}} }
+func newHeld() held {
+	return held{map[string][]storing{}, map[[2]string]int{}, map[[2]string]holds.By{}}
+}
 
 func (h held) stored(sus string, q *question, from int) {
 	h.first[sus] = append(h.first[sus], storing{q, from})
@@ -53,7 +57,7 @@ func (r *referee) undone(thread string, req engine.SignalRequest) {
 	if _, before := l.held.gone[at]; before {
 		r.s.wrong("UN-2: decision %q on %s was withdrawn twice", req.Signal.ID, req.Signal.Sus)
 	}
-	l.held.gone[at] = len(l.moments)
+	l.held.gone[at], l.held.undid[at] = len(l.moments), holds.By{Principal: req.Signal.By, Link: req.Signal.Link}
 	r.s.faults.Counts["withdrawn"]++
 }
 
@@ -67,6 +71,20 @@ func (t *thread) maybeHold(p wire.Pending, d *wire.Decision) {
 	if d.Target == p.Suspension.ID && !t.isQuestion(p) && t.pick(4) == 0 {
 		d.Hold = 1 + t.pick(12)
 		t.s.faults.Counts["held"]++
+	}
+}
+
+// agree lets other people send the same answer, now and then, while it is held, or when its hold is
+// over and no worker has taken it up. It has the same id, as ids that are made of what is answered.
+func (t *thread) agree(ctx context.Context, p wire.Pending, run string, d wire.Decision) {
+	for d.Hold > 0 && t.pick(3) == 0 {
+		if t.pick(2) == 0 {
+			_ = t.s.w.Sleep(ctx, time.Duration(d.Hold)*time.Second-time.Second+t.s.w.Upto(2*time.Second))
+		}
+		alike := d
+		alike.Hold = []int{0, d.Hold}[t.pick(2)]
+		t.s.faults.Counts["agreed with one that is held"]++
+		t.decide(ctx, t.answerer(p), run, alike)
 	}
 }
 
@@ -141,10 +159,14 @@ func (s *stage) checkWithdrawn(t *thread, segments []core.Segment, journaled []d
 	}
 }
 
-// withdrawn says whether a decision that counted once was withdrawn.
+// withdrawn says whether a decision that counted once was withdrawn. Of those who were told that
+// their answer counts, all are the one who withdrew it (UN-5).
 func (s *stage) withdrawn(t *thread, d toldDecision) bool {
-	for at := range s.referee.thread(t.id).held.gone {
+	for at, by := range s.referee.thread(t.id).held.undid {
 		if at[1] == d.id && (d.sus == "" || at[0] == d.sus) {
+			if d.answer != "winner" && d.who != by {
+				s.wrong("UN-5: %q was told %s about decision %q on %s, which %q withdrew", d.who.Principal, d.answer, d.id, at[0], by.Principal)
+			}
 			return true
 		}
 	}

@@ -99,7 +99,7 @@ func (t *thread) goOn(ctx context.Context, run string) {
 			t.s.referee.decided(t.id, q, answer, nil)
 		}
 		if err == nil {
-			t.learn(run, wire.Decision{Target: answer.Target}, answer, nil)
+			t.learn(who, run, wire.Decision{Target: answer.Target}, answer, nil)
 		}
 		return err
 	})

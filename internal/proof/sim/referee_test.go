@@ -13,6 +13,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/holds"
 	"github.com/dormouse-dev/dormouse/internal/frontend/refusal"
 )
 
@@ -221,7 +222,12 @@ func (l *ledger) decide(at int, q *question) told {
 	case m.run == q.run && (m.waits[sus] || m.inbox[sus]) && l.held.undone(sus, q.decision.DecisionID, at):
 		return told{code: refusal.CodeDecisionWithdrawn}
 	case m.run == q.run && m.inbox[sus]:
-		return l.compared(l.held.at(sus, at), q, false)
+		first := l.held.at(sus, at)
+		if first.decision.Hold > 0 && holds.Of(first.who.By, first.who.Link) != holds.Of(q.who.By, q.who.Link) {
+			// it may be withdrawn, so that no other person's answer is its repeat
+			return told{code: refusal.CodeAlreadyDecided, winner: idOf(first.decision)}
+		}
+		return l.compared(first, q, false)
 	case decided && rec.from <= at && rec.TimedOut:
 		return told{code: refusal.CodeLateDecision}
 	case decided && rec.from <= at && first == nil:

@@ -107,6 +107,7 @@ func (t *thread) meddle(ctx context.Context) {
 		t.maybeHold(p, &d)
 	}
 	t.decide(ctx, t.someone(), run, d)
+	t.agree(ctx, p, run, d)
 }
 
 // anything is what a decision may say, sense or not.

@@ -182,7 +182,7 @@ var mustMeet = []string{"crash before", "crash after", "not done, no answer", "d
 	"request landed again later", "lost in a body", "lost in a model call", "lost in a hook", "bodies side by side", "bodies begun beside others", "abandoned", "message.queued", "answered late", "timed out",
 	"decided with edited arguments", "decided for the whole run", "decided by message", "decided in vain", "suspended as approval", "suspended as client",
 	"suspended as input", "suspended as interrupt", "suspended as unknown_outcome", "ended cancelled", "ended error model_error", "outage", "ended error model_unavailable", "message in an outage", "cancel in an outage", "retried", "finished", "over budget",
-	"step.reset", "made way", "memory.failed", "not_a_starter", "not_an_approver", "separation_of_duties", "misfits", "answered by a link", "trespasses", "twins", "went on"}
+	"step.reset", "made way", "memory.failed", "not_a_starter", "not_an_approver", "separation_of_duties", "misfits", "answered by a link", "trespasses", "twins", "went on", "agreed with one that is held"}
 
 const enoughToMeet = 10_000
 

@@ -218,10 +218,10 @@ func (p *performance) learn(run, sus string, answer wire.DecisionAnswer, err err
 	var e *refusal.Error
 	switch {
 	case err == nil:
-		p.decisions = append(p.decisions, toldDecision{run, answer.DecisionID, sus, answer.Code})
+		p.decisions = append(p.decisions, toldDecision{run: run, id: answer.DecisionID, sus: sus, answer: answer.Code})
 		return answer.Code == string(refusal.CodeAccepted), nil
 	case errors.As(err, &e) && e.Code == refusal.CodeAlreadyDecided && e.Winner != nil:
-		p.decisions = append(p.decisions, toldDecision{run, e.Winner.DecisionID, sus, "winner"})
+		p.decisions = append(p.decisions, toldDecision{run: run, id: e.Winner.DecisionID, sus: sus, answer: "winner"})
 	}
 	return false, err
 }
