@@ -35,6 +35,12 @@ type Reads struct {
 	Stopping <-chan struct{}
 	Watch    func(tenant, thread string) (changed <-chan struct{}, stop func())
 	Live     Speech
+
+	// Stamp equals an earlier one if nothing was stored in between; empty: that isn't known.
+	// Asking for it is no read. Nil: it is never known.
+	Stamp func(now time.Time) string
+
+	unchanged Unchanged
 }
 
 // Until calls look until it reports enough, wait (capped at Longest) has passed, the server stops,
@@ -52,8 +58,13 @@ func (r *Reads) Until(ctx context.Context, tenant, thread string, wait time.Dura
 	return r.lookUntil(ctx, wait, changed, said, look)
 }
 
-// UntilFeed is Until for the feed of a tenant.
-func (r *Reads) UntilFeed(ctx context.Context, tenant string, wait time.Duration, look func() (enough bool, err error)) error {
+// UntilFeed is Until for the feed of a tenant. place is all that a look depends on beside what is
+// stored; nil if it depends on the time, too. It doesn't look again where it found nothing, also in
+// an earlier call, before something is stored.
+func (r *Reads) UntilFeed(ctx context.Context, tenant string, place any, wait time.Duration, look func() (enough bool, err error)) error {
+	if r.Stamp != nil && place != nil {
+		look = r.onceStored(place, look)
+	}
 	if wait <= 0 {
 		_, err := look()
 		return err
@@ -65,6 +76,21 @@ func (r *Reads) UntilFeed(ctx context.Context, tenant string, wait time.Duration
 		changed = of
 	}
 	return r.lookUntil(ctx, wait, changed, nil, look)
+}
+
+// onceStored looks if something may have been stored since a look at the place found nothing.
+func (r *Reads) onceStored(place any, look func() (enough bool, err error)) func() (bool, error) {
+	return func() (bool, error) {
+		stamp := r.Stamp(r.Clock.Now()) // before the look, which may see more
+		if r.unchanged.Since(place, stamp) {
+			return false, nil
+		}
+		enough, err := look()
+		if err == nil && !enough {
+			r.unchanged.Note(place, stamp)
+		}
+		return enough, err
+	}
 }
 
 func (r *Reads) lookUntil(ctx context.Context, wait time.Duration, changed, said <-chan struct{}, look func() (enough bool, err error)) error {

@@ -59,6 +59,16 @@ func (f *Reader) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire
 	return page, err
 }
 
+// placeOf is what a look at the feed depends on beside what is stored; nil if it depends on the
+// time, too.
+func (f *Reader) placeOf(tenant string, at feedCursor, q FeedQuery) any {
+	if f.Store.FeedLag() > 0 || len(at.Held) > 0 {
+		return nil
+	}
+	q.After, q.Wait, q.Tail = at.of(tenant), 0, false
+	return feedOf{tenant, q}
+}
+
 // feedOf is all that a page of a feed depends on.
 type feedOf struct {
 	tenant string
@@ -72,7 +82,7 @@ func (f *Reader) feed(ctx context.Context, tenant string, q FeedQuery) (wire.Fee
 		return page, err
 	}
 	more := false
-	err = f.Held.UntilFeed(ctx, c.Tenant, q.Wait, func() (bool, error) {
+	err = f.Held.UntilFeed(ctx, c.Tenant, f.placeOf(tenant, at, q), q.Wait, func() (bool, error) {
 		r := feedRead{journalReader: f.journalReader(c.Tenant), q: q, at: at, now: f.Now(), lag: f.Store.FeedLag().Milliseconds()}
 		if err := r.page(ctx); err != nil {
 			return false, err

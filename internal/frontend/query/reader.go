@@ -16,12 +16,19 @@ type Reader struct {
 	feeds longpoll.Shared[feedOf, wire.FeedPage]
 }
 
+// stamped is a store that knows, without a read, that nothing was stored: see
+// [longpoll.Reads.Stamp].
+type stamped interface{ Stamp(now time.Time) string }
+
 // feedKept is how long a page of a feed is kept for readers that come a little later.
 const feedKept = time.Second
 
 // New adds the reads to a frontend.
 func New(f *frontend.Frontend) *Reader {
 	r := &Reader{Frontend: f}
+	if s, is := f.Store.(stamped); is {
+		f.Held.Stamp = s.Stamp
+	}
 	r.feeds.Later = func(forget func()) { f.Clock.AfterFunc(feedKept, forget) }
 	r.feeds.Worth = func(p wire.FeedPage) bool { return len(p.Items) > 0 }
 	return r
