@@ -98,8 +98,8 @@ func mergeRuns(records []core.Record) []core.Record {
 }
 
 // approvalsPage reads on behind a thread of time ?2. That thread's own row says where it is among
-// those of the same time.
-const approvalsPage = "SELECT " + tables.HeadColumns + ` FROM heads WHERE tenant = ?1 AND oldest > 0
+// those of the same time. With > in place of <> the index could be read from its start.
+const approvalsPage = "SELECT " + tables.HeadColumns + ` FROM heads WHERE tenant = ?1 AND oldest <> 0
 	AND (oldest, rowid) > (?2, ` + rowOfTie + `) ORDER BY oldest, rowid LIMIT ?4`
 
 const rowOfTie = "coalesce((SELECT t.rowid FROM heads t WHERE t.tenant = ?1 AND t.thread = ?3), 0)"

@@ -20,7 +20,7 @@ const (
 )
 
 // urgentPage reads on behind a thread of key ?2 with ?4 questions, see [approvalsPage].
-const urgentPage = "SELECT " + tables.HeadColumns + `, heads.urgent, heads.asks FROM heads WHERE tenant = ?1 AND urgent > 0
+const urgentPage = "SELECT " + tables.HeadColumns + `, heads.urgent, heads.asks FROM heads WHERE tenant = ?1 AND urgent <> 0
 	AND (urgent, asks, rowid) > (?2, ?4, ` + rowOfTie + `) AND (?5 = 0 OR at >= ?5) ORDER BY urgent, asks, rowid LIMIT ?6`
 
 // urgentHead is a head at its place in the list.
@@ -98,7 +98,7 @@ func (db *DB) Urgent(ctx context.Context, tenant, cursor string, limit int) ([]c
 
 // Questions implements query.UrgencyIndex. It reads the index alone.
 func (db *DB) Questions(ctx context.Context, tenant string) (n int, err error) {
-	const query = "SELECT coalesce(sum(asks), 0) FROM heads WHERE tenant = ? AND urgent > 0"
+	const query = "SELECT coalesce(sum(asks), 0) FROM heads WHERE tenant = ? AND urgent <> 0"
 	err = db.readOne(ctx, func(s dbfile.Scanner) error { return s.Scan(&n) }, query, tenant)
 	return n, err
 }

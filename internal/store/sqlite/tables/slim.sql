@@ -34,9 +34,9 @@ DROP TABLE heads;
 ALTER TABLE heads_slim RENAME TO heads;
 
 CREATE INDEX heads_due ON heads (due) WHERE due > 0;
-CREATE INDEX heads_oldest ON heads (tenant, oldest) WHERE oldest > 0;
+CREATE INDEX heads_oldest ON heads (tenant, oldest) WHERE oldest <> 0;
 CREATE INDEX heads_born ON heads (tenant, born);
-CREATE INDEX heads_urgent ON heads (tenant, urgent, asks) WHERE urgent > 0;
+CREATE INDEX heads_urgent ON heads (tenant, urgent, asks) WHERE urgent <> 0;
 
 CREATE TRIGGER usage_head AFTER INSERT ON heads BEGIN
 	INSERT INTO usage (tenant, bytes, runs) VALUES (new.tenant, 4096, new.st <> 3)
