@@ -100,6 +100,19 @@ func TestEveryQueryUsesAnIndex(t *testing.T) {
 	}
 }
 
+// A page of what waits begins in the index where the page before ended.
+func TestAPageOfTheInboxBeginsInItsIndex(t *testing.T) {
+	db, _ := openTemp(t)
+	for query, want := range map[string]string{
+		urgentPage:    "SEARCH heads USING INDEX heads_urgent (tenant=? AND (urgent,asks)>(?,?))",
+		approvalsPage: "SEARCH heads USING INDEX heads_oldest (tenant=? AND oldest>?)",
+	} {
+		if lines := plan(t, db, query); lines[0] != want {
+			t.Errorf("%q in %s", lines, query)
+		}
+	}
+}
+
 func queries(db *DB) (all []string) {
 	for _, query := range db.Queries() {
 		if !strings.Contains(query, "operation") && strings.Contains(query, " ") && !strings.HasPrefix(query, "BEGIN") {
