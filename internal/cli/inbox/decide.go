@@ -35,7 +35,7 @@ type decideFlags struct {
 func (a *app) decideCommand() *cobra.Command {
 	var v decideFlags
 	cmd := &cobra.Command{
-		Use:   "decide RUN [TARGET]",
+		Use:   "decide {RUN [TARGET] | TARGET TARGET...}",
 		Short: "Approve, deny or answer a waiting call",
 		Long: `Approve, deny or answer a waiting call. TARGET is a suspension id, as shown by approvals.
 You can omit it if the run has exactly one waiting call. The first decision wins:
@@ -53,14 +53,19 @@ With --grant run, later calls in this turn that match the same rule are approved
 With --hold 10s, the decision counts at once, but takes effect after 10 seconds. Until
 then, you can take it back with the withdraw command that is printed.
 
+Several TARGETs, up to 20 of any runs, are approved or denied alike. The command shows every
+value and sends nothing. Repeat it with the --shown that it prints: if the calls are still
+the same, each is decided. Calls with the same alike (see approvals --json) go together.
+
 To continue an interrupted run, use resume.`,
 		Example: `  dormouse decide run_3k7q2_0 --approve
   dormouse decide run_3k7q2_0 sus_2_x7f3 --deny --reason "the photos show no damage"
   dormouse decide run_3k7q2_0 --approve --arguments '{"order":"A-17","amount":80}'
   dormouse decide run_3k7q2_0 --approve --arguments @edited.json --dry-run
   dormouse decide run_3k7q2_0 --approve --hold 10s
-  dormouse decide run_3k7q2_0 --result '{"temperature":21}'`,
-		Args: cmdline.Takes(1, 2),
+  dormouse decide run_3k7q2_0 --result '{"temperature":21}'
+  dormouse decide sus_2_x7f3 sus_4_k2m9 --approve --hold 10s`,
+		Args: takesCalls,
 		RunE: func(cmd *cobra.Command, args []string) error {
 			d, err := v.decision()
 			if err != nil {
@@ -69,6 +74,9 @@ To continue an interrupted run, use resume.`,
 			c, err := a.Connect()
 			if err != nil {
 				return err
+			}
+			if areCalls(args) {
+				return a.decideSeveral(cmd.Context(), c, args, v, d)
 			}
 			return a.decide(cmd.Context(), c, args, d, v.dryRun)
 		},
@@ -82,7 +90,7 @@ To continue an interrupted run, use resume.`,
 	flags.StringVar(&v.grant, "grant", "", "with --approve: `SCOPE` of the approval; run: also later calls in this turn that match the same rule")
 	flags.StringVar(&v.reason, "reason", "", "reason `TEXT`, which the model sees")
 	flags.StringVar(&v.id, "id", "", "decision id, an idempotency `KEY`: the same id is the same decision")
-	flags.StringVar(&v.shown, "shown", "", "`FINGERPRINT` of the call that you reviewed (see approvals --json); refused if the call has changed")
+	flags.StringVar(&v.shown, "shown", "", "`FINGERPRINT` of what you reviewed (see approvals --json); refused if a call has changed")
 	flags.DurationVar(&v.hold, "hold", 0, "time until the decision takes effect, from 1s to 60s; until then, it can be withdrawn")
 	flags.BoolVar(&v.dryRun, "dry-run", false, "show the decision without sending it")
 	return cmd
