@@ -7,6 +7,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bodies"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/feedtext"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/problems"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
@@ -33,16 +34,12 @@ func (a *api) listDecisions(w http.ResponseWriter, r *http.Request) error {
 	}
 	if !principal(r).May(access.Read) {
 		for i := range page.Items {
-			withoutAnswer(&page.Items[i].DecisionRecordedData)
+			feedtext.WithoutAnswer(&page.Items[i].DecisionRecordedData)
 			page.Items[i].Title = ""
 		}
 	}
 	return a.writeJSON(w, r, http.StatusOK, page)
 }
-
-// withoutAnswer leaves out of a decision what its approver sent: a token without read sees who
-// decided and how, as the page of a link does.
-func withoutAnswer(d *wire.DecisionRecordedData) { d.Result, d.Arguments = nil, nil }
 
 // decide takes one decision, or several that are answered one by one: a refused one does not keep
 // the others from being stored.

@@ -2,7 +2,6 @@ package httpapi
 
 import (
 	"bytes"
-	"encoding/json"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -10,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/feedtext"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -90,35 +90,10 @@ func (a *api) readFeed(r *http.Request, q query.FeedQuery) (wire.FeedPage, error
 	page, err := a.reads.Feed(r.Context(), caller(r), q)
 	if !principal(r).May(access.Read) {
 		for i, e := range page.Items {
-			page.Items[i] = toDecider(e)
+			page.Items[i] = feedtext.ToDecider(e)
 		}
 	}
 	return page, err
-}
-
-// toDecider redacts an event for a token without read: a decision loses its arguments and its
-// result, and a suspension keeps what finds the call in the inbox, where its arguments are shown
-// only while it waits.
-func toDecider(e wire.Event) wire.Event {
-	switch e.Type {
-	case string(core.EventDecisionRecorded):
-		var d wire.DecisionRecordedData
-		if json.Unmarshal(e.Data, &d) != nil {
-			e.Data = nil
-			return e
-		}
-		withoutAnswer(&d)
-		e.Data = core.Encode(d)
-	case string(core.EventCallSuspended):
-		var p wire.Pending
-		_ = json.Unmarshal(e.Data, &p) // what is not there is left out
-		e.Data = core.Encode(wire.Pending{CallID: p.CallID, ToolName: p.ToolName, Tool: p.Tool, Kind: p.Kind, ResumeMode: p.ResumeMode, Since: p.Since, Deadline: p.Deadline,
-			Suspension: wire.Suspension{ID: p.Suspension.ID, Action: p.Suspension.Action}, NotBy: p.NotBy, Approvers: p.Approvers})
-	case string(core.EventRunStatus): // says only that the run is done, and why
-	default:
-		e.Data = nil
-	}
-	return e
 }
 
 // feedRoles are the roles of which the reader of an open stream must keep one. A reader whose token
@@ -149,7 +124,7 @@ func (a *api) feedStream(r *http.Request, f *openStream, q query.FeedQuery) erro
 	r = a.streamed(r)
 	s := feedStream{openStream: f, r: r, q: q}
 	s.q.After, s.q.Tail, s.q.Limit, s.q.Bytes = f.after, f.tail, streamPage, streamBytes
-	page, err := a.readFeed(r, s.q)
+	page, err := a.reads.SharedFeed(r.Context(), caller(r), s.q)
 	if err != nil {
 		return err
 	}
@@ -166,10 +141,10 @@ type feedStream struct {
 	counted []byte // the counts that were sent last
 }
 
-func (s *feedStream) run(page wire.FeedPage) {
+func (s *feedStream) run(page *query.SharedPage) {
 	for {
 		s.q.After = page.Next
-		if !s.sendPage(s.r, wire.EventPage{Items: page.Items}) || !s.sendCounts(page) || s.stopped(s.r) || s.api.buffered && s.sent {
+		if !s.sendShared(page) || !s.sendCounts(page.FeedPage) || s.stopped(s.r) || s.api.buffered && s.sent {
 			return
 		}
 		if len(page.Items) == 0 && !s.send([]byte(": nothing yet\n\n")) {
@@ -180,7 +155,7 @@ func (s *feedStream) run(page wire.FeedPage) {
 		}
 		s.q.Wait = min(s.api.limits.KeepAlive, s.end.Sub(s.api.clock.Now()))
 		var err error
-		if page, err = s.api.readFeed(s.r, s.q); err == nil && !s.api.stillReads(s.r, feedRoles(principal(s.r))) {
+		if page, err = s.api.reads.SharedFeed(s.r.Context(), caller(s.r), s.q); err == nil && !s.api.stillReads(s.r, feedRoles(principal(s.r))) {
 			err = errLocked
 		}
 		if err != nil {
@@ -188,6 +163,16 @@ func (s *feedStream) run(page wire.FeedPage) {
 			return
 		}
 	}
+}
+
+func (s *feedStream) sendShared(page *query.SharedPage) bool {
+	for _, text := range feedtext.Chunks(page, principal(s.r).May(access.Read)) {
+		if !s.sendShown(s.r, text) {
+			return false
+		}
+		s.sent = true
+	}
+	return true
 }
 
 // sendCounts sends the counts of a page if they changed. The first page has some in any case.

@@ -51,12 +51,25 @@ const undecidedFor = 15 * time.Minute
 //
 // Callers that wait with the same query share one read of the store.
 func (f *Reader) Feed(ctx context.Context, c frontend.Caller, q FeedQuery) (wire.FeedPage, error) {
-	if q.Wait <= 0 || q.After == "" { // what begins now is not what began before
-		return f.feed(ctx, c.Tenant, q)
+	shared, err := f.SharedFeed(ctx, c, q)
+	if err != nil {
+		return wire.FeedPage{}, err
 	}
-	page, err := f.feeds.Do(ctx, feedOf{c.Tenant, q}, func(ctx context.Context) (wire.FeedPage, error) { return f.feed(ctx, c.Tenant, q) })
+	page := shared.FeedPage
 	page.Items = slices.Clone(page.Items)
-	return page, err
+	return page, nil
+}
+
+// SharedFeed is [Reader.Feed] for readers that change nothing of the page.
+func (f *Reader) SharedFeed(ctx context.Context, c frontend.Caller, q FeedQuery) (*SharedPage, error) {
+	read := func(ctx context.Context) (*SharedPage, error) {
+		page, err := f.feed(ctx, c.Tenant, q)
+		return &SharedPage{FeedPage: page}, err
+	}
+	if q.Wait <= 0 || q.After == "" { // what begins now is not what began before
+		return read(ctx)
+	}
+	return f.feeds.Do(ctx, feedOf{c.Tenant, q}, read)
 }
 
 // placeOf is what a look at the feed depends on beside what is stored; nil if it depends on the

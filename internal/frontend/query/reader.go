@@ -5,7 +5,6 @@ package query
 import (
 	"time"
 
-	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
 )
@@ -13,7 +12,7 @@ import (
 // Reader is the callers' side with the reads of this package. What it embeds also writes.
 type Reader struct {
 	*frontend.Frontend
-	feeds longpoll.Shared[feedOf, wire.FeedPage]
+	feeds longpoll.Shared[feedOf, *SharedPage]
 }
 
 // stamped is a store that knows, without a read, that nothing was stored: see
@@ -30,6 +29,6 @@ func New(f *frontend.Frontend) *Reader {
 		f.Held.Stamp = s.Stamp
 	}
 	r.feeds.Later = func(forget func()) { f.Clock.AfterFunc(feedKept, forget) }
-	r.feeds.Worth = func(p wire.FeedPage) bool { return len(p.Items) > 0 }
+	r.feeds.Worth = func(p *SharedPage) bool { return len(p.Items) > 0 }
 	return r
 }
