@@ -21,6 +21,12 @@ type mutant struct {
 var mutants = []mutant{
 	{why: "Enter in a field presses the first button that is not disabled: the one that approves.", file: "httpapi/linkpage/form.go",
 		old: `" hidden>Look</button>`, new: `" disabled hidden>Look</button>`, test: "TestEnterNeverAnswers"},
+	{why: "The first button of a form is missing, and Enter in a field presses the one that answers.", file: "httpapi/linkpage/form.go",
+		old: "m.add(`<button name=\"action\" value=\"`, enter, `\" hidden>Look</button>`)", new: "_ = enter", test: "TestEnterOnEveryControl/a_link_with_fields"},
+	{why: "Enter in a field of an edit approves, and the difference was never shown.", file: "httpapi/linkpage/edit.go",
+		old: "v.begin(m, actionCompare)", new: "v.begin(m, actionEdit)", test: "TestEnterOnEveryControl/an_edit"},
+	{why: "A key takes an answer back that people press for something else.", file: "console/console.js",
+		old: "  z: () =>", new: "  Enter: () =>", test: "TestEnterOnEveryControl/an_outcome"},
 	{why: "Names and values that are read from right to left change places.", file: "httpapi/linkpage/page.css",
 		old: "unicode-bidi: isolate", new: "unicode-bidi: normal", test: "TestHostileQuestionsInABrowser/rtl:_hebrew_alone"},
 	{why: "What is odd about a value isn't said.", file: "httpapi/linkpage/values.go",
@@ -43,7 +49,7 @@ var mutants = []mutant{
 // Each mutant dies: with it, its test fails, and not because the code doesn't build.
 func TestMutantsDie(t *testing.T) {
 	if testing.Short() {
-		t.Skip("builds the pages nine times")
+		t.Skip("builds the pages for each")
 	}
 	root, err := filepath.Abs("../..")
 	if err != nil {

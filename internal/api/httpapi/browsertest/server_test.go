@@ -218,8 +218,15 @@ func browser(t *testing.T) context.Context {
 	t.Cleanup(end)
 	ctx, stop := chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(stop)
-	ctx, leave := chromedp.NewContext(ctx)
+	ctx, leave := tab(t, ctx)
 	t.Cleanup(leave)
+	return ctx
+}
+
+// tab is another tab of a browser, or its first one.
+func tab(t *testing.T, of context.Context) (ctx context.Context, leave context.CancelFunc) {
+	t.Helper()
+	ctx, leave = chromedp.NewContext(of)
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(390, 844)); err != nil {
 		t.Fatal(err)
 	}
@@ -242,5 +249,5 @@ func browser(t *testing.T) context.Context {
 			_, _ = chromedp.Call(ctx, page.HandleJavaScriptDialog, page.HandleJavaScriptDialogParams{})
 		}
 	}()
-	return ctx
+	return ctx, leave
 }
