@@ -141,7 +141,7 @@ func budgetOf(b wire.OpsBudget) budgetView {
 
 type deadView struct {
 	Rows []deliveryRow
-	More string // the query of the next page
+	More string // the address of the next page
 }
 
 type deliveryRow struct {
@@ -166,7 +166,7 @@ func (c *Console) dead(w http.ResponseWriter, l look) error {
 		v.Rows = append(v.Rows, row)
 	}
 	if page.Next != "" {
-		v.More = url.Values{"cursor": {page.Next}}.Encode()
+		v.More = "?" + url.Values{"cursor": {page.Next}}.Encode()
 	}
 	return c.write(w, l, http.StatusOK, "dead", v)
 }

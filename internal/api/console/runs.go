@@ -15,7 +15,7 @@ type runsView struct {
 	Status, Agent, Reason string
 	Statuses              []string
 	Runs                  []runRow
-	More                  string // the query of the next page
+	More                  string // the address of the next page
 }
 
 // runRow is a run in a list. Its texts are of others, but for Status and the times.
@@ -35,7 +35,7 @@ func (c *Console) runs(w http.ResponseWriter, l look) error {
 		v.Runs = append(v.Runs, c.runRow(r))
 	}
 	if page.Next != "" {
-		v.More = url.Values{"status": {v.Status}, "agent": {v.Agent}, "reason": {v.Reason}, "cursor": {page.Next}}.Encode()
+		v.More = "?" + url.Values{"status": {v.Status}, "agent": {v.Agent}, "reason": {v.Reason}, "cursor": {page.Next}}.Encode()
 	}
 	return c.write(w, l, http.StatusOK, "runs", v)
 }
