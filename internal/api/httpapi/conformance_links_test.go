@@ -127,7 +127,7 @@ func TestThePageOfAnAnsweredLinkSaysWhoAnsweredWhatAndWhen(t *testing.T) {
 	}
 	for _, then := range []string{"stored", "taken up"} {
 		page := s.send("GET", link, "", html)
-		for _, want := range []string{"Answered: No", "Answered by test on 2026-03-01 12:00:00 UTC", "not this &lt;month&gt;", "refund did not run", "Refund &lt;Desk&gt; · Acme &amp; Sons"} {
+		for _, want := range []string{"Answered: No", "Answered by <bdi>test</bdi> on 2026-03-01 12:00:00 UTC", "not this &lt;month&gt;", "<bdi>refund</bdi> did not run", "Refund &lt;Desk&gt; · Acme &amp; Sons"} {
 			if page.StatusCode != 200 || !strings.Contains(page.text, want) {
 				t.Errorf("%s: %d without %q: %s", then, page.StatusCode, want, page.text)
 			}

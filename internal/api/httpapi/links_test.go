@@ -257,7 +257,7 @@ func TestTwoLinksToOneQuestionAreTwoAnswers(t *testing.T) {
 		t.Errorf("the same answer by another person is called the same: %d %s", got.StatusCode, got.text)
 	}
 	page := s.send("GET", bob.Link, "", header("Accept", "text/html"))
-	if page.StatusCode != 200 || !strings.Contains(page.text, "Answered: Yes") || !strings.Contains(page.text, "anna, by a link") {
+	if page.StatusCode != 200 || !strings.Contains(page.text, "Answered: Yes") || !strings.Contains(page.text, "<bdi>anna</bdi>, by a link") {
 		t.Errorf("%d %s", page.StatusCode, page.text)
 	}
 }

@@ -33,9 +33,9 @@ func Outcome(o wire.Outcome, u Undo, above, below string) string {
 	case query.OutcomeTimedOut:
 		timedOutOutcome(&b, o)
 	default:
-		fmt.Fprintf(&b, "<h1>No decision is needed any more</h1>\n<p>The run ended or continued without a decision. %s did not run because of this question.</p>\n", shown(o.Tool))
+		fmt.Fprintf(&b, "<h1>No decision is needed any more</h1>\n<p>The run ended or continued without a decision. %s did not run because of this question.</p>\n", within(o.Tool))
 	}
-	fmt.Fprintf(&b, "<dl><dt>Tool</dt><dd>%s</dd><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd></dl>\n%s</main>\n", shown(o.Tool), shown(o.Agent), shown(o.RunID), below)
+	fmt.Fprintf(&b, "<dl><dt>Tool</dt><dd>%s</dd><dt>Agent</dt><dd>%s</dd><dt>Run</dt><dd>%s</dd></dl>\n%s</main>\n", within(o.Tool), within(o.Agent), shown(o.RunID), below)
 	return b.String()
 }
 
@@ -43,7 +43,7 @@ func answeredOutcome(b *strings.Builder, o wire.Outcome, u Undo) {
 	if o.AppliesAt != nil {
 		var m markup
 		held(&m, o, u)
-		fmt.Fprintf(b, "%s\n<p>Answered by %s on %s.</p>\n", m.String(), shown(answerer(o.Decision)), moment(o.Decision.At))
+		fmt.Fprintf(b, "%s\n<p>Answered by %s on %s.</p>\n", m.String(), answerer(o.Decision), moment(o.Decision.At))
 		reasonOf(b, o)
 		return
 	}
@@ -56,14 +56,14 @@ func answeredOutcome(b *strings.Builder, o wire.Outcome, u Undo) {
 	case isResult(o):
 		said = "With a result"
 	}
-	fmt.Fprintf(b, "<h1>Answered: %s</h1>\n<p>Answered by %s on %s.</p>\n", said, shown(answerer(o.Decision)), moment(o.Decision.At))
+	fmt.Fprintf(b, "<h1>Answered: %s</h1>\n<p>Answered by %s on %s.</p>\n", said, answerer(o.Decision), moment(o.Decision.At))
 	reasonOf(b, o)
-	fmt.Fprintf(b, "<p>%s</p>\n", shown(consequence(o)))
+	fmt.Fprintf(b, "<p>%s</p>\n", consequence(o))
 }
 
 func reasonOf(b *strings.Builder, o wire.Outcome) {
 	if o.Decision.Reason != "" {
-		fmt.Fprintf(b, "<p>Reason: %s</p>\n", shown(o.Decision.Reason))
+		fmt.Fprintf(b, "<p>Reason: %s</p>\n", within(o.Decision.Reason))
 	}
 }
 
@@ -72,49 +72,53 @@ func timedOutOutcome(b *strings.Builder, o wire.Outcome) {
 	if o.Deadline != nil {
 		fmt.Fprintf(b, "<p>There was no decision before the deadline, %s.</p>\n", moment(*o.Deadline))
 	}
-	fmt.Fprintf(b, "<p>%s</p>\n", shown(consequence(o)))
+	fmt.Fprintf(b, "<p>%s</p>\n", consequence(o))
 }
 
-// answerer is who answered, in words.
+// within is text of others in a sentence of the page: it reorders nothing around it.
+func within(text string) string { return "<bdi>" + shown(text) + "</bdi>" }
+
+// answerer is who answered, in words, as HTML.
 func answerer(d *wire.OutcomeDecision) string {
 	kind, name, _ := strings.Cut(d.By, ":")
 	switch {
 	case d.By == "":
 		return "a caller of the API"
 	case kind == "link":
-		return name + ", by a link"
+		return within(name) + ", by a link"
 	case kind == "token":
-		return name
+		return within(name)
 	}
-	return d.By
+	return within(d.By)
 }
 
 // isResult says whether an answer other than a no is the call's result, and the tool doesn't run.
 func isResult(o wire.Outcome) bool { return o.ResumeMode == core.UseDecisionAsToolResult.String() }
 
-// consequence is what followed by itself.
+// consequence is what followed by itself, as HTML.
 func consequence(o wire.Outcome) string {
+	tool := within(o.Tool)
 	switch d := o.Decision; {
 	case d == nil && o.State == query.OutcomeTimedOut:
-		return o.Tool + " did not run. The run continues as its agent defines."
+		return tool + " did not run. The run continues as its agent defines."
 	case d.Applied != nil && !*d.Applied:
 		return "The decision had no effect: the run was cancelled first."
 	case o.State == query.OutcomeTimedOut && d.Action == "cancel":
-		return "The call was cancelled: " + o.Tool + " did not run."
+		return "The call was cancelled: " + tool + " did not run."
 	case o.State == query.OutcomeTimedOut && d.Silent:
 		return "The policy approves then. " + ended(o)
 	case o.State == query.OutcomeTimedOut:
-		return "The call failed: " + o.Tool + " did not run."
+		return "The call failed: " + tool + " did not run."
 	case d.Action == "cancel" || d.Error != "":
-		return o.Tool + " did not run."
+		return tool + " did not run."
 	}
 	if isResult(o) {
-		return o.Tool + " did not run. The answer is the result of the call."
+		return tool + " did not run. The answer is the result of the call."
 	}
 	return ended(o)
 }
 
-// ended is how a call that was let run ended.
+// ended is how a call that was let run ended, as HTML.
 func ended(o wire.Outcome) string {
 	switch o.Call {
 	case "succeeded":
@@ -124,7 +128,7 @@ func ended(o wire.Outcome) string {
 	case "cancelled":
 		return "The call was cancelled afterwards."
 	case "suspended":
-		return o.Tool + " needs another decision, in a separate request."
+		return within(o.Tool) + " needs another decision, in a separate request."
 	}
 	return "The decision is recorded; the call has not finished yet."
 }

@@ -26,3 +26,20 @@ func TestEveryPageHasAMain(t *testing.T) {
 		}
 	}
 }
+
+// Names and reasons are of others: each is isolated from its sentence, which keeps its order in any
+// script.
+func TestAnOutcomeIsolatesTextOfOthers(t *testing.T) {
+	const odd = "\u05d0 100"
+	o := wire.Outcome{Tool: odd, Agent: odd, State: query.OutcomeAnswered, Decision: &wire.OutcomeDecision{Action: "cancel", By: "token:" + odd, Reason: odd}}
+	gone, byLink, late := o, o, o
+	gone.State, gone.Decision = "gone", nil
+	byLink.Decision = &wire.OutcomeDecision{Action: "resume", By: "link:" + odd, Reason: odd}
+	late.State = query.OutcomeTimedOut
+	for name, one := range map[string]wire.Outcome{"gone": gone, "denied": o, "by a link": byLink, "too late": late} {
+		page := Outcome(one, Undo{}, "", "")
+		if n := strings.Count(page, odd); n < 3 || n != strings.Count(page, "<bdi>"+odd+"</bdi>") {
+			t.Errorf("%s: it is there %d times, and isolated %d times:\n%s", name, n, strings.Count(page, "<bdi>"+odd+"</bdi>"), page)
+		}
+	}
+}
