@@ -18,8 +18,9 @@ type agentView struct {
 	Tools []toolView
 }
 
-// toolView is a tool. Its name and description are its author's.
-type toolView struct{ Name, Description, May, Repeats string }
+// toolView is a tool. Its name and description are its author's, and so is the name of what it
+// hands its calls to.
+type toolView struct{ Name, Description, May, Repeats, To string }
 
 func (c *Console) agents(w http.ResponseWriter, l look) error {
 	page, err := c.Reads.Agents(l.Context(), l.Caller())
@@ -47,9 +48,9 @@ func toolOf(t wire.Tool) toolView {
 	case t.Client:
 		v.Repeats = say("tool.client")
 	case t.Agent != "":
-		v.Repeats = say("tool.agent", "name", t.Agent)
+		v.Repeats, v.To = say("tool.agent"), t.Agent
 	case t.A2A != "":
-		v.Repeats = say("tool.remote", "name", t.A2A)
+		v.Repeats, v.To = say("tool.remote"), t.A2A
 	}
 	return v
 }

@@ -12,6 +12,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/linkpage"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
 //go:embed templates/*.html
@@ -24,6 +25,7 @@ func drawn(prefix string) *template.Template {
 		"prefix": func() string { return prefix },
 		"say":    say,
 		"text":   func(text string) template.HTML { return template.HTML(linkpage.Text(text)) },
+		"plain":  printable.Text, // where no element can be
 		"title":  func(parts []wire.TitlePart) template.HTML { return template.HTML(linkpage.Title(parts)) },
 		"values": func(raw []byte) template.HTML { return template.HTML(linkpage.Values(raw)) },
 		"moment": func(t time.Time) string { return t.UTC().Format("2006-01-02 15:04:05 UTC") },
