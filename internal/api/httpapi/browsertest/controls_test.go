@@ -46,7 +46,7 @@ type tried struct {
 	runs []wire.Run
 	open func(ctx context.Context) // leads a new tab there
 	has  string                    // some of its controls
-	part string                    // what is tried of it: what is around it is the same on every page
+	part string                    // of it that is tried; every page has the same around it
 }
 
 // linked is the address of a link of another kind than that of [server.link].

@@ -1,7 +1,6 @@
 // look reads a page of a question as a person does: what stands where, by rectangles. It returns what it saw and what is wrong with it.
 function look() {
   const wrong = [];
-  const hidden = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\ue000-\uf8ff]|[\u{e0000}-\u{e0fff}]|\p{Cs}/u;
   const rtl = /[\u0590-\u08ff\ufb1d-\ufdff\ufe70-\ufefe\u{10800}-\u{10fff}\u{1e800}-\u{1efff}]/u;
   const right = (text) => rtl.test(text.replace(/\p{Nd}/gu, ""));
   const mark = /\p{M}/u;

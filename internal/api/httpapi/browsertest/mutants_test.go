@@ -29,6 +29,8 @@ var mutants = []mutant{
 		old: "  z: () =>", new: "  Enter: () =>", test: "TestEnterOnEveryControl/an_outcome"},
 	{why: "Names and values that are read from right to left change places.", file: "httpapi/linkpage/page.css",
 		old: "unicode-bidi: isolate", new: "unicode-bidi: normal", test: "TestHostileQuestionsInABrowser/rtl:_hebrew_alone"},
+	{why: "A list has text of others as it is.", file: "console/page.go",
+		old: "template.HTML(linkpage.Text(text))", new: "template.HTML(template.HTMLEscapeString(text))", test: "TestForeignTextInEveryPlace/runs"},
 	{why: "What is odd about a value isn't said.", file: "httpapi/linkpage/values.go",
 		old: "\tm.warnings(row.Warnings)\n", new: "", test: "TestHostileQuestionsInABrowser/rtl:_hebrew_alone"},
 	{why: "The button that says no approves, and the other way round.", file: "httpapi/linkpage/form.go",

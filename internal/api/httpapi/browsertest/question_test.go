@@ -17,8 +17,12 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/text/printable"
 )
 
-//go:embed look.js
-var lookScript string
+var (
+	//go:embed hidden.js
+	hiddenScript string
+	//go:embed look.js
+	lookScript string
+)
 
 // seen is what look.js returns.
 type seen struct {
@@ -138,7 +142,7 @@ func lookAt(t *testing.T, ctx context.Context, width int64) (page seen) {
 	if err := chromedp.Do(ctx, chromedp.EmulateViewport(width, 844)); err != nil {
 		t.Fatal(err)
 	}
-	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](lookScript))
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](hiddenScript+lookScript))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -42,6 +42,7 @@ type server struct {
 	codes  []string      // that were sent
 
 	details wire.ToolDetails // of every tool
+	agents  []wire.Agent     // that are deployed; nil: one
 
 	away atomic.Bool // the server doesn't answer
 	mute atomic.Bool // it does what forms say, and their answers are lost
@@ -67,7 +68,7 @@ func serveAt(t *testing.T, clock engine.Clock, change ...func(*httpapi.Options))
 	t.Cleanup(func() { db.Close() })
 	keys := access.LinkKeys{bytes.Repeat([]byte{7}, 32)}
 	s := &server{t: t, clock: clock, keys: keys}
-	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: anyAgent{}, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
+	front := frontend.New(frontend.Options{Store: db, Links: db, Catalog: anyAgent{of: s}, Describe: s.describes, Waker: &frontendtest.Waker{}, Clock: clock, Random: random,
 		Tool: func(context.Context, string, core.Record, string) (wire.ToolDetails, error) { return s.details, nil }})
 	hooks := webhooks.New(webhooks.Options{Store: db, Deliveries: db, Waker: &frontendtest.Waker{}, Clock: clock, Random: random})
 	options := httpapi.Options{Frontend: front, Webhooks: hooks, Clock: clock, Version: "v1.2.3", Links: keys, Codes: func(_ context.Context, _, code string) error {
@@ -114,14 +115,32 @@ func serveAt(t *testing.T, clock engine.Clock, change ...func(*httpapi.Options))
 }
 
 // anyAgent has every agent that is asked for: what is named as one is not checked here.
-type anyAgent struct{ frontend.Catalog }
+type anyAgent struct {
+	frontend.Catalog
+	of *server
+}
 
 func (anyAgent) Current(_ context.Context, tenant, name string) (engine.Definition, error) {
 	return engine.Definition{Tenant: tenant, Name: name, Digest: "sha256:x"}, nil
 }
 
-func (anyAgent) Deployed(_ context.Context, tenant string) ([]engine.Definition, error) {
-	return []engine.Definition{{Tenant: tenant, Name: "desk", Digest: "sha256:x"}}, nil
+func (a anyAgent) Deployed(_ context.Context, tenant string) (all []engine.Definition, err error) {
+	for _, one := range a.of.agents {
+		all = append(all, engine.Definition{Tenant: tenant, Name: one.Name, Digest: "sha256:x"})
+	}
+	if all == nil {
+		all = []engine.Definition{{Tenant: tenant, Name: "desk", Digest: "sha256:x"}}
+	}
+	return all, nil
+}
+
+func (s *server) describes(d engine.Definition) (wire.Agent, error) {
+	for _, one := range s.agents {
+		if one.Name == d.Name {
+			return one, nil
+		}
+	}
+	return wire.Agent{Name: d.Name, Version: d.Digest, Tools: []wire.Tool{}}, nil
 }
 
 // ask lets a run wait for the approval of a call, and returns the address of the page that asks for

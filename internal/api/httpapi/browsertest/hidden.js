@@ -1,0 +1,2 @@
+// hidden finds characters that don't show, reorder others, or take no room.
+var hidden = /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u00a0\u00ad\u034f\u061c\u115f\u1160\u17b4\u17b5\u180b-\u180e\u200b-\u200f\u2028-\u202f\u205f-\u206f\u2800\u3000\u3164\ufe00-\ufe0f\ufeff\uffa0\ufff0-\uffff\ue000-\uf8ff]|[\u{e0000}-\u{e0fff}]|\p{Cs}/u;
