@@ -79,6 +79,47 @@ func TestAnOpenInboxSaysWhatIsNew(t *testing.T) {
 	is(t, ctx, "the new row", `document.querySelectorAll("li.item").length === 1 && document.querySelector("li.item").dataset.of === "`+second.ID+`"`)
 }
 
+// standing are the places of the rows of a list.
+const standing = `JSON.stringify([...document.querySelectorAll("li.item")].map((row) => [row.dataset.of, row.getBoundingClientRect().top]))`
+
+// Two questions come while an inbox is open, and one is answered elsewhere: no row moves until the
+// person asks for the news. The row that is answered says by whom, is grey, and opens nothing.
+func TestNoRowMovesUntilThePersonAsks(t *testing.T) {
+	s := serve(t, withConsole)
+	ctx := browser(t)
+	first, second := s.waits(payment), s.waits(payment)
+	s.openConsole(ctx, "/")
+	is(t, ctx, "two rows", `document.querySelectorAll("li.item").length === 2`)
+	before, err := chromedp.Run(ctx, chromedp.Evaluate[string](standing))
+	if err != nil {
+		t.Fatal(err)
+	}
+	third, fourth := s.waits(payment), s.waits(payment)
+	is(t, ctx, "the news", `document.getElementById("news").textContent === "Show 2 new questions" && document.title.startsWith("(2) ")`)
+	after, err := chromedp.Run(ctx, chromedp.Evaluate[string](standing))
+	if err != nil || after != before {
+		t.Errorf("the rows were at %s, and are at %s, %v", before, after, err)
+	}
+	do(t, ctx, chromedp.EmulateViewport(320, 844))
+	is(t, ctx, "the heading beside the news", `((text) => (text.selectNodeContents(document.querySelector("h1")), text.getBoundingClientRect().right < document.getElementById("news").getBoundingClientRect().left))(document.createRange())`)
+	anna, leave := tab(t, ctx)
+	t.Cleanup(leave)
+	if err := s.open(anna, s.link(first)); err != nil {
+		t.Fatal(err)
+	}
+	s.pressed(anna, "Deny")
+	s.worker.Drain(first.ID)
+	row := fmt.Sprintf(`document.querySelector("li.item.gone[data-of='%s']")`, first.ID)
+	is(t, ctx, "the answered row", row+`?.querySelector(".gone-note").textContent === "Answered by anna"`)
+	is(t, ctx, "its colour, and no link", fmt.Sprintf(`((gone, open) => gone.querySelector("a[href]") === null && open.querySelector("a[href]") !== null &&
+		getComputedStyle(gone.querySelector(".what")).color === getComputedStyle(open.querySelector(".left, .hint")).color &&
+		getComputedStyle(gone.querySelector(".what")).color !== getComputedStyle(open.querySelector(".what")).color)(%s, document.querySelector("li.item:not(.gone)"))`, row))
+	is(t, ctx, "no other news", `document.getElementById("news").textContent === "Show 2 new questions" && document.querySelectorAll("li.item").length === 2`)
+	do(t, ctx, chromedp.Click(chromedp.CSS("li.item.gone .what")), chromedp.Click(chromedp.CSS("#news")))
+	is(t, ctx, "what waits now", fmt.Sprintf(`document.body.dataset.page === "inbox" && [...document.querySelectorAll("li.item")].map((row) => row.dataset.of).sort().join() === %q.split(",").sort().join() && document.getElementById("news").hidden`,
+		strings.Join([]string{second.ID, third.ID, fourth.ID}, ",")))
+}
+
 // denies answers as a program does, and lets the worker take it.
 func (s *server) denies(run wire.Run) {
 	s.t.Helper()
