@@ -119,6 +119,7 @@ func (c *Console) review(w http.ResponseWriter, l look, status int, ids []string
 		key.WriteString(id + " " + strconv.Itoa(len(waits.Suspension.Withdrawn)) + "\n")
 		v.Waiting = append(v.Waiting, waiting(*waits, now, said.refused[id]))
 	}
+	l.stored = addressOf(ids)
 	v.ID = "console-" + core.Digest([]byte(key.String()))[:32]
 	n := strconv.Itoa(len(v.Waiting))
 	v.Approve, v.Deny = say("bulk.approve", "n", n), say("bulk.deny", "n", n)
@@ -212,7 +213,7 @@ func (c *Console) answerTogether(w http.ResponseWriter, l look) error {
 		return c.review(w, l, http.StatusConflict, ids, remarks{above: say("question.refused", "detail", e.Detail)})
 	}
 	if err != nil {
-		return err
+		return c.orUnsure(w, l, address, form, err)
 	}
 	refused := map[string]string{}
 	for _, a := range answers {
@@ -227,7 +228,8 @@ func (c *Console) answerTogether(w http.ResponseWriter, l look) error {
 		refused[a.Target] = say("bulk.unknown")
 	}
 	if len(refused) > 0 {
-		return c.review(w, l, http.StatusConflict, ids, remarks{above: say("bulk.some", "n", strconv.Itoa(len(refused)), "all", strconv.Itoa(len(ids))), refused: refused})
+		some := remarks{above: say("bulk.some", "n", strconv.Itoa(len(refused)), "all", strconv.Itoa(len(ids))), refused: refused}
+		return c.orUnsure(w, l, address, form, c.review(w, l, http.StatusConflict, ids, some))
 	}
 	c.seeOther(w, address)
 	return nil
@@ -242,7 +244,18 @@ func questionsIn(form url.Values, prefix string) (ids []string, address string) 
 		}
 	}
 	slices.Sort(ids)
-	return ids, "/bulk?" + url.Values{"question": ids}.Encode()
+	return ids, addressOf(ids)
+}
+
+func addressOf(ids []string) string { return "/bulk?" + url.Values{"question": ids}.Encode() }
+
+// orUnsure offers what was sent once more, if it failed, or its page did, in a way that doesn't say
+// what is stored.
+func (c *Console) orUnsure(w http.ResponseWriter, l look, address string, form url.Values, err error) error {
+	if err == nil || !problems.MayBeStored(err) {
+		return err
+	}
+	return c.unsure(w, l, address, linkpage.Question{Typed: form}, err)
 }
 
 // undoTogether takes back what can be: each answer is held on its own, and the failure of one stops
@@ -271,11 +284,11 @@ func (c *Console) undoTogether(w http.ResponseWriter, l look, form url.Values) e
 	}
 	others, _ := questionsIn(form, "with-")
 	if len(others) > 0 {
-		address = "/bulk?" + url.Values{"question": append(ids, others...)}.Encode()
+		address = addressOf(append(ids, others...))
 	}
 	if len(kept) > late {
 		above := say("bulk.undo_some", "n", strconv.Itoa(len(kept)), "all", strconv.Itoa(len(ids)))
-		return c.review(w, l, http.StatusConflict, append(ids, others...), remarks{above: above, kept: kept})
+		return c.orUnsure(w, l, address, form, c.review(w, l, http.StatusConflict, append(ids, others...), remarks{above: above, kept: kept}))
 	}
 	if late > 0 {
 		address += "&kept"

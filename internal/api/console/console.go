@@ -184,6 +184,7 @@ type look struct {
 	in      bool // someone has signed in, or need not
 
 	question, of, run string // what the page is about: a question and its run, or a run
+	stored            string // where what is stored of the answer is shown that the page takes
 	speaks            string // the run that is talking on the page
 	from              string // where in the feed its script begins
 }

@@ -67,7 +67,7 @@ document.addEventListener("submit", (event) => {
 
 // An answer is sent from here, so that the page stays when no receipt comes: it isn't known then
 // whether it arrived. The person sends the same answer again, which counts once, or looks.
-const answers = ["resume", "cancel", "edit"];
+const answers = ["resume", "cancel", "edit", "withdraw"];
 const receipt = 30000;
 
 async function deliver(answer) {
@@ -77,8 +77,9 @@ async function deliver(answer) {
   answer.button.textContent = answer.text;
   answer.lost = got === null || got.status >= 500;
   drawButtons();
-  if (answer.lost) focus($("unsure"));
-  else drawRefusal(answer);
+  if (!answer.lost) return drawRefusal(answer);
+  $("lost").textContent = say(answer.button.value === "withdraw" ? "lost_undo" : "lost");
+  focus($("unsure"));
 }
 
 // The page that says why an answer was refused is the answer to the same form, sent by the browser.

@@ -81,6 +81,7 @@ type server struct {
 	lines  lines
 	waker  *frontendtest.Waker
 	acts   *losing
+	bulks  *losingBulks
 }
 
 // lines is the store of delivery lines, for tests that work on them.
@@ -113,9 +114,9 @@ func newServerWith(t testing.TB, public access.PublicURL, change func(*session.D
 	sessions := &session.Desk{Tokens: s.tokens, Ended: store, Clock: clock, Random: random, Public: public, Guesses: bounds.NewGuesses(),
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	change(sessions)
-	s.acts = &losing{Acts: s.reads}
+	s.acts, s.bulks = &losing{Acts: s.reads}, &losingBulks{Bulks: bulk.New(front)}
 	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public,
-		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.acts, Bulks: bulk.New(front), Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}, Hold: 8 * time.Second})}})
+		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.acts, Bulks: s.bulks, Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}, Hold: 8 * time.Second})}})
 	if err != nil {
 		t.Fatal(err)
 	}

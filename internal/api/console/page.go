@@ -43,6 +43,7 @@ type frame struct {
 
 	// for the script: which page it is, what it is about, and its sentences
 	Page, Question, Of, Run string
+	Stored                  string // where it is shown what is stored of the page's answer
 	Speaks                  string // the run that is talking on this page
 	From                    string // where in the feed the page begins to listen
 	Live                    []word
@@ -71,7 +72,7 @@ func (c *Console) write(w http.ResponseWriter, l look, status int, name string, 
 func (c *Console) writeBody(w http.ResponseWriter, l look, status int, name string, body template.HTML) error {
 	f := frame{Product: c.Names.ProductName(), Style: stylePath, Script: scriptPath, Body: body, Title: say(name + ".title"), Page: name, Live: liveWords, Keys: keyViews}
 	f.Question, f.Of, f.Run, f.From = l.question, l.of, l.run, l.from
-	f.Speaks = l.speaks
+	f.Speaks, f.Stored = l.speaks, l.stored
 	if l.Visit != nil {
 		form, err := c.Sessions.FormOf(l.Context(), l.session)
 		if err != nil {
@@ -113,7 +114,7 @@ func (c *Console) nav(l look, here string) []navItem {
 
 // liveWords are the sentences of the script.
 var liveWords = func() (all []word) {
-	for _, name := range []string{"one", "many", "more", "late", "answered", "done", "ended", "starts", "sending"} {
+	for _, name := range []string{"one", "many", "more", "late", "answered", "done", "ended", "starts", "sending", "lost", "lost_undo"} {
 		all = append(all, word{name, say("live." + name)})
 	}
 	return all

@@ -63,7 +63,7 @@ func (c *Console) ask(w http.ResponseWriter, l look, status int, q linkpage.Ques
 			return err
 		}
 	}
-	l.question, l.of = q.Call.Suspension.ID, q.Run.ID
+	l.question, l.of, l.stored = q.Call.Suspension.ID, q.Run.ID, "/questions/"+q.Call.Suspension.ID
 	return c.writeBody(w, l, status, "question", template.HTML(linkpage.Ask(q, c.Clock.Now(), again)))
 }
 
@@ -81,6 +81,7 @@ func (c *Console) outcome(w http.ResponseWriter, l look, status int, o wire.Outc
 		if u.Form, err = c.Sessions.FormOf(l.Context(), l.session); err != nil {
 			return err
 		}
+		l.stored = "/questions/" + o.Suspension
 	}
 	return c.writeBody(w, l, status, "outcome", template.HTML(linkpage.Outcome(o, u, above, links.String())))
 }
@@ -95,12 +96,12 @@ func (c *Console) answer(w http.ResponseWriter, l look) error {
 		return err
 	}
 	if form.Get("action") == linkform.Withdraw {
-		return c.undo(w, l, sus, form.Get("decision_id"))
+		return c.undo(w, l, sus, form)
 	}
 	waits, became, err := c.Reads.Suspension(l.Context(), l.Caller(), sus)
 	switch {
 	case err != nil && problems.MayBeStored(err): // by an earlier copy of the form
-		return c.unsure(w, l, linkpage.Question{Typed: form}, err)
+		return c.unsure(w, l, "/questions/"+sus, linkpage.Question{Typed: form}, err)
 	case err != nil:
 		return err
 	case waits == nil:
@@ -186,11 +187,14 @@ func idOf(sus string, d wire.Decision, withdrawn int) string {
 
 // undo takes back an answer of this person that is held, and shows the question, or what became of
 // it.
-func (c *Console) undo(w http.ResponseWriter, l look, sus, decision string) error {
-	_, err := c.Acts.Withdraw(l.Context(), l.Caller(), sus, decision)
+func (c *Console) undo(w http.ResponseWriter, l look, sus string, form url.Values) error {
+	_, err := c.Acts.Withdraw(l.Context(), l.Caller(), sus, form.Get("decision_id"))
 	if e, known := problems.Refused(err); known && problems.Of(e.Code).Status == http.StatusConflict {
 		c.seeOther(w, "/questions/"+sus+"?kept")
 		return nil
+	}
+	if err != nil && problems.MayBeStored(err) {
+		return c.unsure(w, l, "/questions/"+sus, linkpage.Question{Typed: form}, err)
 	}
 	if err != nil {
 		return err
@@ -207,7 +211,7 @@ var correctable = []refusal.Code{refusal.CodeResultRequired, refusal.CodeSchemaM
 // it again, and otherwise with what counts instead.
 func (c *Console) again(w http.ResponseWriter, l look, q linkpage.Question, err error) error {
 	if problems.MayBeStored(err) {
-		return c.unsure(w, l, q, err)
+		return c.unsure(w, l, "/questions/"+l.PathValue("suspension"), q, err)
 	}
 	e, _ := problems.Refused(err)
 	status := problems.Of(e.Code).Status
@@ -234,16 +238,16 @@ func (c *Console) again(w http.ResponseWriter, l look, q linkpage.Question, err 
 	return nil
 }
 
-// unsure answers after an error that says nothing of what was stored: with a form that sends the
-// same answer again.
-func (c *Console) unsure(w http.ResponseWriter, l look, q linkpage.Question, why error) (err error) {
-	c.Logger.ErrorContext(l.Context(), "an answer may be stored or not", "question", l.PathValue("suspension"), "error", why)
+// unsure answers after an error that says nothing of what was stored, or undone: with a form that
+// sends the same again. What is stored is shown at an address.
+func (c *Console) unsure(w http.ResponseWriter, l look, at string, q linkpage.Question, why error) (err error) {
+	c.Logger.ErrorContext(l.Context(), "an answer may be stored or not", "at", at, "error", why)
 	e, _ := problems.Refused(why)
 	if q.Form, err = c.Sessions.FormOf(l.Context(), l.session); err != nil {
 		return err
 	}
-	l.question = l.PathValue("suspension")
-	return c.writeBody(w, l, problems.Of(e.Code).Status, "question", template.HTML(linkpage.Unsure(q)))
+	l.question, l.stored = l.PathValue("suspension"), at
+	return c.writeBody(w, l, problems.Of(e.Code).Status, "question", template.HTML(linkpage.Unsure(q, c.Public.Prefix()+at)))
 }
 
 // readForm reads a form of this session.

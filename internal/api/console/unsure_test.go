@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"regexp"
+	"slices"
 	"strings"
 	"testing"
 
@@ -16,6 +17,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend"
+	"github.com/dormouse-dev/dormouse/internal/frontend/bulk"
 )
 
 // losing stores answers, or doesn't, and then fails in a way that doesn't say which. Its undo may
@@ -28,10 +30,15 @@ type losing struct {
 }
 
 func (a *losing) Withdraw(ctx context.Context, c frontend.Caller, sus, decision string) (wire.DecisionAnswer, error) {
-	if err := a.keeps[sus]; err != nil {
+	err := a.keeps[sus]
+	if err != nil && !a.stores {
 		return wire.DecisionAnswer{}, err
 	}
-	return a.Acts.Withdraw(ctx, c, sus, decision)
+	answer, failed := a.Acts.Withdraw(ctx, c, sus, decision)
+	if err == nil {
+		err = failed
+	}
+	return answer, err
 }
 
 func (a *losing) DecideSuspension(ctx context.Context, c frontend.Caller, sus string, d wire.Decision) (wire.DecisionAnswer, error) {
@@ -46,10 +53,26 @@ func (a *losing) DecideSuspension(ctx context.Context, c frontend.Caller, sus st
 	return wire.DecisionAnswer{}, a.fails
 }
 
+// losingBulks are [console.Bulks] that may fail in a way that doesn't say what is stored.
+type losingBulks struct {
+	console.Bulks
+	fails  error // nil: they work
+	stores bool
+}
+
+func (b *losingBulks) Decide(ctx context.Context, c frontend.Caller, of wire.Bulk, atOnce bool) ([]bulk.Answer, error) {
+	if b.fails == nil || b.stores {
+		if answers, err := b.Bulks.Decide(ctx, c, of, atOnce); err != nil || b.fails == nil {
+			return answers, err
+		}
+	}
+	return nil, b.fails
+}
+
 var hiddenFields = regexp.MustCompile(`<input type="hidden" name="([^"]*)" value="([^"]*)">`)
 
-// sentAgain is the form of a page that doesn't know whether an answer was stored.
-func (p shown) sentAgain(t *testing.T) url.Values {
+// sentAgain is the form of a page that doesn't know whether what was sent was stored.
+func (p shown) sentAgain(t *testing.T, what, at string) url.Values {
 	t.Helper()
 	_, main, _ := strings.Cut(p.text, "<main>")
 	form := url.Values{}
@@ -57,7 +80,7 @@ func (p shown) sentAgain(t *testing.T) url.Values {
 		form.Add(html.UnescapeString(m[1]), html.UnescapeString(m[2]))
 	}
 	button := regexp.MustCompile(`name="action" value="([a-z]+)"`).FindStringSubmatch(main)
-	if button == nil || !strings.Contains(main, "We do not know whether your answer arrived") || !strings.Contains(main, `<a href="?">See what is stored</a>`) {
+	if button == nil || !strings.Contains(main, "We do not know whether your "+what+" arrived") || !strings.Contains(main, `<a href="`+html.EscapeString(at)+`">See what is stored</a>`) {
 		t.Fatalf("%d\n%s", p.status, p.text)
 	}
 	form.Set("action", button[1])
@@ -104,7 +127,7 @@ func TestAnAnswerThatMayBeStoredIsSentAgain(t *testing.T) {
 						t.Fatalf("%d answers are stored", got)
 					}
 					s.acts.fails = nil
-					again := lost.sentAgain(t)
+					again := lost.sentAgain(t, "answer", of)
 					for range 2 {
 						got := anna.post(of, again)
 						if got.status != http.StatusSeeOther || got.to != of || s.decisions(run) != 1 {
@@ -133,7 +156,7 @@ func TestAnotherAnswerWasStoredMeanwhile(t *testing.T) {
 	page := anna.get(of)
 	s.acts.fails = errors.New("lost")
 	edit := url.Values{"form": {page.form()}, "shown": {page.fingerprint()}, "action": {"edit"}, "arguments": {`{"amount":40}`}}
-	again := anna.post(of, edit).sentAgain(t)
+	again := anna.post(of, edit).sentAgain(t, "answer", of)
 	s.acts.fails = nil
 	edit.Set("arguments", `{"amount":30}`)
 	if got := anna.post(of, edit); got.to != of || s.decisions(run) != 1 {
@@ -141,5 +164,60 @@ func TestAnotherAnswerWasStoredMeanwhile(t *testing.T) {
 	}
 	if got := anna.post(of, again); got.to != of+"?late" || s.decisions(run) != 1 {
 		t.Errorf("to %q, and %d answers are stored", got.to, s.decisions(run))
+	}
+}
+
+// An undo of which it isn't known whether it counted is sent again, too, and counts once.
+func TestAnUndoThatMayBeStoredIsSentAgain(t *testing.T) {
+	for _, stores := range []bool{true, false} {
+		t.Run(fmt.Sprintf("stored %v", stores), func(t *testing.T) {
+			s, anna, run, of, _, answered := held(t)
+			s.acts.keeps, s.acts.stores = map[string]error{strings.TrimPrefix(of, "/questions/"): errors.New("secret-path")}, stores
+			lost := anna.post(of, answered.undo())
+			if lost.status < 500 || strings.Contains(lost.text, "secret") || len(s.pending(run)) != map[bool]int{true: 1}[stores] {
+				t.Fatalf("%d, %d wait\n%s", lost.status, len(s.pending(run)), lost.text)
+			}
+			s.acts.keeps = nil
+			again := lost.sentAgain(t, "undo", of)
+			for range 2 {
+				if got := anna.post(of, again); got.status != http.StatusSeeOther || got.to != of || len(s.pending(run)) != 1 {
+					t.Errorf("%d to %q, %d wait: %s", got.status, got.to, len(s.pending(run)), got.text)
+				}
+			}
+		})
+	}
+}
+
+// Several answers, and the undo of several, are as one is: what may be stored is sent again.
+func TestSeveralAnswersThatMayBeStoredAreSentAgain(t *testing.T) {
+	for _, stores := range []bool{true, false} {
+		t.Run(fmt.Sprintf("stored %v", stores), func(t *testing.T) {
+			s := newServer(t)
+			runs, sus := waitingRefunds(s, 3)
+			slices.Sort(sus)
+			anna, of := s.signedIn("anna"), bulkPath(sus...)
+			form := anna.get(of).several("resume")
+			form.Set("reason", "as agreed")
+			s.bulks.fails, s.bulks.stores = errors.New("secret-path"), stores
+			lost := anna.post("/bulk", form)
+			if lost.status < 500 || strings.Contains(lost.text, "secret") || s.open(runs) != map[bool]int{false: 3}[stores] {
+				t.Fatalf("%d, %d wait\n%s", lost.status, s.open(runs), lost.text)
+			}
+			s.bulks.fails = nil
+			again := lost.sentAgain(t, "answer", of)
+			for range 2 {
+				if got := anna.post("/bulk", again); got.status != http.StatusSeeOther || got.to != of || s.open(runs) != 0 {
+					t.Fatalf("%d to %q, %d wait\n%s", got.status, got.to, s.open(runs), got.text)
+				}
+			}
+			if done := anna.get(of); strings.Count(done.text, "Approved by anna") != 3 {
+				t.Error(done.text)
+			}
+			for _, run := range runs {
+				if n := s.decisions(run); n != 1 {
+					t.Errorf("%d answers are stored for one question", n)
+				}
+			}
+		})
 	}
 }

@@ -313,7 +313,7 @@ func (a *api) linkRefused(w http.ResponseWriter, r *http.Request, l question, er
 	switch {
 	case wantsPage(r) && r.Method == http.MethodPost && problems.MayBeStored(err):
 		a.logRefused(r, e, err, known)
-		l.Write(w, problems.Of(e.Code).Status, linkpage.Unsure(l.Question))
+		l.Write(w, problems.Of(e.Code).Status, linkpage.Unsure(l.Question, "?"))
 	case wantsPage(r) && known:
 		l.Write(w, problems.Of(e.Code).Status, linkpage.Refused(refusedTitle(e.Code), e.Detail, strings.TrimSuffix(l.SignInAt, "/sign-in")))
 	default:

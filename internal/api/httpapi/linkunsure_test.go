@@ -70,3 +70,29 @@ func TestAnAnswerByALinkThatMayBeStored(t *testing.T) {
 		}
 	}
 }
+
+// An undo by a link of which it isn't known whether it counted is sent again, too.
+func TestAnUndoByALinkThatMayBeStored(t *testing.T) {
+	for _, stores := range []bool{true, false} {
+		t.Run(fmt.Sprintf("stored %v", stores), func(t *testing.T) {
+			store := &losingStore{stores: stores}
+			s := newServer(t, settings{token: "secret", options: withHold, wrap: func(f frontend.Store) frontend.Store { store.Store = f; return store }})
+			run := s.start()
+			s.worker.Suspend(run.ID, frontendtest.Call{ID: "c1", Tool: "refund", Kind: core.KindApproval})
+			link := s.makeLink(run.ID, "c1", "anna").Link
+			asked := s.send("GET", link, "", asPage)
+			undo := undoOf(s.send("POST", link, url.Values{"action": {"resume"}, "shown": {shownOn(t, asked)}, "hold": {hidden(asked, "hold")}}.Encode(), asPage, asForm))
+			store.fails = errors.New("secret-path")
+			page := s.unchecked("POST", link, undo.Encode(), asPage, asForm)
+			if page.StatusCode < 500 || !strings.Contains(page.text, "We do not know whether your undo arrived") || strings.Contains(page.text, "secret") || !strings.Contains(page.text, `name="action" value="withdraw">Undo my answer again`) {
+				t.Fatalf("%d %s", page.StatusCode, page.text)
+			}
+			store.fails = nil
+			for range 2 {
+				if got := s.send("POST", link, undoOf(page).Encode(), asPage, asForm); got.StatusCode != 200 || !strings.Contains(got.text, "You took your answer back. Nothing was done.") {
+					t.Errorf("sent again: %d %s", got.StatusCode, got.text)
+				}
+			}
+		})
+	}
+}

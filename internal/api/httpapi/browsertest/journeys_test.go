@@ -155,6 +155,75 @@ func TestAnAnswerWhoseReceiptIsLost(t *testing.T) {
 	}
 }
 
+// lost is a page that doesn't know whether what was sent arrived. It is still the page of it, and
+// nothing else can be sent.
+const lost = `!document.getElementById("unsure").hidden && !document.getElementById("resend").disabled && document.getElementById("unsure").textContent.includes("We do not know whether your %s arrived") &&
+	document.activeElement.id === "unsure" && document.body.dataset.page === %q && document.querySelectorAll("form[data-answer] button:not(:disabled)").length === 0`
+
+// Several answers whose receipt is lost, and an undo of one and of several: as with one answer, the
+// page says that it isn't known whether they arrived, and what is sent again counts once.
+func TestSeveralAnswersAndUndosWhoseReceiptIsLost(t *testing.T) {
+	for name, loses := range map[string]func(*server) *atomic.Bool{
+		"after it was stored":  func(s *server) *atomic.Bool { return &s.mute },
+		"before it arrived":    func(s *server) *atomic.Bool { return &s.deaf },
+		"a gateway gave it up": func(s *server) *atomic.Bool { return &s.ill },
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := serveAt(t, &still{now: frontendtest.NewClock().Now()}, withUndo)
+			ctx := browser(t)
+			freezes(t, ctx)
+			run, pair := s.waits(payment), []wire.Run{s.waits(payment), s.waits(payment)}
+			open := func(runs ...wire.Run) (n int) {
+				for _, run := range runs {
+					n += len(s.now(run).Pending)
+				}
+				return n
+			}
+			away := loses(s)
+			cut := func(what, page, button, then string) {
+				t.Helper()
+				away.Store(true)
+				s.pressed(ctx, button)
+				is(t, ctx, "the page that doesn't know", fmt.Sprintf(lost, what, page))
+				s.postedBy(ctx, chromedp.Click(chromedp.CSS("#resend")))
+				is(t, ctx, "the page that still doesn't know", fmt.Sprintf(lost, what, page))
+				away.Store(false)
+				s.postedBy(ctx, chromedp.Click(chromedp.CSS("#resend")))
+				is(t, ctx, "what is stored", then)
+			}
+			s.openConsole(ctx, questionPath(run))
+			s.pressed(ctx, "Approve")
+			is(t, ctx, "the held answer", isHeld)
+			cut("undo", "outcome", "Undo", `document.querySelector("main.question p.again")?.textContent.includes("Nothing was done.")`)
+			if open(run) != 1 || s.withdrawn(run) != 1 {
+				t.Errorf("%d wait, and %d answers were taken back", open(run), s.withdrawn(run))
+			}
+			s.openConsole(ctx, bulkPath(pair...))
+			cut("answer", "bulk", "Approve all 2", isHeld+` && document.querySelector("#yes") === null`)
+			if open(pair...) != 0 || s.answers(pair[0]) != 1 || s.answers(pair[1]) != 1 {
+				t.Errorf("%d wait; stored are %d and %d answers", open(pair...), s.answers(pair[0]), s.answers(pair[1]))
+			}
+			cut("undo", "bulk", "Undo all of it", `document.getElementById("held") === null && document.querySelector("#yes") !== null`)
+			if open(pair...) != 2 || s.withdrawn(pair[0]) != 1 || s.withdrawn(pair[1]) != 1 {
+				t.Errorf("%d wait, and %d and %d answers were taken back", open(pair...), s.withdrawn(pair[0]), s.withdrawn(pair[1]))
+			}
+			do(t, ctx, chromedp.Evaluate[chromedp.Void](`document.getElementById("reason").value = "no"`))
+			away.Store(true)
+			s.pressed(ctx, "Deny all 2")
+			is(t, ctx, "the page that doesn't know", fmt.Sprintf(lost, "answer", "bulk"))
+			away.Store(false)
+			do(t, ctx, chromedp.Click(chromedp.CSS("#unsure a")))
+			is(t, ctx, "the questions or what became of them", fmt.Sprintf(`document.getElementById("unsure").hidden && document.querySelectorAll("main li.item").length === 2 && (document.querySelector("#yes") !== null) === %v`, open(pair...) == 2))
+		})
+	}
+}
+
+// withdrawn is how many answers to the question of a run were taken back.
+func (s *server) withdrawn(run wire.Run) int {
+	s.t.Helper()
+	return len(s.now(run).Pending[0].Suspension.Withdrawn)
+}
+
 // What the server refuses is said by a page of its own, also where the script sends the answer.
 func TestARefusedAnswerShowsWhy(t *testing.T) {
 	s := serve(t, withConsole)

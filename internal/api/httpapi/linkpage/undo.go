@@ -19,6 +19,9 @@ func (l Question) Holds() int {
 	return l.Hold
 }
 
+// actionWithdraw takes back an answer that is held.
+const actionWithdraw = "withdraw"
+
 // takenBack says that an answer was withdrawn, for as long as the question is open.
 func (v questionView) takenBack(m *markup) {
 	if len(v.Suspension.Withdrawn) > 0 && v.Again == "" {

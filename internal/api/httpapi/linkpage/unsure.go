@@ -6,20 +6,28 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/core"
 )
 
-// Unsure says that it isn't known whether an answer was stored, and has a form that sends the same
-// answer again: it counts once. An answer that is proved by what is typed in with it can't be sent
-// again without that; its page only leads back to the question.
-func Unsure(l Question) string {
+// Unsure says that it isn't known whether an answer was stored, or undone, and has a form that
+// sends the same again: it counts once. An answer that is proved by what is typed in with it can't
+// be sent again without that; its page only leads to what is stored, which is at an address.
+func Unsure(l Question, at string) string {
 	var m markup
-	m.add(`<main><h1>We do not know whether your answer arrived</h1>`)
-	said := map[string]tag{core.ActionResume.String(): `Yes`, core.ActionCancel.String(): `No`, actionEdit: `Yes, with your change`}[l.Typed.Get("action")]
+	what := tag(`answer`)
+	action := l.Typed.Get("action")
+	if action == actionWithdraw {
+		what = `undo`
+	}
+	m.add(`<main><h1>We do not know whether your `, what, ` arrived</h1>`)
+	said := map[string]tag{core.ActionResume.String(): `Send my answer again: Yes`, core.ActionCancel.String(): `Send my answer again: No`,
+		actionEdit: `Send my answer again: Yes, with your change`, actionWithdraw: `Undo my answer again`}[action]
 	if said != "" && !l.SignIn && !l.Code {
 		m.add(`<p class="again"><strong>It may have been stored.</strong> Send it again: it counts once.</p>`)
 		l.again(&m, said)
 	} else {
 		m.add(`<p class="again"><strong>It may have been stored.</strong> Look first. If the question is still open, answer it again.</p>`)
 	}
-	m.add(`<p><a href="?">See what is stored</a></p></main>`)
+	m.add(`<p><a href="`)
+	m.escaped(at)
+	m.add(`">See what is stored</a></p></main>`)
 	return m.String()
 }
 
@@ -50,5 +58,5 @@ func (l Question) again(m *markup, said tag) {
 	}
 	m.add(`<button class="send" name="action" value="`)
 	m.escaped(l.Typed.Get("action"))
-	m.add(`">Send my answer again: `, said, `</button></form>`)
+	m.add(`">`, said, `</button></form>`)
 }
