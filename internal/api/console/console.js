@@ -11,13 +11,15 @@ const page = document.body.dataset;
 const say = (name, values = {}) =>
   Object.entries(values).reduce((text, [key, value]) => text.replace(`{${key}}`, value), $(`word-${name}`).textContent);
 
+// plain is text of others that the server didn't draw: what doesn't show, or reorders, is spelled.
+const plain = (text) => text.replace(/[\p{C}\p{Zl}\p{Zp}\u034f\u115f\u1160\u17b4\u17b5\u180b-\u180f\u2800\u3164\ufe00-\ufe0f\uffa0\ufff0-\uffff\u{e0100}-\u{e01ef}]|(?! )\p{Zs}/gu, (c) => (c === "\n" ? c : `[U+${c.codePointAt(0).toString(16).toUpperCase().padStart(4, "0")}]`));
+
 // Times.
 const zoned = new Intl.DateTimeFormat(undefined, { dateStyle: "medium", timeStyle: "medium" });
 for (const time of all("time[datetime]")) time.textContent = zoned.format(new Date(time.dateTime));
 
 // Answers: a form is sent once, and not while there is no connection.
-let connected = true;
-let sending = null;
+let connected = true, sending = null;
 const buttons = () => all("form[data-answer] button, main.question form button:not([hidden])");
 
 function drawButtons() {
@@ -146,7 +148,7 @@ const happened = {
     const question = event.data.suspension;
     if (!question || event.data.applied === false) return;
     if (fresh.delete(question)) countNews();
-    for (const row of rowOf("question", question)) gone(row, event.data.by ? say("answered", { by: event.data.by.replace(/^[a-z]+:/, "") }) : say("done"));
+    for (const row of rowOf("question", question)) gone(row, event.data.by ? say("answered", { by: plain(event.data.by.replace(/^[a-z]+:/, "")) }) : say("done"));
     if (page.question === question) answered();
     if (page.run === event.run_id) more();
   },
@@ -222,8 +224,7 @@ if (composer) composer.addEventListener("keydown", (event) => {
 // Speech: what the model is saying now, until the page can be drawn with all of it.
 function hearSpeech() {
   const speech = $("speech");
-  let said = "";
-  let drawn = 0;
+  let said = "", drawn = 0;
   const stream = new EventSource(page.speaks);
   const over = () => {
     stream.close();
@@ -235,7 +236,7 @@ function hearSpeech() {
     drawn ||= requestAnimationFrame(() => {
       drawn = 0;
       speech.hidden = false;
-      speech.textContent = said;
+      speech.textContent = plain(said);
     });
   });
   for (const type of ["text.ended", "call.ready"]) stream.addEventListener(type, () => (said = ""));

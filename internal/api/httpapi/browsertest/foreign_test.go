@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/chromedp/cdproto/page"
 	"github.com/chromedp/chromedp"
 
 	"github.com/dormouse-dev/dormouse/internal/api/access"
@@ -172,17 +173,23 @@ func (c crowd) finds(ctx context.Context, name, path string) (found foreign) {
 		if i == 0 {
 			c.openConsole(ctx, path)
 		}
-		text, err := chromedp.Run(ctx, chromedp.Evaluate[string](hiddenScript+foreignScript))
-		if err != nil {
-			c.t.Fatalf("%s: %v", name, err)
-		}
-		found = foreign{}
-		if err := json.Unmarshal([]byte(text), &found); err != nil {
-			c.t.Fatal(err)
-		}
+		found = c.looks(ctx)
 		for _, wrong := range found.Wrong {
 			c.t.Errorf("%s, %d pixels: %s", name, width, wrong)
 		}
+	}
+	return found
+}
+
+// looks is what is wrong with the page that is open.
+func (c crowd) looks(ctx context.Context) (found foreign) {
+	c.t.Helper()
+	text, err := chromedp.Run(ctx, chromedp.Evaluate[string](hiddenScript+foreignScript))
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	if err := json.Unmarshal([]byte(text), &found); err != nil {
+		c.t.Fatal(err)
 	}
 	return found
 }
@@ -213,11 +220,11 @@ func TestForeignTextInEveryPlace(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			plain.t, hostile.t = t, t
 			other := plainOfAll[name]
-			for page := 1; path != ""; page++ {
-				want := plain.finds(ctx, fmt.Sprint("harmless page ", page), other)
-				got := hostile.finds(ctx, fmt.Sprint("page ", page), path)
+			for n := 1; path != ""; n++ {
+				want := plain.finds(ctx, fmt.Sprint("harmless page ", n), other)
+				got := hostile.finds(ctx, fmt.Sprint("page ", n), path)
 				if got.Frame != want.Frame || (got.More == "") != (want.More == "") {
-					t.Fatalf("page %d has\n%s, more: %q, and with harmless text\n%s, more: %q", page, got.Frame, got.More, want.Frame, want.More)
+					t.Fatalf("page %d has\n%s, more: %q, and with harmless text\n%s, more: %q", n, got.Frame, got.More, want.Frame, want.More)
 				}
 				path, other = follow(path, got.More), follow(other, want.More)
 			}
@@ -245,4 +252,35 @@ func follow(path, more string) string {
 	}
 	path, _, _ = strings.Cut(path, "?")
 	return path + more
+}
+
+// hears lets the test be the server whose streams a page follows.
+const hears = `window.heard = {}; window.EventSource = class { addEventListener(type, act) { heard[type] = act; } close() {} };`
+
+// What the model is saying now, and who has just answered, are drawn by the script: it spells them,
+// too.
+func TestForeignTextThatComesLater(t *testing.T) {
+	c := newCrowd(t)
+	ctx := browser(t)
+	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: hears}); err != nil {
+		t.Fatal(err)
+	}
+	talks, asks := c.starts("Talk to me."), c.asks("Payments need approval.")
+	c.worker.Works(talks.ID, frontendtest.Answer{Text: "I look."})
+	texts, _ := foreignTexts(t)
+	all := string(core.Encode(strings.Join(texts, "\n")))
+	for path, comes := range map[string]string{
+		"/chat/" + talks.ThreadID: `heard["text.delta"]({data: JSON.stringify({data: {text: ` + all + `}})})`,
+		"/":                       `heard["decision.recorded"]({data: JSON.stringify({data: {suspension: "` + asks.Pending[0].Suspension.ID + `", by: "link:" + ` + all + `}})})`,
+	} {
+		c.openConsole(ctx, path)
+		is(t, ctx, "what comes", `document.readyState === "complete" && window.heard !== undefined && (`+comes+`, true)`)
+		is(t, ctx, "what is drawn", `(document.querySelector(".gone-note") ?? document.getElementById("speech")).textContent.length > 10000`)
+		found := c.looks(ctx)
+		for _, wrong := range found.Wrong {
+			if !strings.HasPrefix(wrong, "reorders") { // a name and a sentence
+				t.Errorf("%s: %s", path, wrong)
+			}
+		}
+	}
 }

@@ -44,6 +44,8 @@ var mutants = []mutant{
 		old: "Number(held.dataset.left)", new: "8000", test: "TestTheHoldIsCountedDown"},
 	{why: "What has no receipt is taken for an answer.", file: "console/console.js",
 		old: "got === null || got.status >= 500", new: "false", test: "TestAnAnswerWhoseReceiptIsLost/after_it_was_stored"},
+	{why: "What the model is saying now is shown as it is.", file: "console/console.js",
+		old: "speech.textContent = plain(said)", new: "speech.textContent = said", test: "TestForeignTextThatComesLater"},
 	{why: "An undo without a receipt is taken for one that failed.", file: "console/console.js",
 		old: `"edit", "withdraw"]`, new: `"edit"]`, test: "TestSeveralAnswersAndUndosWhoseReceiptIsLost/before_it_arrived"},
 	{why: "The button that takes an answer back doesn't.", file: "httpapi/linkpage/undo.go",
