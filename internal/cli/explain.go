@@ -51,7 +51,10 @@ func (a *app) explained(cmd *cobra.Command, args []string, err error) error {
 // runNamed is the run or thread among the arguments; "" if the command takes none.
 func runNamed(cmd *cobra.Command, args []string) string {
 	form := strings.Fields(cmd.Use)
-	if len(form) < 2 || len(args) == 0 || form[1] != "RUN" && form[1] != "[RUN]" && form[1] != "THREAD" {
+	if len(form) < 2 || len(args) == 0 {
+		return ""
+	}
+	if first := strings.Trim(form[1], "[]{}"); first != "RUN" && first != "THREAD" {
 		return ""
 	}
 	return args[0]

@@ -8,6 +8,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/api/access"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend"
 	"github.com/dormouse-dev/dormouse/internal/frontend/frontendtest"
 )
 
@@ -176,7 +177,7 @@ func TestPagesOfOtherSitesMayCallOnlyIfTheyAreNamed(t *testing.T) {
 		})
 	}
 	for _, origin := range []string{"*", "null", "desk.example", "https://desk.example/", "ftp://desk.example", "https://a@desk.example"} {
-		if _, err := httpapi.New(httpapi.Options{Origins: []string{origin}}); err == nil {
+		if _, err := httpapi.New(httpapi.Options{Frontend: &frontend.Frontend{}, Origins: []string{origin}}); err == nil {
 			t.Errorf("%q was taken for an origin", origin)
 		}
 	}

@@ -39,8 +39,8 @@ func TestTheInboxByDeadlineAndByWhoIsAsked(t *testing.T) {
 	ask(frontendtest.Call{ID: "starter", Tool: "refund", Kind: core.KindApproval, NotBy: core.NotByStarter})
 	ask(frontendtest.Call{ID: "client", Tool: "browser", Kind: core.KindClient, Deadline: later + 7_000_000})
 	for query, want := range map[string]string{
-		"":                                   "named named, starter anyone, role group, client anyone",
-		"order=since":                        "named named, starter anyone, role group, client anyone",
+		"":                                   "named named, role group, starter anyone, client anyone",
+		"order=since":                        "named named, role group, starter anyone, client anyone",
 		"order=deadline":                     "role group, client anyone, named named, starter anyone",
 		"order=deadline&kind=question":       "role group, named named, starter anyone",
 		"order=deadline&mine=any&q=REFUND":   "named named, starter anyone",
