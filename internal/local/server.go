@@ -292,7 +292,7 @@ func (d *data) serve(ctx context.Context, o Options, times timing, known *tokens
 	spoken := protocols.All(protocols.Server{Runs: front, Reads: ended.front, Inbox: ended.front, Pushes: pushes.New(pushes.Options{Store: d.db, Lines: d.db, Waker: d.db, Frontend: front}), Clock: o.clock, Version: o.Version, Public: o.PublicURL, Auth: known.scheme(),
 		Keys: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }})
 	desk := d.desk(o, endpoints.Test)
-	api, err := o.api(ctx, httpapi.Options{Frontend: front, Protocols: append(spoken, o.console(ended.front, front, desk, keys, known, &openSessions{DB: d.db, clock: o.clock})), Webhooks: desk, Links: keys, Codes: endpoints.SendCode(), SignIn: o.signIn(), Storage: d.storage, Policy: agent.PolicyDigest(parts.Policy, parts.Asking)}, known)
+	api, err := o.api(ctx, httpapi.Options{Frontend: front, Protocols: append(spoken, o.console(ended.front, front, desk, keys, known, &openSessions{DB: d.db})), Webhooks: desk, Links: keys, Codes: endpoints.SendCode(), SignIn: o.signIn(), Storage: d.storage, Policy: agent.PolicyDigest(parts.Policy, parts.Asking)}, known)
 	if err != nil {
 		return nil, errors.Join(err, listener.Close())
 	}

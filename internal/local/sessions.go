@@ -3,7 +3,6 @@ package local
 import (
 	"context"
 
-	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/frontend/longpoll"
 	"github.com/dormouse-dev/dormouse/internal/store/sqlite"
 )
@@ -13,13 +12,12 @@ import (
 type openSessions struct {
 	*sqlite.DB
 
-	clock engine.Clock
 	known longpoll.Unchanged
 }
 
 // SessionEnded implements [session.Ended].
 func (s *openSessions) SessionEnded(ctx context.Context, id string) (ended bool, err error) {
-	stamp := s.Stamp(s.clock.Now()) // before the read, which may see more
+	stamp := s.Stamp(ctx) // before the read, which may see more
 	if s.known.Since(id, stamp) {
 		return false, nil
 	}

@@ -22,8 +22,8 @@ type asked struct {
 	reads atomic.Int64
 }
 
-func (s *asked) Stamp(now time.Time) string {
-	return s.Store.(interface{ Stamp(now time.Time) string }).Stamp(now)
+func (s *asked) Stamp(ctx context.Context) string {
+	return s.Store.(interface{ Stamp(ctx context.Context) string }).Stamp(ctx)
 }
 
 func (s *asked) Load(ctx context.Context, tenant, thread string) (core.Head, error) {
@@ -103,8 +103,7 @@ func (c *ticks) tick(d time.Duration) {
 func TestOpenPagesAskNothingWhileNothingChanges(t *testing.T) {
 	const pages, times = 200, 4
 	store := &asked{}
-	// the file is older
-	clock := &ticks{now: time.Now().Add(time.Hour), timers: map[*timer]bool{}}
+	clock := &ticks{now: time.Now(), timers: map[*timer]bool{}}
 	s := newServer(t, settings{clock: clock, wrap: func(db frontend.Store) frontend.Store { store.Store = db; return store },
 		options: func(o *httpapi.Options) { o.Limits.KeepAlive, o.Limits.StreamLife = 10*time.Second, 1e6*time.Hour }})
 	run := s.startAs("")

@@ -36,9 +36,9 @@ type Reads struct {
 	Watch    func(tenant, thread string) (changed <-chan struct{}, stop func())
 	Live     Speech
 
-	// Stamp equals an earlier one if nothing was stored in between; empty: that isn't known.
-	// Asking for it is no read. Nil: it is never known.
-	Stamp func(now time.Time) string
+	// Stamp equals an earlier one if a read would see the same, because nothing was stored in
+	// between; empty: that isn't known. It reads nothing that is stored. Nil: it is never known.
+	Stamp func(ctx context.Context) string
 
 	unchanged Unchanged
 }
@@ -63,7 +63,7 @@ func (r *Reads) Until(ctx context.Context, tenant, thread string, wait time.Dura
 // an earlier call, before something is stored.
 func (r *Reads) UntilFeed(ctx context.Context, tenant string, place any, wait time.Duration, look func() (enough bool, err error)) error {
 	if r.Stamp != nil && place != nil {
-		look = r.onceStored(place, look)
+		look = r.onceStored(ctx, place, look)
 	}
 	if wait <= 0 {
 		_, err := look()
@@ -79,9 +79,9 @@ func (r *Reads) UntilFeed(ctx context.Context, tenant string, place any, wait ti
 }
 
 // onceStored looks if something may have been stored since a look at the place found nothing.
-func (r *Reads) onceStored(place any, look func() (enough bool, err error)) func() (bool, error) {
+func (r *Reads) onceStored(ctx context.Context, place any, look func() (enough bool, err error)) func() (bool, error) {
 	return func() (bool, error) {
-		stamp := r.Stamp(r.Clock.Now()) // before the look, which may see more
+		stamp := r.Stamp(ctx) // before the look, which may see more
 		if r.unchanged.Since(place, stamp) {
 			return false, nil
 		}

@@ -3,6 +3,7 @@
 package query
 
 import (
+	"context"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/frontend"
@@ -17,7 +18,9 @@ type Reader struct {
 
 // stamped is a store that knows, without a read, that nothing was stored: see
 // [longpoll.Reads.Stamp].
-type stamped interface{ Stamp(now time.Time) string }
+type stamped interface {
+	Stamp(ctx context.Context) string
+}
 
 // feedKept is how long a page of a feed is kept for readers that come a little later.
 const feedKept = time.Second

@@ -68,6 +68,7 @@ type File struct {
 	handles
 
 	reads    statements
+	stamps   stamps
 	watchers watchers
 
 	closing sync.Once
@@ -161,7 +162,7 @@ func (f *File) open(ctx context.Context) error {
 		pool.Close()
 		return err
 	}
-	reader.SetMaxOpenConns(readers)
+	reader.SetMaxOpenConns(readers + 1) // one is kept for [File.Stamp]
 	reader.SetMaxIdleConns(readers)
 	f.reader = reader
 	f.reads.prepare = reader.PrepareContext
@@ -249,6 +250,7 @@ func (f *File) Close() error {
 		defer f.mu.Unlock()
 		f.over = true
 		f.reads.close()
+		f.stamps.close()
 		if f.reader != nil {
 			f.closed = f.reader.Close()
 		}
