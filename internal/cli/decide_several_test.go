@@ -53,10 +53,21 @@ func TestSeveralCallsAreShownBeforeTheyAreDecided(t *testing.T) {
 	if lines := strings.Split(strings.TrimSpace(held.stdout), "\n"); len(lines) != 2 || !strings.HasPrefix(lines[1], "accepted: "+args[2]+", takes effect ") {
 		t.Errorf("said %q", held.stdout)
 	}
+	// as after an answer that was lost
+	again := with("--approve", "--hold", "60s", "--shown", shown)
+	again.wantExit(t, cmdline.ExitOK)
+	contains(t, again.stdout, "already decided in the same way: "+args[1]+", takes effect ", "withdraw "+args[2])
+	other := with("--deny", "--shown", shown)
+	other.wantExit(t, cmdline.ExitFailed)
+	contains(t, other.stderr, args[1]+" no longer waits, and nothing was sent")
+
 	_, undo, _ := strings.Cut(strings.Split(held.stdout, "\n")[0], "; dormouse ")
 	dormouse(t, s, strings.Fields(undo)...).wantExit(t, cmdline.ExitOK)
 
 	// the first waits again, and the second is decided
+	half := with("--approve", "--shown", shown)
+	half.wantExit(t, cmdline.ExitFailed)
+	contains(t, half.stderr, args[2]+" is already decided in the same way, and nothing was sent")
 	gone := with("--deny", "--shown", shown)
 	gone.wantExit(t, cmdline.ExitFailed)
 	contains(t, gone.stderr, args[2]+" no longer waits, and nothing was sent")

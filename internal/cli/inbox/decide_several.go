@@ -14,6 +14,7 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/display"
 	"github.com/dormouse-dev/dormouse/internal/cli/scaffold"
 	"github.com/dormouse-dev/dormouse/internal/core"
+	"github.com/dormouse-dev/dormouse/internal/frontend/query"
 )
 
 // severalRenderer names this program in the journal, for calls that were shown together.
@@ -47,9 +48,15 @@ func (a *app) decideSeveral(ctx context.Context, c *client.Client, targets []str
 	if d.Action == "" || d.Result != nil || d.Arguments != nil || d.Grant != "" {
 		return cmdline.Usagef("several calls take only --approve or --deny, with --reason, --hold and --id; decide calls that need more one by one")
 	}
-	calls, err := waitingCalls(ctx, c, targets)
+	calls, answered, err := readCalls(ctx, c, targets, d.Action)
 	if err != nil {
 		return err
+	}
+	if len(answered) == len(targets) { // by this command, perhaps, whose answer was lost
+		return a.printAnswers(answered)
+	}
+	if len(answered) > 0 {
+		return cmdline.Fail(cmdline.ExitFailed, "not_suspended", answered[0].Target+" is already decided in the same way, and nothing was sent; repeat the command without it")
 	}
 	bulk, shown := client.BulkOf(d.Action, calls...), shownTogether(calls)
 	bulk.BulkID, bulk.Reason, bulk.Hold, bulk.ShownBy = d.DecisionID, d.Reason, d.Hold, severalRenderer
@@ -73,19 +80,26 @@ func (a *app) decideSeveral(ctx context.Context, c *client.Client, targets []str
 	return a.printAnswers(answers)
 }
 
-// waitingCalls reads the calls. One that no longer waits would be missing in what is shown.
-func waitingCalls(ctx context.Context, c *client.Client, targets []string) (calls []wire.Approval, err error) {
+// readCalls reads the calls. It fails at one that no longer waits, which would be missing in what
+// is shown, unless it was answered with the action.
+func readCalls(ctx context.Context, c *client.Client, targets []string, action string) (waiting []wire.Approval, answered []wire.DecisionAnswer, err error) {
 	for _, target := range targets {
 		found, err := c.Suspension(ctx, target)
 		if err != nil {
-			return nil, err
+			return nil, nil, err
 		}
-		if found.Approval == nil {
-			return nil, cmdline.Fail(cmdline.ExitFailed, "not_suspended", target+" no longer waits, and nothing was sent; repeat the command without it")
+		became := found.Outcome
+		switch {
+		case found.Approval != nil:
+			waiting = append(waiting, *found.Approval)
+		case became.State == query.OutcomeAnswered && became.Decision != nil && became.Decision.Action == action:
+			answered = append(answered, wire.DecisionAnswer{Status: http.StatusOK, Code: "already_decided", Target: target,
+				DecisionID: became.Decision.DecisionID, AppliesAt: became.AppliesAt})
+		default:
+			return nil, nil, cmdline.Fail(cmdline.ExitFailed, "not_suspended", target+" no longer waits, and nothing was sent; repeat the command without it")
 		}
-		calls = append(calls, *found.Approval)
 	}
-	return calls, nil
+	return waiting, answered, nil
 }
 
 // shownTogether is the digest of calls as they are shown.
@@ -149,7 +163,8 @@ func (a *app) printAnswers(answers []wire.DecisionAnswer) error {
 			line = "refused: " + answer.Target + ": " + cmdline.Refusal(answer.Code, answer.Detail, answer.Winner)
 		case answer.Code == "already_decided":
 			line = "already decided in the same way: " + answer.Target
-		case answer.AppliesAt != nil:
+		}
+		if answer.AppliesAt != nil {
 			line += ", takes effect " + display.Clock(*answer.AppliesAt) + "; " + a.Command("withdraw "+scaffold.ShellWord(answer.Target)+" "+scaffold.ShellWord(answer.DecisionID))
 		}
 		if err := a.Print(line + "\n"); err != nil {

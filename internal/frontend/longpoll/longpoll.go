@@ -36,8 +36,9 @@ type Reads struct {
 	Watch    func(tenant, thread string) (changed <-chan struct{}, stop func())
 	Live     Speech
 
-	// Stamp equals an earlier one if a read would see the same, because nothing was stored in
-	// between; empty: that isn't known. It reads nothing that is stored. Nil: it is never known.
+	// Stamp equals an earlier one if a read would see the same, because nothing was stored
+	// in between; empty: that isn't known. It reads nothing that is stored. Nil: it is never
+	// known.
 	Stamp func(ctx context.Context) string
 
 	unchanged Unchanged

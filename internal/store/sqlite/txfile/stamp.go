@@ -16,15 +16,15 @@ type stamps struct {
 }
 
 // Stamp equals an earlier one if no process has committed in between. It is empty where that isn't
-// known. It reads no table: SQLite compares the index of its log with what the connection saw. Sizes
-// and times of files would not do, since they change before readers see a commit:
+// known. It reads no table: SQLite compares the index of its log with what the connection saw.
+// Sizes and times of files would not do, since they change before readers see a commit:
 //
 //	writes to the log ── flushes it, for seconds ── a reader sees the commit
 //	                     look: nothing
 func (f *File) Stamp(ctx context.Context) string {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
-	if f.writer == nil || f.reader == nil || f.over { // without a writer, there is one connection
+	if f.writer == nil || f.reader == nil || f.over { // one connection without a writer
 		return ""
 	}
 	return f.stamps.read(context.WithoutCancel(ctx), f.reader)
