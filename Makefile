@@ -37,8 +37,10 @@ test: ## all tests in random order, a slice of each long suite
 # Under the race detector, tests on SQLite spend more than half of their time in its C code, which is
 # translated to Go. That package goes unwatched. The driver that copies into its memory, the locks of
 # SQLite and our store are watched.
-# ALONE are slow tests of one goroutine, in which it finds nothing: `test` plays them.
-ALONE := TestResponsesAddUp|TestATreeSplitAtAnyCursorIsTheWhole|TestTheOrderOfATree|TestATreeRestsOnlyBehindItsLastEvent|TestInboxScreensFit
+# ALONE are slow tests of one goroutine or of other processes, in which it finds nothing: `test` plays them.
+ALONE := TestTheSpecificationListsTheCasesThatTestsName|TestNothingAddedEverWidens|TestReadReply|TestTheSchemaRefusesAnUnknownMemberAnywhere
+ALONE := $(ALONE)|TestWaitingRunsAreMeasured|TestASmallTenantIsMeasuredBesideFloods|TestTheBuiltProgramServes|TestPagesShowWhatHappens
+ALONE := $(ALONE)|TestResponsesAddUp|TestATreeSplitAtAnyCursorIsTheWhole|TestTheOrderOfATree|TestATreeRestsOnlyBehindItsLastEvent|TestInboxScreensFit
 ALONE := ^(TestFoldingKnowsEveryCharacterThatAnotherIsTakenFor|TestEveryMemberOfTheSchemaIsNeeded|TestTheTemplateHoldsWhatLintDoesNotSee|$(ALONE))$$
 
 race: ## all tests with the race detector if there is a C compiler, a slice of each long suite; slow tests of one goroutine left out
