@@ -115,7 +115,9 @@ func newServerWith(t testing.TB, public access.PublicURL, change func(*session.D
 		Signing: func(context.Context, time.Duration) (access.LinkKeys, error) { return keys, nil }}
 	change(sessions)
 	s.acts, s.bulks = &losing{Acts: s.reads}, &losingBulks{Bulks: bulk.New(front)}
-	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public,
+	// the clock runs as fast as pages look for news
+	limits := bounds.Limits{StreamLife: 1e6 * time.Hour}
+	api, err := httpapi.New(httpapi.Options{Frontend: front, Clock: clock, Keys: s.tokens, Links: keys, PublicURL: public, Limits: limits,
 		Protocols: []httpapi.Protocol{console.New(console.Options{Reads: s.reads, Acts: s.acts, Bulks: s.bulks, Numbers: ops.New(front, desk), Deliveries: desk, Sessions: sessions, Clock: clock, Public: public, Names: httpapi.Names{Product: "Till"}, Hold: 8 * time.Second})}})
 	if err != nil {
 		t.Fatal(err)

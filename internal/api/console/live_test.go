@@ -56,9 +56,9 @@ func TestAnOpenPageHearsWhatHappens(t *testing.T) {
 		t.Fatal(status)
 	}
 	until(t, next, "event: counts")
-	run, sus := s.waits(`"go"`, payment("50"))
+	run, sus := s.waits(`"go"`, payment("7041776"))
 	until(t, next, "event: call.suspended")
-	if data := until(t, next, "data: "); !strings.Contains(data, sus) || strings.Contains(data, "50") {
+	if data := until(t, next, "data: "); !strings.Contains(data, sus) || strings.Contains(data, "7041776") {
 		t.Errorf("it hears %s", data)
 	}
 	if _, err := s.reads.DecideSuspension(t.Context(), frontend.Caller{Tenant: tenant, By: "token:olga", Via: "api", Roles: []access.Role{access.Decide}}, sus, decisionTo("cancel")); err != nil {

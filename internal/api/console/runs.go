@@ -132,6 +132,8 @@ func entryOf(e timeline.Entry, now time.Time) entryView {
 	switch {
 	case e.Kind == timeline.Call:
 		v.Heading = say("outcome." + e.Outcome)
+	case e.Kind == timeline.Vote:
+		v.Heading = say("line.vote." + e.Action)
 	case e.Kind == timeline.End:
 		v.Heading = say("reason." + e.Outcome)
 	case e.Kind == timeline.Wait && v.Open:

@@ -21,6 +21,9 @@ const (
 	Call    Kind = "call"    // a tool ran, or was not let run
 	Wait    Kind = "wait"    // a call waited for an answer
 	Child   Kind = "child"   // a call waited for another run
+	Vote    Kind = "vote"    // an answer that left the question open
+	Undone  Kind = "undone"  // an answer was taken back
+	Late    Kind = "late"    // an answer came too late
 	End     Kind = "end"     // the run ended
 )
 
@@ -32,6 +35,7 @@ type Entry struct {
 	Text string // of a message, or what the model said
 	By   string // who wrote or answered, as the journal has it; "deadline" if time ran out
 	Via  string
+	At   time.Time // of the answer to a wait, perhaps before it took effect; zero without one
 
 	Tool       string
 	Arguments  []byte
@@ -85,8 +89,10 @@ func (l *Line) Push(e wire.Event) error {
 	case core.EventChildEnded:
 		return with(e, func(d wire.ChildEndedData) { l.close(d.Suspension, e, func(w *Entry) { w.Outcome = d.Outcome }) })
 	case core.EventDecisionRecorded:
-		return with(e, func(d wire.DecisionRecordedData) {
-			l.close(d.Suspension, e, func(w *Entry) { w.By, w.Via, w.Action, w.Detail = d.By, d.Via, d.Action, d.Reason })
+		return with(e, func(d wire.DecisionRecordedData) { l.decided(e, d) })
+	case core.EventDecisionWithdrawn:
+		return with(e, func(d wire.DecisionWithdrawnData) {
+			l.add(Entry{Kind: Undone, From: d.WithdrawnAt.Time, To: d.WithdrawnAt.Time, By: d.By, Via: d.Via, Detail: d.Reason})
 		})
 	case core.EventCallSucceeded, core.EventCallFailed, core.EventCallCancelled:
 		return with(e, func(d wire.CallEndedData) { l.ended(e, d) })
@@ -151,6 +157,20 @@ func (l *Line) suspended(e wire.Event, d wire.Pending) {
 	}
 	l.waits[d.Suspension.ID] = len(l.Entries)
 	l.add(Entry{Kind: Wait, From: e.At.Time, Tool: d.Tool, Arguments: d.Arguments, Suspension: d.Suspension.ID, call: d.CallID})
+}
+
+// decided ends a wait, unless the answer left the question open or came too late.
+func (l *Line) decided(e wire.Event, d wire.DecisionRecordedData) {
+	switch answer := (Entry{From: d.UpdatedAt.Time, To: d.UpdatedAt.Time, By: d.By, Via: d.Via, Action: d.Action, Detail: d.Reason}); {
+	case d.Late:
+		answer.Kind = Late
+		l.add(answer)
+	case !d.Applied && d.Vote != nil:
+		answer.Kind = Vote
+		l.add(answer)
+	default:
+		l.close(d.Suspension, e, func(w *Entry) { w.By, w.Via, w.At, w.Action, w.Detail = d.By, d.Via, d.UpdatedAt.Time, d.Action, d.Reason })
+	}
 }
 
 // close ends a wait.
