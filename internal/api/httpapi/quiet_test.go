@@ -23,7 +23,9 @@ type asked struct {
 }
 
 func (s *asked) Stamp(ctx context.Context) string {
-	return s.Store.(interface{ Stamp(ctx context.Context) string }).Stamp(ctx)
+	return s.Store.(interface {
+		Stamp(ctx context.Context) string
+	}).Stamp(ctx)
 }
 
 func (s *asked) Load(ctx context.Context, tenant, thread string) (core.Head, error) {

@@ -169,7 +169,9 @@ func (l *Line) decided(e wire.Event, d wire.DecisionRecordedData) {
 		answer.Kind = Vote
 		l.add(answer)
 	default:
-		l.close(d.Suspension, e, func(w *Entry) { w.By, w.Via, w.At, w.Action, w.Detail = d.By, d.Via, d.UpdatedAt.Time, d.Action, d.Reason })
+		l.close(d.Suspension, e, func(w *Entry) {
+			w.By, w.Via, w.At, w.Action, w.Detail = d.By, d.Via, d.UpdatedAt.Time, d.Action, d.Reason
+		})
 	}
 }
 
