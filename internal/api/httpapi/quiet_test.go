@@ -105,7 +105,7 @@ func (c *ticks) tick(d time.Duration) {
 func TestOpenPagesAskNothingWhileNothingChanges(t *testing.T) {
 	const pages, times = 200, 4
 	store := &asked{}
-	clock := &ticks{now: time.Now(), timers: map[*timer]bool{}}
+	clock := &ticks{now: time.UnixMilli(1772366400000), timers: map[*timer]bool{}}
 	s := newServer(t, settings{clock: clock, wrap: func(db frontend.Store) frontend.Store { store.Store = db; return store },
 		options: func(o *httpapi.Options) { o.Limits.KeepAlive, o.Limits.StreamLife = 10*time.Second, 1e6*time.Hour }})
 	run := s.startAs("")

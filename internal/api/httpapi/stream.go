@@ -3,11 +3,11 @@ package httpapi
 import (
 	"bytes"
 	"errors"
-	"fmt"
 	"net/http"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/bounds"
+	"github.com/dormouse-dev/dormouse/internal/api/httpapi/feedtext"
 	"github.com/dormouse-dev/dormouse/internal/api/httpapi/params"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
 	"github.com/dormouse-dev/dormouse/internal/core"
@@ -228,7 +228,7 @@ func (f *openStream) sendPage(r *http.Request, page wire.EventPage) bool {
 		if err != nil {
 			return false
 		}
-		fmt.Fprintf(&buf, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)
+		feedtext.WriteEvent(&buf, e, data)
 		if buf.Len() > bounds.SmallAnswer || i == len(page.Items)-1 {
 			if !f.sendEvents(r, &buf) {
 				return false

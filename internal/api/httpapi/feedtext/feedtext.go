@@ -62,7 +62,7 @@ func Chunks(page *query.SharedPage, mayRead bool) [][]byte {
 			if !mayRead {
 				e = ToDecider(e)
 			}
-			writeEvent(&buf, e)
+			WriteEvent(&buf, e, core.Encode(e))
 			if buf.Len() > bounds.SmallAnswer || i == len(events)-1 {
 				chunks = append(chunks, bytes.Clone(buf.Bytes()))
 				buf.Reset()
@@ -72,7 +72,7 @@ func Chunks(page *query.SharedPage, mayRead bool) [][]byte {
 	})
 }
 
-// writeEvent writes an event as a stream has it.
-func writeEvent(to *bytes.Buffer, e wire.Event) {
-	fmt.Fprintf(to, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, core.Encode(e))
+// WriteEvent writes an event as a stream has it. data is the event as JSON.
+func WriteEvent(to *bytes.Buffer, e wire.Event, data []byte) {
+	fmt.Fprintf(to, "id: %s\nevent: %s\ndata: %s\n\n", e.Cursor, e.Type, data)
 }
