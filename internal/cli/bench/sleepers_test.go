@@ -5,6 +5,7 @@ import (
 	"encoding/json"
 	"os"
 	"os/signal"
+	"runtime"
 	"strings"
 	"testing"
 
@@ -44,10 +45,23 @@ func TestWaitingRunsAreMeasured(t *testing.T) {
 		}
 	}
 	text, _ = benched(t, cmdline.ExitOK, "sleepers", "--waiting", "1000", "--rounds", "1", "--decisions", "1", "--dir", t.TempDir())
-	for _, title := range []string{"medians of 1 round\n", "PAGE 100", "HEADS_OLDEST", "1,000 "} {
+	for _, title := range []string{"warm cache; medians of 1 round\n", "PAGE 100", "HEADS_OLDEST", "1,000 "} {
 		if !strings.Contains(text, title) {
 			t.Errorf("%q is not in %s", title, text)
 		}
+	}
+}
+
+// TestAColdFileIsReadFromTheDisk: what isn't in the system's cache must be read by the server.
+func TestAColdFileIsReadFromTheDisk(t *testing.T) {
+	t.Setenv(asProgram, "1")
+	code, text := cmdline.ExitOK, "cold cache; medians of 1 round\n"
+	if runtime.GOOS != "linux" {
+		code, text = cmdline.ExitFailed, "needs Linux"
+	}
+	stdout, stderr := benched(t, code, "sleepers", "--cold", "--waiting", "1000", "--rounds", "1", "--decisions", "1", "--dir", t.TempDir())
+	if !strings.Contains(stdout+stderr, text) {
+		t.Error(stdout, stderr)
 	}
 }
 

@@ -12,6 +12,7 @@ type Report struct {
 	Seed      uint64          `json:"seed"`
 	Rounds    int             `json:"rounds"`
 	Decisions int             `json:"decisions_per_round"`
+	Cold      bool            `json:"cold"` // the file was not in the system's cache
 	Cases     []Case          `json:"cases"`
 }
 
@@ -47,7 +48,7 @@ type Growth struct {
 }
 
 func (b *bench) report(visits [][]visit) Report {
-	r := Report{Machine: measure.ThisMachine(), Seed: b.Seed, Rounds: b.Rounds, Decisions: b.Decisions}
+	r := Report{Machine: measure.ThisMachine(), Seed: b.Seed, Rounds: b.Rounds, Decisions: b.Decisions, Cold: b.Cold}
 	for i, s := range b.stores {
 		c := Case{Waiting: s.waiting, Bytes: s.bytes, Space: s.space,
 			Decision: over(visits[i], decisions), FirstPage: over(visits[i], firstPage), DeepPage: over(visits[i], page), Sweep: over(visits[i], sweep),

@@ -19,6 +19,8 @@ type Options struct {
 	Rounds    int   // in each, every store is measured once
 	Decisions int   // in each round
 	Seed      uint64
+	// drop the file from the system's cache before each measurement but that of the start
+	Cold bool
 	// on the disk to measure; the system's directory for temporary files if empty
 	Dir     string
 	Program []string // command of the server, without the flags of `dormouse dev`

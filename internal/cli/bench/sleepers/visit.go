@@ -25,7 +25,7 @@ const repeats = 30
 
 // visit starts the server of a store and measures it.
 func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err error) {
-	if v.sweeps, err = sweeps(ctx, s); err != nil {
+	if v.sweeps, err = b.sweeps(ctx, s); err != nil {
 		return v, err
 	}
 	server, err := b.start(ctx, s.Place)
@@ -42,6 +42,9 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 	}
 	for range repeats {
 		for at, took := range map[string]*[]float64{"": &v.firstPage, cursor: &v.page} {
+			if err := b.cool(s); err != nil {
+				return v, err
+			}
 			began := time.Now()
 			if _, err := server.page(ctx, at); err != nil {
 				return v, err
@@ -50,6 +53,9 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 		}
 	}
 	for _, i := range s.chosen(round, b.Decisions) {
+		if err := b.cool(s); err != nil {
+			return v, err
+		}
 		took, err := b.decide(ctx, server, s, i)
 		if err != nil {
 			return v, err
@@ -58,6 +64,14 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 	}
 	v.memory = server.Memory()
 	return v, nil
+}
+
+// cool makes what is measured next read the disk, if that is asked for.
+func (b *bench) cool(s store) error {
+	if !b.Cold {
+		return nil
+	}
+	return evict(s.File())
 }
 
 // deepPage is the number of the page that is compared with the first.
@@ -83,13 +97,16 @@ func (b *bench) decide(ctx context.Context, server *server, s store, i int) (tim
 
 // sweeps runs the sweep of a server that has nothing to wake. No server is running: this process
 // opens the store.
-func sweeps(ctx context.Context, s store) (took []float64, err error) {
+func (b *bench) sweeps(ctx context.Context, s store) (took []float64, err error) {
 	db, err := sqlite.Open(ctx, s.File(), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	for range repeats {
+		if err := b.cool(s); err != nil {
+			return nil, err
+		}
 		began := time.Now()
 		if err := sweeper.Sweep(ctx, db, none{}, machine.Clock{}, time.Minute); err != nil {
 			return nil, err
