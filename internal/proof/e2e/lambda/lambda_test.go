@@ -6,7 +6,6 @@ import (
 	"io"
 	"os"
 	"path/filepath"
-	"runtime"
 	"sync"
 	"testing"
 	"time"
@@ -35,8 +34,7 @@ var echoDir string
 func echo(t *testing.T) string {
 	t.Helper()
 	buildOnce.Do(func() {
-		_, here, _, _ := runtime.Caller(0)
-		module := filepath.Join(filepath.Dir(here), "..", "..", "..", "..")
+		module := filepath.Join("..", "..", "..", "..")
 		binary, buildErr = Build(t.Context(), module, "internal/proof/e2e/lambda/testdata/echo", echoDir)
 	})
 	if buildErr != nil {
