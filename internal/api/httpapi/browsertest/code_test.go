@@ -18,6 +18,7 @@ import (
 // TestACodeIsAskedForAndTypedInABrowser: what was typed stays when a code is sent, and the page
 // that asks again has no code in it.
 func TestACodeIsAskedForAndTypedInABrowser(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	ctx := browser(t)
 	run := s.waits(frontendtest.Call{Tool: "pay", Arguments: []byte(`{"amount":120}`)})

@@ -65,6 +65,7 @@ func do(t *testing.T, ctx context.Context, steps ...chromedp.Action[chromedp.Voi
 // An open inbox says what is new, and moves no row for it. What is answered elsewhere can't be
 // opened by accident any more.
 func TestAnOpenInboxSaysWhatIsNew(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	ctx := browser(t)
 	first := s.waits(payment)
@@ -85,6 +86,7 @@ const standing = `JSON.stringify([...document.querySelectorAll("li.item")].map((
 // Two questions come while an inbox is open, and one is answered elsewhere: no row moves until the
 // person asks for the news. The row that is answered says by whom, is grey, and opens nothing.
 func TestNoRowMovesUntilThePersonAsks(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	ctx := browser(t)
 	first, second := s.waits(payment), s.waits(payment)
@@ -131,6 +133,7 @@ func (s *server) denies(run wire.Run) {
 
 // A page of a question that was answered elsewhere can't answer it again, and says so.
 func TestAQuestionAnsweredElsewhere(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	ctx := browser(t)
 	run := s.waits(payment)
@@ -144,6 +147,7 @@ func TestAQuestionAnsweredElsewhere(t *testing.T) {
 
 // No key answers by itself, and Enter on nothing but the two buttons does.
 func TestNoKeyAnswers(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	ctx := browser(t)
 	run := s.waits(payment)
@@ -178,6 +182,7 @@ func TestNoKeyAnswers(t *testing.T) {
 
 // While the server is gone, a page says that nothing on it is live, and sends no answer.
 func TestNoConnection(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	ctx := browser(t)
 	run := s.waits(payment)

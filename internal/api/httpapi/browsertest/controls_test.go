@@ -133,6 +133,7 @@ func (s *server) journal(runs []wire.Run) string {
 
 // Enter on a control that is no answer stores nothing, on each page where people answer.
 func TestEnterOnEveryControl(t *testing.T) {
+	t.Parallel()
 	s := serveAt(t, &still{now: frontendtest.NewClock().Now()}, withUndo)
 	first := browser(t)
 	freezes(t, first)

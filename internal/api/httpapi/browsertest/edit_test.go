@@ -24,6 +24,7 @@ const refundSchema = `{"type":"object","required":["amount","order"],"properties
 // A person changes an amount on a phone: the fields, a mistake, the difference, the way back, and
 // then exactly what the page of the difference showed.
 func TestAnEditShowsItsDifferenceFirst(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		t.Fatalf("run .ci/browser, which installs axe-core: %v", err)

@@ -15,6 +15,7 @@ import (
 // TestEnterNeverAnswers puts into the form what sends a form when Enter is pressed in it. The
 // browser then presses the form's first button that is not disabled, be it hidden.
 func TestEnterNeverAnswers(t *testing.T) {
+	t.Parallel()
 	s := serve(t)
 	ctx := browser(t)
 	run := s.waits(frontendtest.Call{Tool: "pay", Arguments: []byte(`{"amount":120}`)})

@@ -206,6 +206,7 @@ func newCrowd(t *testing.T) crowd {
 // Text of others is text in each place of the console, and what is around it is as around harmless
 // text.
 func TestForeignTextInEveryPlace(t *testing.T) {
+	t.Parallel()
 	texts, kinds := foreignTexts(t)
 	harmless := make([]string, len(texts))
 	for i := range harmless {
@@ -260,6 +261,7 @@ const hears = `window.heard = {}; window.EventSource = class { addEventListener(
 // What the model is saying now, and who has just answered, are drawn by the script: it spells them,
 // too.
 func TestForeignTextThatComesLater(t *testing.T) {
+	t.Parallel()
 	c := newCrowd(t)
 	ctx := browser(t)
 	if _, err := chromedp.Call(ctx, page.AddScriptToEvaluateOnNewDocument, page.AddScriptToEvaluateOnNewDocumentParams{Source: hears}); err != nil {

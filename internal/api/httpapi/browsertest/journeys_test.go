@@ -50,6 +50,7 @@ func (s *server) reads(ctx context.Context, text string) {
 // From the inbox to the outcome, without a script of the page: what a button says is what is
 // stored, and what is stored is what the page then says.
 func TestTheWholeWayWithoutAScript(t *testing.T) {
+	t.Parallel()
 	for button, want := range map[string]string{"Approve": "resume", "Deny": "cancel"} {
 		t.Run(button, func(t *testing.T) {
 			s := serve(t, withConsole)
@@ -73,6 +74,7 @@ func TestTheWholeWayWithoutAScript(t *testing.T) {
 // Of two tabs with the same question the first answer counts, and the second says so: it shows what
 // is stored, and not what was pressed.
 func TestTwoTabsAnswer(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	first := browser(t)
 	second, leave := chromedp.NewContext(first)
@@ -111,6 +113,7 @@ const isUnsure = `!document.getElementById("unsure").hidden && !document.getElem
 // An answer whose receipt is lost: the page says that it isn't known whether it arrived. Sent
 // again, it counts once, whether it had arrived or not; and who looks sees what is stored.
 func TestAnAnswerWhoseReceiptIsLost(t *testing.T) {
+	t.Parallel()
 	for name, way := range map[string]struct {
 		loses  func(s *server) *atomic.Bool
 		stored int
@@ -163,6 +166,7 @@ const lost = `!document.getElementById("unsure").hidden && !document.getElementB
 // Several answers whose receipt is lost, and an undo of one and of several: as with one answer, the
 // page says that it isn't known whether they arrived, and what is sent again counts once.
 func TestSeveralAnswersAndUndosWhoseReceiptIsLost(t *testing.T) {
+	t.Parallel()
 	for name, loses := range map[string]func(*server) *atomic.Bool{
 		"after it was stored":  func(s *server) *atomic.Bool { return &s.mute },
 		"before it arrived":    func(s *server) *atomic.Bool { return &s.deaf },
@@ -226,6 +230,7 @@ func (s *server) withdrawn(run wire.Run) int {
 
 // What the server refuses is said by a page of its own, also where the script sends the answer.
 func TestARefusedAnswerShowsWhy(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	ctx := browser(t)
 	run := s.waits(frontendtest.Call{Tool: "pick", Kind: core.KindInput, Message: "Which size?", Schema: json.RawMessage(`{"type":"integer","minimum":1}`)})
@@ -252,6 +257,7 @@ func TestARefusedAnswerShowsWhy(t *testing.T) {
 // A link's page has no script: the browser says that there is no answer. Who opens the link again
 // sees what is stored, or the question.
 func TestAnAnswerByALinkWhoseReceiptIsLost(t *testing.T) {
+	t.Parallel()
 	for name, stored := range map[string]int{"after it was stored": 1, "before it arrived": 0} {
 		t.Run(name, func(t *testing.T) {
 			s := serve(t)
@@ -292,6 +298,7 @@ func TestAnAnswerByALinkWhoseReceiptIsLost(t *testing.T) {
 // Programs that look at links in mail open them, and more than once. Nothing is stored by that, and
 // the link stays good.
 func TestALinkThatAScannerOpens(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	ctx := browser(t)
 	run := s.waits(payment)

@@ -54,6 +54,7 @@ var mutants = []mutant{
 
 // Each mutant dies: with it, its test fails, and not because the code doesn't build.
 func TestMutantsDie(t *testing.T) {
+	t.Parallel()
 	if testing.Short() {
 		t.Skip("builds the pages for each")
 	}
@@ -63,6 +64,7 @@ func TestMutantsDie(t *testing.T) {
 	}
 	for _, m := range mutants {
 		t.Run(m.why, func(t *testing.T) {
+			t.Parallel()
 			at := filepath.Join(root, filepath.FromSlash(m.file))
 			source, err := os.ReadFile(at)
 			if err != nil || !strings.Contains(string(source), m.old) {

@@ -49,6 +49,7 @@ func streamedElsewhere(t *testing.T) func(*httpapi.Options) {
 
 // The policy of a page lets its script follow the server to where streams are, and nowhere else.
 func TestAnOpenInboxHearsFromAnotherSite(t *testing.T) {
+	t.Parallel()
 	s := serve(t, streamedElsewhere(t))
 	ctx := browser(t)
 	first := s.waits(payment)
@@ -65,6 +66,7 @@ func TestAnOpenInboxHearsFromAnotherSite(t *testing.T) {
 
 // The numbers fit a small phone, and the key for them leads there.
 func TestTheNumbersFitAPhone(t *testing.T) {
+	t.Parallel()
 	s := serve(t, withConsole)
 	ctx := browser(t)
 	for range 3 {

@@ -177,6 +177,7 @@ func gap(a, b uint8) int { return max(int(a), int(b)) - min(int(a), int(b)) }
 // The comparison sees a word that is missing and a colour that is another, and not how the edges of
 // letters were smoothed.
 func TestPicturesAreCompared(t *testing.T) {
+	t.Parallel()
 	draw := func(change func(*image.RGBA)) image.Image {
 		p := image.NewRGBA(image.Rect(0, 0, 100, 100))
 		for i := range p.Pix {

@@ -74,6 +74,7 @@ const group = 12
 // hostile, and demands that the page says of each exactly what would run, in its order, in its
 // place, and changes nothing of its own.
 func TestHostileQuestionsInABrowser(t *testing.T) {
+	t.Parallel()
 	all := corpus(t)
 	s := serve(t)
 	ctx := browser(t)

@@ -296,6 +296,7 @@ var screens = []screen{
 // picture; axe finds no barrier, and none is wider than a small phone, or than half of a screen, as
 // when it is enlarged to 200 %.
 func TestEveryScreen(t *testing.T) {
+	t.Parallel()
 	source, err := os.ReadFile(filepath.Join("node_modules", "axe-core", "axe.min.js"))
 	if err != nil {
 		t.Fatalf("run .ci/browser, which installs axe-core: %v", err)

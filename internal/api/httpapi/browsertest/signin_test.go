@@ -172,6 +172,7 @@ func (o office) signIn(name, button string) {
 
 // TestAPersonSignsInAndApproves goes all the way, with an account that may not approve at first.
 func TestAPersonSignsInAndApproves(t *testing.T) {
+	t.Parallel()
 	for name, start := range providers() {
 		t.Run(name, func(t *testing.T) {
 			o := newOffice(t, start)
@@ -215,6 +216,7 @@ func (o office) decision(link string) client.OutcomeDecision {
 
 // TestASignInThatFailsIsToldOnAPage shows what people see who come back without what they went for.
 func TestASignInThatFailsIsToldOnAPage(t *testing.T) {
+	t.Parallel()
 	o := newOffice(t, doubled)
 	for _, path := range []string{people.SignedInPath + "?code=x&state=y", people.SignedInPath + "?error=access_denied"} {
 		o.do(chromedp.Navigate(o.url+path), "main")

@@ -82,6 +82,7 @@ func (c countdown) isOpen() bool { c.t.Helper(); return len(c.now(c.run).Pending
 // The seconds are counted down from what the server says, also after the page is loaded again. At
 // the end, nothing can be undone any more, and the page says what became of the answer.
 func TestTheHoldIsCountedDown(t *testing.T) {
+	t.Parallel()
 	c := counted(t)
 	ctx := browser(t)
 	freezes(t, ctx)
@@ -110,6 +111,7 @@ func TestTheHoldIsCountedDown(t *testing.T) {
 // The button takes the answer back, and so does a key, with and without the script of the console,
 // and on the page of a link.
 func TestAnAnswerIsTakenBackInABrowser(t *testing.T) {
+	t.Parallel()
 	press := chromedp.Click(chromedp.CSS("#undo"))
 	for name, way := range map[string]struct {
 		by           chromedp.Action[chromedp.Void]
@@ -152,6 +154,7 @@ func TestAnAnswerIsTakenBackInABrowser(t *testing.T) {
 // Of two tabs, both show the answer that is held, and both can take it back. The second undo
 // changes nothing.
 func TestTwoTabsTakeAnAnswerBack(t *testing.T) {
+	t.Parallel()
 	c := counted(t)
 	first := browser(t)
 	second, leave := chromedp.NewContext(first)
@@ -176,6 +179,7 @@ func TestTwoTabsTakeAnAnswerBack(t *testing.T) {
 
 // A page that was left open has the button for longer than the server takes it.
 func TestAnUndoThatComesTooLateInABrowser(t *testing.T) {
+	t.Parallel()
 	for name, link := range map[string]bool{"the console": false, "a link": true} {
 		t.Run(name, func(t *testing.T) {
 			c := counted(t)
