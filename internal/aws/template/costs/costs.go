@@ -20,6 +20,7 @@ type Prices struct {
 	Date          string  `json:"date"`
 	WriteUnit     float64 `json:"write_unit"`
 	ReadUnit      float64 `json:"read_unit"`
+	StorageGB     float64 `json:"storage_gb"` // a month
 	SQSRequest    float64 `json:"sqs_request"`
 	LambdaCall    float64 `json:"lambda_call"`
 	LambdaGB      float64 `json:"lambda_gb_second"` // on arm64

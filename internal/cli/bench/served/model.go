@@ -28,6 +28,14 @@ tools:
 permissions: {ask: [{tool: refund, approval: refund}]}
 `
 
+// Sleeper is the file of an agent that waits, with a deadline and a reminder; %s is the address of
+// the model.
+const Sleeper = `name: sleeper
+model: {provider: openai, model: scripted, base_url: "%s"}
+groups: {finance: ["token:anna"]}
+approvals: {refund: {group: finance, remind: {after: 72h}, deadline: 168h}}
+` + Work
+
 // Refunded says whether the conversation in a request to the model has the result of the refund.
 func Refunded(request string) bool { return strings.Contains(request, `"role":"tool"`) }
 

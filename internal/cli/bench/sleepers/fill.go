@@ -55,7 +55,7 @@ var token = access.NewToken([access.TokenBytes]byte{})
 
 func (s store) prepare(m *model) error {
 	grant := access.Grant{Principal: access.Principal{Name: "anna", Tenant: access.Tenant, Roles: []access.Role{access.Admin}}, Hash: access.HashOf(token)}
-	return s.Prepare(map[string]string{"sleeper": fmt.Sprintf(agentFile, m.url())}, grant)
+	return s.Prepare(map[string]string{"sleeper": fmt.Sprintf(served.Sleeper, m.url())}, grant)
 }
 
 // first lets the server execute the run that is copied, and returns its thread.

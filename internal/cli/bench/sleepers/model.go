@@ -11,13 +11,6 @@ import (
 	"github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 )
 
-// agentFile is the agent that waits; %s is the address of the model.
-const agentFile = `name: sleeper
-model: {provider: openai, model: scripted, base_url: "%s"}
-groups: {finance: ["token:anna"]}
-approvals: {refund: {group: finance, remind: {after: 72h}, deadline: 168h}}
-` + served.Work
-
 // model is a server with the protocol of OpenAI. It asks for a refund, and after that is done.
 type model struct {
 	server *http.Server
