@@ -42,6 +42,7 @@ type deployed struct {
 	*testing.T
 	double  *awsdouble.Double
 	parts   awsenv.Step
+	set     awsenv.Settings
 	handler lambda.Handler
 	intake  lambda.Handler // of the function that takes the intake queue
 	starter *frontend.Frontend
@@ -78,11 +79,11 @@ func newDeployedWith(t *testing.T, more map[string]string) *deployed {
 	d.daemon, err = net.ListenPacket("udp", "127.0.0.1:0")
 	d.must(err)
 	t.Cleanup(func() { d.daemon.Close() })
-	settings, err := awsenv.Read(func(name string) string { return cmp.Or(more[name], d.environment(server.URL)(name)) })
+	d.set, err = awsenv.Read(func(name string) string { return cmp.Or(more[name], d.environment(server.URL)(name)) })
 	d.must(err)
-	d.parts, err = Open(settings, Program{Name: "desk", Register: binding.New(refunddesk.Program()).Lambda}, &d.out)
+	d.parts, err = Open(d.set, Program{Name: "desk", Register: binding.New(refunddesk.Program()).Lambda}, &d.out)
 	d.must(err)
-	starts, err := awsenv.NewIntake(settings, binding.New(refunddesk.Program()).Lambda, &d.out)
+	starts, err := awsenv.NewIntake(d.set, binding.New(refunddesk.Program()).Lambda, &d.out)
 	d.must(err)
 	d.starter = starts.Frontend
 	d.handler = lambda.NewHandler(New(d.parts, func() float64 { return 0 }).Handle)
