@@ -35,7 +35,7 @@ func newBench(o options) (*bench, error) {
 	}
 	b := &bench{options: o, model: m, versions: map[string]string{}, figures: map[string]map[int][]figures{}, failed: map[string]string{}, flushes: map[string]float64{}}
 	for _, name := range o.peers {
-		home := filepath.Join(o.work, name)
+		home := filepath.Join(o.work, find(name).source())
 		if _, err := os.Stat(home); err != nil && len(find(name).install) > 0 {
 			return nil, fmt.Errorf("%s is not installed; run bench/peers/run install", name)
 		}
@@ -75,7 +75,7 @@ func (b *bench) serve(ctx context.Context, name, traced string, use func(caller,
 	if err := os.Chmod(dir, 0o755); err != nil {
 		return err
 	}
-	w := &world{home: filepath.Join(b.work, name), dir: dir, model: b.model.url, traced: traced}
+	w := &world{home: filepath.Join(b.work, find(name).source()), dir: dir, model: b.model.url, traced: traced}
 	defer w.stop()
 	c, err := find(name).start(ctx, w)
 	if err == nil {
@@ -88,7 +88,7 @@ func (b *bench) serve(ctx context.Context, name, traced string, use func(caller,
 }
 
 func (b *bench) round(ctx context.Context, name string, c caller, w *world) error {
-	if _, err := b.run(ctx, c, "warm-up", b.warmUp); err != nil {
+	if err := b.warm(ctx, c); err != nil {
 		return err
 	}
 	for _, steps := range b.steps {
@@ -105,6 +105,16 @@ func (b *bench) round(ctx context.Context, name string, c caller, w *world) erro
 			return fmt.Errorf("%d steps: %w", steps, err)
 		}
 		b.figures[name][steps] = append(b.figures[name][steps], f)
+	}
+	return nil
+}
+
+// warm executes the first run, which isn't measured.
+func (b *bench) warm(ctx context.Context, c caller) error {
+	ctx, stop := context.WithTimeoutCause(ctx, b.limit, errSlow)
+	defer stop()
+	if _, err := b.run(ctx, c, "warm-up", b.warmUp); err != nil {
+		return fmt.Errorf("the first run: %w", err)
 	}
 	return nil
 }
@@ -200,11 +210,13 @@ func (b *bench) verify(ctx context.Context) {
 		}
 		if err == nil {
 			err = b.serve(ctx, name, traced, func(c caller, _ *world) error {
-				if _, err := b.run(ctx, c, "warm-up", b.warmUp); err != nil {
+				if err := b.warm(ctx, c); err != nil {
 					return err
 				}
 				files, _ := filepath.Glob(filepath.Join(traced, "*"))
 				before := flushes(files)
+				ctx, stop := context.WithTimeoutCause(ctx, b.limit, errSlow)
+				defer stop()
 				_, err := b.run(ctx, c, "traced", verified)
 				b.flushes[name] = float64(flushes(files)-before) / verified
 				return err

@@ -130,9 +130,10 @@ func numbers(list string) (all []int, err error) {
 // installAll goes on after a peer that can't be installed.
 func installAll(ctx context.Context, o options) error {
 	var failed []error
+	installed := map[string]bool{} // commands that two peers have in common
 	for _, name := range o.peers {
 		fmt.Fprintln(os.Stderr, "installing", name)
-		if err := installPeer(ctx, name, o.work); err != nil {
+		if err := installPeer(ctx, find(name), o.work, installed); err != nil {
 			failed = append(failed, fmt.Errorf("%s: %w", name, err))
 		}
 	}

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"os"
@@ -16,6 +17,8 @@ import (
 // peer is a runtime that is compared.
 type peer struct {
 	name, title string
+	// folder has its files; empty if it is the name.
+	folder string
 	// install are commands in the folder for its files, which are copied there.
 	install [][]string
 	version func(home string) string
@@ -26,7 +29,8 @@ type peer struct {
 // world is where a peer is started.
 type world struct {
 	home, dir, model string
-	traced           string // folder for files of strace; empty if it isn't traced
+	env              []string // for its programs
+	traced           string   // folder for files of strace; empty if it isn't traced
 	processes        []*process
 }
 
@@ -45,7 +49,7 @@ func (w *world) spawn(user *syscall.Credential, env []string, args ...string) er
 	if w.traced != "" {
 		traced = filepath.Join(w.traced, fmt.Sprint(len(w.processes), ".strace"))
 	}
-	p, err := spawn(w.dir, traced, user, append(env, "MODEL_URL="+w.model), args...)
+	p, err := spawn(w.dir, traced, user, slices.Concat(w.env, env, []string{"MODEL_URL=" + w.model}), args...)
 	if err == nil {
 		w.processes = append(w.processes, p)
 	}
@@ -76,17 +80,21 @@ func names() (names []string) {
 	return names
 }
 
+// source is the folder with the files of the peer.
+func (p peer) source() string { return cmp.Or(p.folder, p.name) }
+
 func find(name string) peer {
 	return all[slices.IndexFunc(all, func(p peer) bool { return p.name == name })]
 }
 
-// installPeer copies the files of a peer to work, and installs what they need.
-func installPeer(ctx context.Context, name, work string) error {
-	home := filepath.Join(work, name)
+// installPeer copies the files of a peer to work, and installs what they need, except for what was
+// already installed.
+func installPeer(ctx context.Context, p peer, work string, installed map[string]bool) error {
+	home := filepath.Join(work, p.source())
 	if err := os.MkdirAll(home, 0o755); err != nil {
 		return err
 	}
-	source, err := filepath.Abs(name)
+	source, err := filepath.Abs(p.source())
 	if err != nil {
 		return err
 	}
@@ -95,13 +103,17 @@ func installPeer(ctx context.Context, name, work string) error {
 			return fmt.Errorf("%w: %s", err, out)
 		}
 	}
-	for _, line := range find(name).install {
+	for _, line := range p.install {
 		args := []string{"-c", strings.Join(line, " ")}
+		if installed[home+args[1]] {
+			continue
+		}
 		cmd := exec.CommandContext(ctx, "sh", args...)
 		cmd.Dir, cmd.Stdout, cmd.Stderr = home, os.Stderr, os.Stderr
 		if err := cmd.Run(); err != nil {
 			return fmt.Errorf("%s: %w", args[1], err)
 		}
+		installed[home+args[1]] = true
 	}
 	return nil
 }

@@ -57,7 +57,7 @@ func TestDormouseIsMeasured(t *testing.T) {
 // TestVersionsArePinned looks for the version that the report names.
 func TestVersionsArePinned(t *testing.T) {
 	for _, p := range all[1:] {
-		if version := p.version(p.name); !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(version) {
+		if version := p.version(p.source()); !regexp.MustCompile(`^\d+\.\d+\.\d+$`).MatchString(version) {
 			t.Errorf("%s has version %q", p.name, version)
 		}
 	}
@@ -66,7 +66,8 @@ func TestVersionsArePinned(t *testing.T) {
 // TestTheProgramsOfPeersAreWellFormed compiles them, without what they import.
 func TestTheProgramsOfPeersAreWellFormed(t *testing.T) {
 	for _, check := range [][]string{{"node", "--check", "langgraph-js/main.mjs"}, {"node", "--check", "restate/main.mjs"},
-		{"python3", "-c", "compile(open('dbos/main.py').read(), 'dbos', 'exec')"}, {"python3", "-c", "compile(open('langgraph-py/main.py').read(), 'langgraph-py', 'exec')"}} {
+		{"python3", "-c", "compile(open('dbos/main.py').read(), 'dbos', 'exec')"}, {"python3", "-c", "compile(open('langgraph-py/main.py').read(), 'langgraph-py', 'exec')"},
+		} {
 		if _, err := exec.LookPath(check[0]); err != nil {
 			t.Logf("%s is not installed", check[0])
 			continue

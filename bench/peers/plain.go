@@ -17,13 +17,19 @@ import (
 )
 
 // freeAddr is an address that no program uses now.
-func freeAddr() string {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		panic(err)
+func freeAddr() string { return freeAddrs(1)[0] }
+
+// freeAddrs are different addresses that no program uses now.
+func freeAddrs(n int) (all []string) {
+	for range n {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			panic(err)
+		}
+		defer listener.Close()
+		all = append(all, listener.Addr().String())
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return all
 }
 
 // post sends a JSON body.
@@ -79,6 +85,16 @@ func (c plainCaller) done(ctx context.Context, id string) error {
 	return send(ctx, http.MethodGet, c.run(id)+"/done", nil)
 }
 
+func alivePort(ctx context.Context, addr string) error {
+	return until(ctx, func() error {
+		c, err := net.Dial("tcp", addr)
+		if err == nil {
+			c.Close()
+		}
+		return err
+	})
+}
+
 // alive returns nil once a server answers, whatever it says.
 func alive(ctx context.Context, url string) error {
 	return until(ctx, func() error {
@@ -103,27 +119,12 @@ func pinned(file, name string) func(home string) string {
 	}
 }
 
-var langgraphJS = peer{name: "langgraph-js", title: "LangGraph JS", version: pinned("package.json", `"@langchain/langgraph"`),
-	install: [][]string{
-		{"npm ci --ignore-scripts --no-audit --no-fund"},
-		// the headers of the installed node, so that none are downloaded
-		{`cd node_modules/better-sqlite3 && node "$(npm root -g)/npm/node_modules/node-gyp/bin/node-gyp.js" rebuild --release --nodedir="$(dirname "$(dirname "$(readlink -f "$(command -v node)")")")"`}},
-	start: func(ctx context.Context, w *world) (caller, error) {
-		addr := freeAddr()
-		_, port, _ := net.SplitHostPort(addr)
-		if err := w.spawn(nil, []string{"PORT=" + port, "DATA=" + w.dir}, "node", filepath.Join(w.home, "main.mjs")); err != nil {
-			return nil, err
-		}
-		return plainCaller{"http://" + addr, true}, alive(ctx, "http://"+addr)
-	}}
-
-var langgraphPython = peer{name: "langgraph-py", title: "LangGraph Python", version: pinned("requirements.txt", "langgraph=="),
-	install: [][]string{{"python3 -m venv venv && venv/bin/python -m pip install -q -r requirements.txt"}},
-	start: func(ctx context.Context, w *world) (caller, error) {
-		addr := freeAddr()
-		_, port, _ := net.SplitHostPort(addr)
-		if err := w.spawn(nil, []string{"PORT=" + port, "DATA=" + w.dir}, filepath.Join(w.home, "venv/bin/python"), filepath.Join(w.home, "main.py")); err != nil {
-			return nil, err
-		}
-		return plainCaller{"http://" + addr, true}, alive(ctx, "http://"+addr)
-	}}
+// startProgram starts the program of a peer that is a library.
+func startProgram(ctx context.Context, w *world, tells bool, env []string, args ...string) (caller, error) {
+	addr := freeAddr()
+	_, port, _ := net.SplitHostPort(addr)
+	if err := w.spawn(nil, append(env, "PORT="+port, "DATA="+w.dir), args...); err != nil {
+		return nil, err
+	}
+	return plainCaller{"http://" + addr, tells}, alive(ctx, "http://"+addr)
+}
