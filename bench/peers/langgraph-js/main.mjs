@@ -1,8 +1,9 @@
-// An agent of LangGraph with the saver for SQLite, behind a small HTTP server. Messages are plain
-// objects, and the model is asked with fetch: LangChain's classes would cost more.
+// An agent of LangGraph with the saver for SQLite or Postgres, behind a small HTTP server. Messages
+// are plain objects, and the model is asked with fetch: LangChain's classes would cost more.
 import http from "node:http";
 import Database from "better-sqlite3";
 import { Annotation, Command, END, interrupt, START, StateGraph } from "@langchain/langgraph";
+import { PostgresSaver } from "@langchain/langgraph-checkpoint-postgres";
 import { SqliteSaver } from "@langchain/langgraph-checkpoint-sqlite";
 
 const words = "lamp chair parcel table invoice shelf cushion label rug box mirror clock blanket mug set receipt bag drawer handle frame".split(" ");
@@ -34,15 +35,26 @@ function tool({ messages }) {
   return { messages: [{ role: "tool", tool_call_id: call.id, content: result(order) }] };
 }
 
-const db = new Database(process.env.DATA + "/graph.db");
-db.pragma("synchronous = FULL"); // better-sqlite3 is built with NORMAL, which loses commits in a power loss
+function sqlite() {
+  const db = new Database(process.env.DATA + "/graph.db");
+  db.pragma("synchronous = FULL"); // better-sqlite3 is built with NORMAL, which loses commits in a power loss
+  return new SqliteSaver(db);
+}
+
+async function postgres(url) {
+  const saver = PostgresSaver.fromConnString(url);
+  await saver.setup();
+  return saver;
+}
+
+const database = process.env.DATABASE_URL;
 const graph = new StateGraph(Annotation.Root({ messages: append }))
   .addNode("model", model)
   .addNode("tool", tool)
   .addEdge(START, "model")
   .addConditionalEdges("model", ({ messages }) => (messages.at(-1).tool_calls ? "tool" : END))
   .addEdge("tool", "model")
-  .compile({ checkpointer: new SqliteSaver(db) });
+  .compile({ checkpointer: database ? await postgres(database) : sqlite() });
 
 const runs = new Map();
 

@@ -1,11 +1,12 @@
-"""An agent of LangGraph with the saver for SQLite, behind a small HTTP server. Messages are plain
-objects, and the model is asked with http.client: LangChain's classes would cost more."""
+"""An agent of LangGraph with the saver for SQLite or Postgres, behind a small HTTP server. Messages
+are plain objects, and the model is asked with http.client: LangChain's classes would cost more."""
 import http.client, json, operator, os, sqlite3, sys, threading, traceback
 from concurrent.futures import ThreadPoolExecutor
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Annotated, TypedDict
 from urllib.parse import urlparse
 
+from langgraph.checkpoint.postgres import PostgresSaver
 from langgraph.checkpoint.sqlite import SqliteSaver
 from langgraph.graph import END, START, StateGraph
 from langgraph.types import Command, interrupt
@@ -49,16 +50,12 @@ def tool(state):
     return {"messages": [{"role": "tool", "tool_call_id": call["id"], "content": result(order)}]}
 
 
-db = sqlite3.connect(os.environ["DATA"] + "/graph.db", check_same_thread=False)
-db.execute("PRAGMA synchronous = FULL")
 builder = StateGraph(State)
 builder.add_node("model", model)
 builder.add_node("tool", tool)
 builder.add_edge(START, "model")
 builder.add_conditional_edges("model", lambda state: "tool" if state["messages"][-1].get("tool_calls") else END)
 builder.add_edge("tool", "model")
-graph = builder.compile(checkpointer=SqliteSaver(db))
-
 pool, runs = ThreadPoolExecutor(4), {}
 
 
@@ -104,4 +101,17 @@ class Handler(BaseHTTPRequestHandler):
         pass
 
 
-ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+def serve(saver):
+    global graph
+    graph = builder.compile(checkpointer=saver)
+    ThreadingHTTPServer(("127.0.0.1", int(os.environ["PORT"])), Handler).serve_forever()
+
+
+if "DATABASE_URL" in os.environ:
+    with PostgresSaver.from_conn_string(os.environ["DATABASE_URL"]) as saver:
+        saver.setup()
+        serve(saver)
+else:
+    db = sqlite3.connect(os.environ["DATA"] + "/graph.db", check_same_thread=False)
+    db.execute("PRAGMA synchronous = FULL")
+    serve(SqliteSaver(db))
