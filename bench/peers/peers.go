@@ -71,7 +71,7 @@ func (w *world) said() string {
 	return strings.Join(all, "\n")
 }
 
-var all = []peer{ours, restate, temporal, langgraphJS, langgraphJSPostgres, langgraphPython, langgraphPythonPostgres, dbos, eino}
+var all = []peer{ours, restate, temporal, langgraphJS, langgraphJSPostgres, langgraphPython, langgraphPythonPostgres, dbos, eino, lambda}
 
 func names() (names []string) {
 	for _, p := range all {

@@ -67,7 +67,7 @@ func TestVersionsArePinned(t *testing.T) {
 func TestTheProgramsOfPeersAreWellFormed(t *testing.T) {
 	for _, check := range [][]string{{"node", "--check", "langgraph-js/main.mjs"}, {"node", "--check", "restate/main.mjs"},
 		{"python3", "-c", "compile(open('dbos/main.py').read(), 'dbos', 'exec')"}, {"python3", "-c", "compile(open('langgraph-py/main.py').read(), 'langgraph-py', 'exec')"},
-		{"gofmt", "-e", "eino/main.go", "temporal/main.go"}} {
+		{"python3", "-c", "compile(open('lambda/main.py').read(), 'lambda', 'exec')"}, {"gofmt", "-e", "eino/main.go", "temporal/main.go"}} {
 		if _, err := exec.LookPath(check[0]); err != nil {
 			t.Logf("%s is not installed", check[0])
 			continue
