@@ -34,11 +34,13 @@ func result(order int) string {
 type conversation = []*schema.Message
 
 func model(_ context.Context, all conversation) (conversation, error) {
-	body, err := json.Marshal(map[string]any{"model": "scripted", "messages": all})
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(map[string]any{"model": "scripted", "messages": all}); err != nil {
 		return nil, err
 	}
-	response, err := http.Post(os.Getenv("MODEL_URL")+"/chat/completions", "application/json", bytes.NewReader(body))
+	response, err := http.Post(os.Getenv("MODEL_URL")+"/chat/completions", "application/json", &body)
 	if err != nil {
 		return nil, err
 	}

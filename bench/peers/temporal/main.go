@@ -108,11 +108,13 @@ func (m model) ask(ctx context.Context, number int) (turn message, err error) {
 			return turn, err
 		}
 	}
-	body, err := json.Marshal(map[string]any{"model": "scripted", "messages": messages})
-	if err != nil {
+	var body bytes.Buffer
+	encoder := json.NewEncoder(&body)
+	encoder.SetEscapeHTML(false)
+	if err := encoder.Encode(map[string]any{"model": "scripted", "messages": messages}); err != nil {
 		return turn, err
 	}
-	response, err := http.Post(os.Getenv("MODEL_URL")+"/chat/completions", "application/json", bytes.NewReader(body))
+	response, err := http.Post(os.Getenv("MODEL_URL")+"/chat/completions", "application/json", &body)
 	if err != nil {
 		return turn, err
 	}
