@@ -38,8 +38,11 @@ Each of --steps, --results, --approvals and --runs is a list. The first values a
 case. Each other value makes a case with the first values of the other lists, or with
 --cross, with all of them. Cases take turns, --rounds times; figures are medians.
 
-Times are also multiples of a raw commit: a row of 1 KB, written to the same disk with
-the same durability in between.
+A step is a request to the model and the tool calls that it leads to. STEP is the time
+from one request until the next, DECISION the time from sending a decision until the next
+request, and RUN that of a whole run. COMMITS gives the time before it as a multiple of a
+raw commit: a row of 1 KB, written to the same disk with the same durability in between.
+Costs per step include starts, decisions and housekeeping, such as copying the log.
 
 With --dynamodb, the functions of a stack are measured instead, in this process. Units
 are as the server reports them; the list price includes the time of the step function.`,

@@ -26,7 +26,11 @@ func sleepersCommand(a *cmdline.App) *cobra.Command {
 		Long: `Fill a store with runs that wait for an approval, each with a deadline and a reminder.
 Start a server on it, and measure decisions, the inbox, a sweep, the start, memory and
 disk space. The stores take turns, --rounds times; figures are medians. All files are
-temporary. A waiting run takes about 1.4 KB.`,
+temporary. A waiting run takes about 1.5 KB.
+
+DECISION is the time from sending a decision until the next request to the model, SWEEP
+that of a look for due runs that finds none, START that from starting the server until
+its first answer, and MEMORY is resident.`,
 		Example: `  dormouse bench sleepers
   dormouse bench sleepers --waiting 1000,100000,1000000 --dir /mnt/big --json`,
 		Args: cmdline.Takes(0, 0),
@@ -109,19 +113,27 @@ func grown(r, more measure.Range) string {
 	return fmt.Sprintf("%s (×%.2f)", number(r.Median), more.Median)
 }
 
+// least is the share of a store below which a table has no column of its own.
+const least = 0.01
+
 func space(r sleepers.Report) [][]string {
 	rows := [][]string{{"WAITING", "ALL"}}
-	last := r.Cases[len(r.Cases)-1].Space // of small ones, what a store has once counts
-	names := slices.SortedFunc(maps.Keys(last), func(x, y string) int { return cmp.Or(cmp.Compare(last[y], last[x]), cmp.Compare(x, y)) })
+	last := r.Cases[len(r.Cases)-1] // of small ones, what a store has once counts
+	names := slices.SortedFunc(maps.Keys(last.Space), func(x, y string) int {
+		return cmp.Or(cmp.Compare(last.Space[y], last.Space[x]), cmp.Compare(x, y))
+	})
+	names = slices.DeleteFunc(names, func(name string) bool { return last.Space[name] < least*last.Bytes })
 	for _, name := range names {
 		rows[0] = append(rows[0], strings.ToUpper(name))
 	}
+	rows[0] = append(rows[0], "OTHERS")
 	for _, c := range r.Cases {
-		row := []string{display.Thousands(c.Waiting), number(c.Bytes)}
+		row, others := []string{display.Thousands(c.Waiting), number(c.Bytes)}, c.Bytes
 		for _, name := range names {
 			row = append(row, number(c.Space[name]))
+			others -= c.Space[name]
 		}
-		rows = append(rows, row)
+		rows = append(rows, append(row, number(others)))
 	}
 	return rows
 }
