@@ -88,10 +88,18 @@ func (f *flags) read(given func(flag string) bool) error {
 	if u, err := url.Parse(f.DynamoDB); f.DynamoDB != "" && (err != nil || u.Host == "") {
 		return cmdline.Usagef("--dynamodb is %q; use the URL of a server, such as http://127.0.0.1:8000", f.DynamoDB)
 	}
-	if err := cmp.Or(cmdline.AtLeastOne("--memory", f.Lambda.MemoryMB), cmdline.AtLeastOne("--rounds", f.Rounds)); err != nil {
+	if err := cmp.Or(cmdline.AtLeastOne("--memory", f.Lambda.MemoryMB), cmdline.AtLeastOne("--rounds", f.Rounds), notNegative("--model-time", f.Lambda.Model)); err != nil {
 		return err
 	}
 	return f.cases()
+}
+
+// notNegative refuses a duration that no model takes.
+func notNegative(flag string, d time.Duration) error {
+	if d < 0 {
+		return cmdline.Usagef("%s is %s; it must be at least 0s", flag, d)
+	}
+	return nil
 }
 
 func (f *flags) cases() error {
@@ -154,9 +162,18 @@ func run(ctx context.Context, a *cmdline.App, o measure.Options) error {
 func show[R any](a *cmdline.App, report R, err error, draw func(R) string) error {
 	switch {
 	case err != nil:
-		return err
+		return failed(err)
 	case a.JSON:
 		return a.PrintJSON(report)
 	}
 	return a.Print(draw(report))
+}
+
+// failed is the error of a benchmark. The servers that it calls are its own or that of --dynamodb,
+// so an error of one says nothing about the server at --url.
+func failed(err error) error {
+	if _, ok := errors.AsType[*cmdline.Failure](err); ok || errors.Is(err, context.Canceled) {
+		return err
+	}
+	return cmdline.Fail(cmdline.ExitFailed, "failed", err.Error())
 }

@@ -198,3 +198,25 @@ func TestAColdProcessReadsMore(t *testing.T) {
 		t.Errorf("a warm process reads %v units, a cold one %v", few, many)
 	}
 }
+
+func TestFlagsThatNoMeasurementHasAreRefused(t *testing.T) {
+	for want, args := range map[string][]string{
+		"--model is -5s; it must be at least 0s":                                       {"fair", "--model", "-5s"},
+		"--starts is 0; it must be at least 1":                                         {"fair", "--hands", "0", "--starts", "0"},
+		"--model-time is -1s; it must be at least 0s":                                  {"--dynamodb", "http://127.0.0.1:1", "--model-time", "-1s"},
+		"results of 9223372036854775807 bytes: there can be at most 2097152":           {"--results", "9223372036854775807"},
+		"2 approvals in 1 steps: the last step is the answer, so there can be at most": {"--steps", "1"},
+	} {
+		if _, stderr := benched(t, cmdline.ExitUsage, args...); !strings.Contains(stderr, want) {
+			t.Errorf("%v: %q is not in %s", args, want, stderr)
+		}
+	}
+}
+
+// TestAnErrorOfAMeasuredServerIsNotOneOfTheServerOfTheCommands names the server that didn't answer.
+func TestAnErrorOfAMeasuredServerIsNotOneOfTheServerOfTheCommands(t *testing.T) {
+	_, stderr := benched(t, cmdline.ExitFailed, "--dynamodb", "http://127.0.0.1:1", "--steps", "2", "--approvals", "0", "--runs", "1", "--rounds", "1")
+	if !strings.Contains(stderr, "127.0.0.1:1") || strings.Contains(stderr, "dormouse dev") {
+		t.Error(stderr)
+	}
+}

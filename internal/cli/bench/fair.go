@@ -30,10 +30,9 @@ medians. All files are temporary.`,
   dormouse bench fair --due 1000000 --model 2s --dir /mnt/big --json`,
 		Args: cmdline.Takes(0, 0),
 		RunE: func(cmd *cobra.Command, _ []string) error {
-			for name, n := range map[string]int{"--starts": o.Starts, "--decisions": o.Decisions, "--due": o.Due, "--rounds": o.Rounds, "--runs": o.Runs, "--hands": o.Hands} {
-				if err := cmdline.AtLeastOne(name, n); err != nil {
-					return err
-				}
+			if err := cmp.Or(cmdline.AtLeastOne("--starts", o.Starts), cmdline.AtLeastOne("--decisions", o.Decisions), cmdline.AtLeastOne("--due", o.Due),
+				cmdline.AtLeastOne("--rounds", o.Rounds), cmdline.AtLeastOne("--runs", o.Runs), cmdline.AtLeastOne("--hands", o.Hands), notNegative("--model", o.Model)); err != nil {
+				return err
 			}
 			return runFair(cmd.Context(), a, o)
 		},

@@ -3,6 +3,7 @@ package display
 import (
 	"fmt"
 	"io"
+	"math"
 	"sync"
 	"time"
 )
@@ -100,8 +101,8 @@ func progressLine(done, total int, unit string, took time.Duration, more string)
 	}
 	if rate := float64(done) / took.Seconds(); took >= time.Second && done > 0 {
 		line += " · " + perSecond(rate)
-		if done < total {
-			line += " · " + Lasting(time.Duration(float64(total-done)/rate*float64(time.Second))) + " left"
+		if left := float64(total-done) / rate * float64(time.Second); left > 0 && left < math.MaxInt64 {
+			line += " · " + Lasting(time.Duration(left)) + " left"
 		}
 	}
 	if done == total && total > 0 {

@@ -1,6 +1,7 @@
 package display
 
 import (
+	"math"
 	"strings"
 	"testing"
 	"time"
@@ -22,6 +23,7 @@ func TestProgressLines(t *testing.T) {
 		"at the end":        {10000, 10000, 100 * time.Second, "", "10,000 of 10,000 · 100/s · took 1m 40s", ""},
 		"too soon to say":   {5, 10, 100 * time.Millisecond, "", "5 of 10", ""},
 		"for days":          {1, 1000, 10 * time.Minute, "", "1 of 1,000 · 0.0/s · 6d 22h left", ""},
+		"for centuries":     {1, math.MaxInt64, 2 * time.Second, "", "1 of 9,223,372,036,854,775,807 · 0.5/s", ""},
 		"with what is left": {50, 100, 2 * time.Hour, "", "50 of 100 · 0.0/s · 2h 00m left", ""},
 	} {
 		if got := progressLine(tt.done, tt.total, tt.unit, tt.took, tt.more); got != tt.want {

@@ -138,6 +138,9 @@ func (b *bench) first(ctx context.Context, p served.Place) (thread string, err e
 		return "", err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
+	ctx, stop := served.UntilFull(ctx, b.caller(server, large))
+	defer stop()
+	defer func() { err = served.Why(ctx, err) }()
 	run, err := asked(ctx, b.caller(server, large))
 	return run.ThreadID, err
 }

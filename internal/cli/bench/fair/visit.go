@@ -26,6 +26,9 @@ func (b *bench) visit(ctx context.Context, p served.Place, f flood) (took time.D
 		return 0, 0, err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
+	ctx, stop := served.UntilFull(ctx, b.caller(server, small))
+	defer stop()
+	defer func() { err = served.Why(ctx, err) }()
 	rising := f.begin(ctx, b, b.caller(server, large))
 	defer rising.stop()
 	if err := rising.begun(ctx); err != nil {

@@ -208,6 +208,11 @@ func (s *stack) resting(run string) chan struct{} {
 	return s.rest[run]
 }
 
+// usable implements [backend]: what fails stops the stack.
+func (s *stack) usable(ctx context.Context) (context.Context, context.CancelFunc) {
+	return context.WithCancel(ctx)
+}
+
 func (s *stack) start(ctx context.Context) (string, error) {
 	s.called()
 	started, err := s.front.Start(ctx, s.caller(), "", request())

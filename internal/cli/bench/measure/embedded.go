@@ -10,6 +10,7 @@ import (
 
 	"github.com/dormouse-dev/dormouse/client"
 	"github.com/dormouse-dev/dormouse/internal/api/wire"
+	process "github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 	"github.com/dormouse-dev/dormouse/internal/cli/bench/workload"
 	"github.com/dormouse-dev/dormouse/internal/core"
 	"github.com/dormouse-dev/dormouse/internal/local"
@@ -77,6 +78,10 @@ type served struct {
 	server *local.Server
 	stop   context.CancelFunc
 	data   string
+}
+
+func (s *served) usable(ctx context.Context) (context.Context, context.CancelFunc) {
+	return process.UntilFull(ctx, s.api)
 }
 
 func (s *served) start(ctx context.Context) (string, error) {

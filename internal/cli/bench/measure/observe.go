@@ -84,6 +84,8 @@ var errUnfinished = errors.New("a run did not finish")
 
 // perform runs a workload once, on a backend that has none yet.
 func perform(ctx context.Context, b backend, desk *workload.Desk, o *observer, shape workload.Shape) (r round, err error) {
+	ctx, stop := b.usable(ctx)
+	defer stop()
 	began := o.read(0)
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

@@ -25,6 +25,8 @@ type backend interface {
 	settled(ctx context.Context, run string) (wire.Run, error) // once the run waits or is done
 	decide(ctx context.Context, run string, d wire.Decision) error
 	count() Costs // so far
+	// usable returns a context that ends, with the reason as its cause, once no run goes on.
+	usable(ctx context.Context) (context.Context, context.CancelFunc)
 	close() error
 }
 

@@ -65,6 +65,9 @@ func (b *bench) first(ctx context.Context, s store) (thread string, err error) {
 		return "", err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
+	ctx, stop := served.UntilFull(ctx, server.api)
+	defer stop()
+	defer func() { err = served.Why(ctx, err) }()
 	run, err := server.api.StartRun(ctx, client.StartRequest{Agent: "sleeper", Input: core.Encode(served.Request)}, "")
 	if err != nil {
 		return "", err

@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
+	"github.com/dormouse-dev/dormouse/internal/cli/bench/served"
 	"github.com/dormouse-dev/dormouse/internal/engine"
 	"github.com/dormouse-dev/dormouse/internal/engine/sweeper"
 	"github.com/dormouse-dev/dormouse/internal/machine"
@@ -33,6 +34,9 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 		return v, err
 	}
 	defer func() { err = errors.Join(err, server.Stop()) }()
+	ctx, stop := served.UntilFull(ctx, server.api)
+	defer stop()
+	defer func() { err = served.Why(ctx, err) }()
 	v.start = ms(server.took)
 	cursor := ""
 	for range deepPage - 1 {

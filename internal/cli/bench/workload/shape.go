@@ -42,6 +42,8 @@ func (s Shape) Check() error {
 	switch {
 	case s.Steps < 1, s.Runs < 1, s.Result < 0:
 		return fmt.Errorf("%d steps with results of %d bytes in %d runs: a run has at least 1 step, and there is at least 1 run", s.Steps, s.Result, s.Runs)
+	case s.Result > library:
+		return fmt.Errorf("results of %d bytes: there can be at most %d", s.Result, library)
 	case s.Approvals != All && (s.Approvals < 0 || s.Approvals >= s.Steps):
 		return fmt.Errorf("%d approvals in %d steps: the last step is the answer, so there can be at most %d", s.Approvals, s.Steps, s.Steps-1)
 	}
