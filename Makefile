@@ -33,28 +33,34 @@ RACE := $(if $(shell command -v $(CC) 2>/dev/null),-race)
 # Under the race detector, tests on SQLite spend more than half of their time in its C code, which is
 # translated to Go. That package goes unwatched. The driver that copies into its memory, the locks of
 # SQLite and our store are watched.
-# ALONE are slow tests of one goroutine or of other processes, in which it finds nothing: `test` and `long` play them.
+# ALONE are slow tests of one goroutine or of other processes, in which it finds nothing, and UNWATCHED packages that have only such:
+# `test` and `long` play them.
 ALONE := TestTheSpecificationListsTheCasesThatTestsName|TestNothingAddedEverWidens|TestReadReply|TestTheSchemaRefusesAnUnknownMemberAnywhere
 ALONE := $(ALONE)|TestWaitingRunsAreMeasured|TestASmallTenantIsMeasuredBesideFloods|TestTheBuiltProgramServes|TestPagesShowWhatHappens|TestAColdFileIsReadFromTheDisk
 ALONE := $(ALONE)|TestResponsesAddUp|TestATreeSplitAtAnyCursorIsTheWhole|TestTheOrderOfATree|TestATreeRestsOnlyBehindItsLastEvent|TestInboxScreensFit
 ALONE := $(ALONE)|TestFoldingKnowsEveryCharacterThatAnotherIsTakenFor|TestEveryMemberOfTheSchemaIsNeeded|TestTheTemplateHoldsWhatLintDoesNotSee
 
+UNWATCHED := . ./internal/agent/agentfile/schema ./internal/aws/template ./internal/proof/examples ./internal/proof/sim ./internal/proof/tails
+UNWATCHED := $(UNWATCHED) ./internal/proof/ways ./internal/text/compact
+
 # The packages with suites of which -short plays a slice, and those with tests of ALONE.
-SUITES  = $(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=browsertest -E 'testing\.Short|effort\.(Of|Long)' cmd examples internal)))
-LONELY  = $(filter-out $(SUITES),$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules -E '^func ($(ALONE))\b' *_test.go cmd examples internal))))
+SUITES  = $(patsubst %/,./%,$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=browsertest -E 'testing\.Short|effort\.(Of|Long)' cmd examples internal))))
+LONELY  = $(filter-out $(SUITES) $(UNWATCHED) ././,$(patsubst %/,./%,$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules -E '^func ($(ALONE))\b' cmd examples internal)))))
 GOTEST  = GOGC=400 go run ./internal/proof/testrun -shuffle=on -p=4
 
 # Half of the packages wait more than they compute, so more of them run at once than there are cores.
 test: ## all tests in random order, a slice of each long suite
-	@$(GOTEST) -short $(FLAGS) ./...
+	@$(GOTEST) -short $(FLAGS) $(or $(PACKAGES),./...)
 
 race: ## the same with the race detector if there is a C compiler; slow tests of one goroutine left out
 	$(if $(RACE),,@echo "there is no C compiler, so the race detector is left out")
-	@$(MAKE) --no-print-directory test FLAGS="$(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -skip='^($(ALONE)$(addprefix |,$(SKIP)))$$$$' $(FLAGS)"
+	@$(MAKE) --no-print-directory test FLAGS="$(if $(RACE),-race -gcflags=modernc.org/sqlite/lib=-race=false) -skip='^($(ALONE)$(addprefix |,$(SKIP)))\b' $(FLAGS)" \
+		PACKAGES="$$(go list ./... | grep -vxF "$$(go list $(UNWATCHED))" | tr '\n' ' ')"
 
 long: ## all of the suites of which test and race play a slice, and what race leaves out
-	@$(GOTEST) $(if $(SKIP),-skip='^($(SKIP))$$') $(FLAGS) $(addprefix ./,$(SUITES))
-	@$(GOTEST) -run='^($(ALONE))$$' $(FLAGS) $(addprefix ./,$(LONELY))
+	@$(GOTEST) $(if $(SKIP),-skip='^($(SKIP))$$') $(FLAGS) $(SUITES)
+	@$(GOTEST) -short $(FLAGS) $(filter-out $(SUITES),$(UNWATCHED))
+	@$(GOTEST) -short -run='^($(ALONE))$$' $(FLAGS) $(LONELY)
 
 torture: build ## kill a server KILLS times under load, and look for everything it acknowledged
 	bin/dormouse-proof torture --kills $(or $(KILLS),50)
