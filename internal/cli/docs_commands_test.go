@@ -131,7 +131,7 @@ func testSources(t *testing.T, dir string) string {
 // untypableVerb asks the help of a verb for the flags that are used.
 func untypableVerb(program string, words []string, typed func(...string) output) string {
 	asked := []string{words[0]}
-	if slices.Contains([]string{"agents", "tokens", "runs"}, words[0]) && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
+	if slices.Contains([]string{"agents", "bench", "tokens", "runs"}, words[0]) && len(words) > 1 && !strings.HasPrefix(words[1], "-") {
 		asked = append(asked, words[1])
 	}
 	help := typed(append(slices.Clone(asked), "--help")...)
