@@ -33,19 +33,18 @@ RACE := $(if $(shell command -v $(CC) 2>/dev/null),-race)
 # Under the race detector, tests on SQLite spend more than half of their time in its C code, which is
 # translated to Go. That package goes unwatched. The driver that copies into its memory, the locks of
 # SQLite and our store are watched.
-# ALONE are slow tests of one goroutine or of other processes, in which it finds nothing, and UNWATCHED packages that have only such:
-# `test` and `long` play them.
+# ALONE are slow tests of one goroutine or of other processes, in which it finds nothing, and UNWATCHED are packages whose tests
+# have one goroutine: `test` and `long` play them.
 ALONE := TestTheSpecificationListsTheCasesThatTestsName|TestNothingAddedEverWidens|TestReadReply|TestTheSchemaRefusesAnUnknownMemberAnywhere
 ALONE := $(ALONE)|TestWaitingRunsAreMeasured|TestASmallTenantIsMeasuredBesideFloods|TestTheBuiltProgramServes|TestPagesShowWhatHappens|TestAColdFileIsReadFromTheDisk
 ALONE := $(ALONE)|TestResponsesAddUp|TestATreeSplitAtAnyCursorIsTheWhole|TestTheOrderOfATree|TestATreeRestsOnlyBehindItsLastEvent|TestInboxScreensFit
 ALONE := $(ALONE)|TestFoldingKnowsEveryCharacterThatAnotherIsTakenFor|TestEveryMemberOfTheSchemaIsNeeded|TestTheTemplateHoldsWhatLintDoesNotSee
 
-UNWATCHED := . ./internal/agent/agentfile/schema ./internal/aws/template ./internal/proof/examples ./internal/proof/sim ./internal/proof/tails
-UNWATCHED := $(UNWATCHED) ./internal/proof/ways ./internal/text/compact
+UNWATCHED := ./internal/agent/agentfile/schema ./internal/aws/template ./internal/proof/tails ./internal/proof/ways
 
 # The packages with suites of which -short plays a slice, and those with tests of ALONE.
 SUITES  = $(patsubst %/,./%,$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=browsertest -E 'testing\.Short|effort\.(Of|Long)' cmd examples internal))))
-LONELY  = $(filter-out $(SUITES) $(UNWATCHED) ././,$(patsubst %/,./%,$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules -E '^func ($(ALONE))\b' cmd examples internal)))))
+LONELY  = $(filter-out $(SUITES) $(UNWATCHED),$(patsubst %/,./%,$(sort $(dir $(shell grep -rl --include='*_test.go' --exclude-dir=node_modules -E '^func ($(ALONE))\b' *_test.go cmd examples internal)))))
 GOTEST  = GOGC=400 go run ./internal/proof/testrun -shuffle=on -p=4
 
 # Half of the packages wait more than they compute, so more of them run at once than there are cores.

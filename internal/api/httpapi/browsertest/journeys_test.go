@@ -330,7 +330,7 @@ func TestALinkThatAScannerOpens(t *testing.T) {
 
 // What is asked while an inbox is open shows there within a second, and what comes in a burst comes
 // at the pace of a page.
-func TestNewsArriveWithinASecond(t *testing.T) {
+func TestNewsArriveWithinASecond(t *testing.T) { // not in parallel: others would take its time
 	s := serveAt(t, &still{now: time.Date(2026, 3, 1, 12, 0, 0, 0, time.UTC)}, withConsole)
 	ctx := browser(t)
 	s.waits(payment)

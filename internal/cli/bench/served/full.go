@@ -21,13 +21,13 @@ func UntilFull(ctx context.Context, api *client.Client) (context.Context, contex
 		again := time.NewTicker(look)
 		defer again.Stop()
 		for {
+			if h, err := api.Health(ctx); err == nil && h.Storage == client.StorageFull {
+				cancel(ErrFull)
+			}
 			select {
 			case <-ctx.Done():
 				return
 			case <-again.C:
-			}
-			if h, err := api.Health(ctx); err == nil && h.Storage == client.StorageFull {
-				cancel(ErrFull)
 			}
 		}
 	}()

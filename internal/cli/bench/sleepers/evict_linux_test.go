@@ -46,7 +46,12 @@ func TestAnEvictedFileIsReadFromTheDisk(t *testing.T) {
 	if n := read(); n >= 1<<20 {
 		t.Fatalf("%d bytes of a file that was just written came from the disk", n)
 	}
-	if err := evict(path); err != nil {
+	file, err := os.Open(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	if err := evict(file); err != nil {
 		t.Fatal(err)
 	}
 	if n := read(); n < 1<<20 {

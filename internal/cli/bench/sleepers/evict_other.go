@@ -2,8 +2,11 @@
 
 package sleepers
 
-import "errors"
+import (
+	"errors"
+	"os"
+)
 
-func evict(string) error {
+func evict(*os.File) error {
 	return errors.New("dropping a file from the system's cache needs Linux: measure without --cold")
 }

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"os"
 	"time"
 
 	"github.com/dormouse-dev/dormouse/client"
@@ -26,7 +27,12 @@ const repeats = 30
 
 // visit starts the server of a store and measures it.
 func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err error) {
-	if v.sweeps, err = b.sweeps(ctx, s); err != nil {
+	file, err := os.Open(s.File()) // closed after the database is
+	if err != nil {
+		return v, err
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	if v.sweeps, err = b.sweeps(ctx, s, file); err != nil {
 		return v, err
 	}
 	server, err := b.start(ctx, s.Place)
@@ -46,7 +52,7 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 	}
 	for range repeats {
 		for at, took := range map[string]*[]float64{"": &v.firstPage, cursor: &v.page} {
-			if err := b.cool(s); err != nil {
+			if err := b.cool(file); err != nil {
 				return v, err
 			}
 			began := time.Now()
@@ -57,7 +63,7 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 		}
 	}
 	for _, i := range s.chosen(round, b.Decisions) {
-		if err := b.cool(s); err != nil {
+		if err := b.cool(file); err != nil {
 			return v, err
 		}
 		took, err := b.decide(ctx, server, s, i)
@@ -71,11 +77,11 @@ func (b *bench) visit(ctx context.Context, s store, round int) (v visit, err err
 }
 
 // cool makes what is measured next read the disk, if that is asked for.
-func (b *bench) cool(s store) error {
+func (b *bench) cool(file *os.File) error {
 	if !b.Cold {
 		return nil
 	}
-	return evict(s.File())
+	return evict(file)
 }
 
 // deepPage is the number of the page that is compared with the first.
@@ -101,14 +107,14 @@ func (b *bench) decide(ctx context.Context, server *server, s store, i int) (tim
 
 // sweeps runs the sweep of a server that has nothing to wake. No server is running: this process
 // opens the store.
-func (b *bench) sweeps(ctx context.Context, s store) (took []float64, err error) {
+func (b *bench) sweeps(ctx context.Context, s store, file *os.File) (took []float64, err error) {
 	db, err := sqlite.Open(ctx, s.File(), sqlite.Options{Clock: machine.Clock{}, Random: machine.Random{}})
 	if err != nil {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
 	for range repeats {
-		if err := b.cool(s); err != nil {
+		if err := b.cool(file); err != nil {
 			return nil, err
 		}
 		began := time.Now()
